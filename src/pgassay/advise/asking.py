@@ -21,12 +21,13 @@ from pgassay.lab.forecast import forecast, window_s
 from pgassay.lab.run import prepare, write_study
 from pgassay.lab.workbench import Workbench
 from pgassay.study.document import read
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Scale
 
 _LINE = re.compile(r"([A-Za-z_][\w.]*)\s*(?:=|\s)\s*(?:'((?:[^']|'')*)'|([^\s'#]+))\s*(?:#.*)?")
 _OVERHEAD = 1.15
 """Of a run beside its trials: checks, decisions, the record."""
 SETTINGS = "settings"
+OBJECTIVES_MAX = 3
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,25 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     )
     limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))))
     require_room(space, limits)
-    higher, trial_s = _tried(wish.question, space, bench)
-    finalists = 1 if wish.quick else 3
-    steps = budget.amounts(wish.budget_s, trial_s, len(space.dimensions), finalists=finalists)
-    return Task(space, limits, steps, higher, wish.margin, wish.seed)
+    (higher, *others), trial_s = _tried(wish.question, space, bench)
+    if others:
+        points = budget.FRONT_POINTS_QUICK if wish.quick else budget.FRONT_POINTS
+        steps = budget.front_amounts(wish.budget_s, trial_s, len(space.dimensions), points=points)
+    else:
+        finalists = 1 if wish.quick else 3
+        steps = budget.amounts(wish.budget_s, trial_s, len(space.dimensions), finalists=finalists)
+    return Task(space, limits, steps, higher, wish.margin, wish.seed, tuple(others))
+
+
+def objectives_of(text: str) -> tuple[str, ...]:
+    """The names in `--for`; raises `UsageError` where there are too many, or one twice."""
+    names = tuple(each.strip() for each in text.split(",") if each.strip()) or (text,)
+    if len(names) > OBJECTIVES_MAX:
+        raise messages.too_many_objectives(text, OBJECTIVES_MAX)
+    for name in names:
+        if names.count(name) > 1:
+            raise messages.twice_an_objective(name)
+    return names
 
 
 def _window_s(question: Question) -> float:
@@ -108,19 +124,20 @@ def _window_s(question: Question) -> float:
     return window_s(write_study("advise", draft).study)
 
 
-def _tried(question: Question, space: Space, bench: Workbench) -> tuple[bool, float]:
-    """Whether more is better, and the seconds of a trial, by a study that is checked and not run."""
+def _tried(question: Question, space: Space, bench: Workbench) -> tuple[tuple[bool, ...], float]:
+    """Whether more is better of each objective, and the seconds of a trial, by a study that is checked and not run."""
     other = space.start.with_values({space.dimensions[0].name: space.dimensions[0].far})
-    asked = document(replace(question, objective="tps"), space, "advise", [space.start, other], {})
+    asked = document(replace(question, objective="tps", others=()), space, "advise", [space.start, other], {})
     resolved = resolve(write_study("advise", asked).study, bench.site())
     prepared = prepare(resolved, bench)
-    response = _objective(question.objective, prepared.checked.responses)
-    return response.better is Better.HIGHER, forecast(prepared.resolved).trial_s * _OVERHEAD
+    found = [_objective(each, prepared.checked.responses) for each in question.objectives]
+    for each in found:
+        if len(found) > 1 and each.scale is Scale.DIFFERENCE:
+            raise messages.no_ratio(each.name)
+    return tuple(each.better is Better.HIGHER for each in found), forecast(prepared.resolved).trial_s * _OVERHEAD
 
 
 def _objective(name: str, responses: Sequence[Response]) -> Response:
-    if "," in name:
-        raise messages.one_objective(name)
     known = {each.name: each for each in responses}
     if name not in known:
         raise messages.unmeasured(name, known)

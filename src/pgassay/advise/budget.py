@@ -16,6 +16,9 @@ _BATCHES_MIN = 3
 _PROOF_ARMS = 4
 """The advice, the start, the default, the rule of thumb."""
 _SEARCH_SHARE, _ELIMINATION_SHARE = 0.35, 0.4
+FRONT_POINTS, FRONT_POINTS_QUICK = 5, 3
+"""Points of a front that are confirmed."""
+_FRONT_SEARCH_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Amounts:
     confirmation_s: float
     needed_s: float
     """The least that the whole would take."""
+    blocks: int = 0
+    """Of the confirmation of several objectives, which are fixed beforehand."""
 
 
 def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int) -> Amounts:
@@ -53,3 +58,17 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int) -
         trial_s * confirmation + spare_s * (1 - _SEARCH_SHARE - _ELIMINATION_SHARE),
         needed_s,
     )
+
+
+def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int) -> Amounts:
+    """The steps for several objectives: no elimination. Raises `UsageError` where the budget is too small."""
+    pairs = rows_needed(settings)
+    screening = 2 * pairs + batches_needed(settings, PAIRS_A_BATCH)
+    arms = points + _PROOF_ARMS - 1
+    needed_s = trial_s * (screening + _BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
+    if needed_s > budget_s:
+        raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
+    spare_s = budget_s - needed_s
+    batches = _BATCHES_MIN + int(spare_s * _FRONT_SEARCH_SHARE // (trial_s * (BATCH + 1)))
+    blocks = min(BLOCKS_MAX, BLOCKS_MIN + int(spare_s * (1 - _FRONT_SEARCH_SHARE) // (trial_s * arms)))
+    return Amounts(pairs, batches, points, 0.0, trial_s * arms * blocks, needed_s, blocks)

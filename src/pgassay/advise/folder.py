@@ -39,6 +39,11 @@ class Kept:
         )
 
 
+def point_file(label: str) -> str:
+    """The lines of a point of a front, for postgresql.auto.conf."""
+    return f"point-{label}.conf"
+
+
 def begin(folder: Path, kept: Kept) -> None:
     """Make the folder with its task; raises `RecordError` where something is already."""
     if folder.exists():

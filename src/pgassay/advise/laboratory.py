@@ -13,7 +13,9 @@ from typing import Any
 from pgassay.advise import messages
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
+from pgassay.advise.front import Seen
 from pgassay.advise.space import Configuration, Space
+from pgassay.analysis.observations import Observation
 from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
@@ -21,6 +23,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import page
 from pgassay.report.findings import Findings
+from pgassay.report.section import Section
 from pgassay.study.document import Document
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
@@ -28,6 +31,8 @@ from pgassay.study.thresholds import Limit, Relation, resolve, split
 from pgassay.study.units import canonical
 
 REPORT = "report"
+_PATIENCE = 1.3
+"""How much longer than forecast a study of fixed blocks may take."""
 Watching = Callable[[Study], AbstractContextManager[Watcher]]
 
 
@@ -40,6 +45,13 @@ class Question:
     keep: tuple[str, ...] = ()
     """Thresholds such as `latency_p99_ms < 10 ms`."""
     resolution: float = 0.02
+    others: tuple[str, ...] = ()
+    """Further objectives."""
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """All of them, the first first."""
+        return (self.objective, *self.others)
 
 
 @dataclass(frozen=True)
@@ -57,18 +69,55 @@ class RealLaboratory:
         self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
     ) -> Mapping[Configuration, float | None]:
         """One block of all; None for what failed or did not keep what must hold, nothing for what was disturbed."""
+        found = self.vectors(name, start, configurations, seed)
+        return {each: None if values is None else values[0] for each, values in found.items()}
+
+    def vectors(
+        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
+    ) -> Mapping[Configuration, tuple[float, ...] | None]:
+        """The same with a value of each objective."""
         everything = [start, *configurations]
         design = {"blocks": {"min": 1, "max": 1}, "seed": seed}
         findings = self._measured(name, document(self.question, self.space, name, everything, design))
         named = _named(findings.study, everything)
         limits = self._limits(findings)
-        found: dict[Configuration, float | None] = {}
+        found: dict[Configuration, tuple[float, ...] | None] = {}
         for trial in findings.trials:
-            value = trial.responses.get(self.question.objective)
+            values = [trial.responses.get(each) for each in self.question.objectives]
             if trial.status is not Status.INVALID:
                 usable = trial.status is Status.VALID and keeps(trial, limits)
-                found[named[trial.treatment]] = value if usable else None
+                known = tuple(each for each in values if each is not None)
+                found[named[trial.treatment]] = known if usable and len(known) == len(values) else None
         return found
+
+    def seen(
+        self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
+    ) -> Seen:
+        """So many blocks of all of them, whatever they show."""
+        everything = [start, *arms]
+        design = {
+            "blocks": {"min": blocks, "max": blocks}, "budget": f"{_PATIENCE * budget_s:.0f}s", "seed": seed,
+            "settle": list(self.question.others),
+        }  # fmt: skip
+        findings = self._measured(name, document(self.question, self.space, name, everything, design))
+        named = _named(findings.study, everything)
+        numbers = {treatment: str(everything.index(each)) for treatment, each in named.items()}
+        limits = self._limits(findings)
+        wanted = {*self.question.objectives, *(each.response.name for each in limits)}
+        valid = [each for each in findings.trials if each.status is Status.VALID]
+        observations = {
+            response: [Observation(each.block, numbers[each.treatment], "", "", each.responses.get(response))
+                       for each in valid]
+            for response in wanted
+        }  # fmt: skip
+        outcomes = {
+            named[each.treatment]: "; ".join(reason.detail for reason in each.reasons) for each in findings.outcomes
+        }
+        return Seen(everything, observations, findings.responses, limits, outcomes)
+
+    def report(self, name: str, section: Section) -> None:
+        """The page of a study, with a section of one's own at its head."""
+        page.write(Findings(Run.open(self.folder / name)), self.folder / name / REPORT, own=(section,))
 
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
@@ -99,7 +148,7 @@ class RealLaboratory:
             run_study(written, path, self.options, watcher, self.command)
 
     def _limits(self, findings: Findings) -> tuple[Limit, ...]:
-        return resolve(findings.study.decide, findings.run.responses, (self.question.objective,), compared=True)
+        return resolve(findings.study.decide, findings.run.responses, self.question.objectives, compared=True)
 
 
 def document(
@@ -110,15 +159,18 @@ def document(
     for each in question.keep:
         response, condition = split(each)
         decide.setdefault(response, []).append(condition)
+    responses: dict[str, Any] = {"primary": question.objective}
+    if question.others:
+        responses["secondary"] = list(question.others)
     found: Document = {
         "study": {
             "format": 1,
             "title": f"Advice: {name}",
-            "question": f"Which configuration is better by {question.objective}?",
+            "question": f"Which configuration is better by {' and '.join(question.objectives)}?",
         },
         "treatments": [_treatment(space, each) for each in configurations],
         "load": dict(question.load),
-        "responses": {"primary": question.objective},
+        "responses": responses,
         "design": {"resolution": question.resolution, **design},
     }
     return {**found, "decide": decide} if decide else found

@@ -134,11 +134,22 @@ def no_direction(response: str) -> UsageError:
     )
 
 
-def one_objective(given: str) -> UsageError:
-    """Several objectives."""
+def too_many_objectives(given: str, most: int) -> UsageError:
+    """More objectives than a front is searched for."""
     return UsageError(
-        f'--for takes one objective, not "{given}"', 'state the others as limits: --keep "latency_p99_ms < 10 ms"'
+        f'--for takes at most {most} objectives, not "{given}"',
+        'state the others as limits: --keep "latency_p99_ms < 10 ms"',
     )
+
+
+def twice_an_objective(name: str) -> UsageError:
+    """One objective named twice."""
+    return UsageError(f"--for names {name} twice", "name two or three different responses, such as tps,latency_p99_ms")
+
+
+def no_ratio(name: str) -> UsageError:
+    """An objective that may be 0, so that a search has no ratio of it."""
+    return UsageError(f"{name} may be 0, so it has no ratio to search by", f'state it as a limit: --keep "{name} < …"')
 
 
 def not_a_setting_line(path: str, number: int, line: str) -> UsageError:
@@ -179,3 +190,8 @@ def eliminates(lines: int) -> str:
 def confirms() -> str:
     """A step begins."""
     return "confirming what is left against the start, the default and the rule of thumb"
+
+
+def confirms_front(points: int) -> str:
+    """A step begins."""
+    return f"confirming {points} points of the front beside the start, the default and the rule of thumb"

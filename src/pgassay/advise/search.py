@@ -6,7 +6,7 @@ machine could run are never proposed. benchmarks/advise.py sets it against other
 """
 
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -33,23 +33,31 @@ def require_optimiser() -> None:
 
 
 class Search:
-    """Proposes configurations of `space` and learns from their values: log-ratios, higher is better."""
+    """Proposes configurations of `space` and learns from their values: log-ratios, higher is better.
 
-    def __init__(self, space: Space, limits: Limits, seed: int, sampler: "BaseSampler | None" = None) -> None:
+    With several `objectives` a value is one of each, and what is proposed lies across their front: the same estimator,
+    by the ranks of fronts (Y. Ozaki and others, "Multiobjective tree-structured Parzen estimator", 2022).
+    """
+
+    def __init__(
+        self, space: Space, limits: Limits, seed: int, sampler: "BaseSampler | None" = None, objectives: int = 1
+    ) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._space = space
         self._limits = limits
         self._chance = random.Random(f"search/{seed}")
-        self._known: list[tuple[Configuration, float | None]] = []
+        self._known: list[tuple[Configuration, tuple[float, ...] | None]] = []
+        self._objectives = objectives
         self._sampler = sampler or optuna.samplers.TPESampler(
             seed=seed, multivariate=False, n_startup_trials=0, n_ei_candidates=CANDIDATES
         )
 
-    def tell(self, configuration: Configuration, value: float | None) -> None:
+    def tell(self, configuration: Configuration, value: float | Sequence[float] | None) -> None:
         """A configuration was measured; None where it failed."""
-        self._known.append((configuration, value))
+        values = value if value is None or isinstance(value, Sequence) else (value,)
+        self._known.append((configuration, None if values is None else tuple(values)))
 
     def ask(self, taken: Collection[Configuration]) -> Configuration:
         """The next configuration to measure, none of `taken`."""
@@ -65,15 +73,15 @@ class Search:
     def _study(self) -> "optuna.Study":
         import optuna
 
-        study = optuna.create_study(direction="maximize", sampler=self._sampler)
-        worked = [value for _, value in self._known if value is not None]
-        worst = min(worked, default=0.0) - FAILED
+        study = optuna.create_study(directions=["maximize"] * self._objectives, sampler=self._sampler)
+        worked = [value for _, value in self._known if value is not None] or [(0.0,) * self._objectives]
+        worst = [min(column) - FAILED for column in zip(*worked, strict=True)]
         for configuration, value in self._known:
             study.add_trial(
                 optuna.trial.create_trial(
                     params={each.name: _parameter(each, configuration) for each in self._space.dimensions},
                     distributions={each.name: _distribution(each) for each in self._space.dimensions},
-                    value=worst if value is None else value,
+                    values=worst if value is None else value,
                 )
             )
         return study

@@ -3,7 +3,7 @@
 Numbers are the confirmation's, never the search's; what the search saw stands beside it, so that the shrinkage is seen.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import exp, inf
 from typing import Any
 
@@ -36,7 +36,7 @@ def auto_conf(task: Task, advice: Advice, objective: str) -> str:
     told = []
     for line in advice.lines:
         if line.kept:
-            setting = _setting(task, line.name)
+            setting = setting_in(task, line.name)
             told.append(f"# {_gain(line, objective)}; {setting.reason}; takes effect by {setting.apply}")
             told.append(f"{line.name} = '{line.value}'")
     return "\n".join(told) + "\n"
@@ -60,7 +60,7 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
         told = ratio_interval(*inverted(advice.chosen))
         yield f"shrinkage: the search saw ×{number(exp(seen))} over the start; fresh trials of the same found {told}"
     risks = [
-        f"{line.name}: {_setting(task, line.name).risks}" for line in advice.lines if line.kept and _risky(task, line)
+        f"{line.name}: {setting_in(task, line.name).risks}" for line in advice.lines if line.kept and _risky(task, line)
     ]
     if confirmed(advice):
         yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
@@ -69,14 +69,14 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
         yield f"tried and removed, leaving it out was not shown to be worse: {', '.join(removed)}"
     placebos = [each for each in advice.screened if each.standing is Standing.PLACEBO]
     yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {len(placebos)} settings"
-    yield from (f"  {_screened(each)}" for each in placebos)
+    yield from (f"  {screened_words(each)}" for each in placebos)
     open_ = [each for each in advice.screened if each.standing is Standing.OPEN]
     if open_:
         yield f"not told apart from no effect, nor shown to have none: {', '.join(each.name for each in open_)}"
     active = [each for each in advice.screened if each.standing is Standing.ACTIVE]
     if active:
         yield "matter:"
-        yield from (f"  {_screened(each)}" for each in active)
+        yield from (f"  {screened_words(each)}" for each in active)
     yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
     if task.space.left_out:
         yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
@@ -99,13 +99,19 @@ def headline(advice: Advice, objective: str) -> str:
     return f"{counted(kept, 'line')}: {objective} {ratio_interval(*inverted(advice.proof['start']))} against the start"
 
 
-def plan(task: Task, objective: str) -> str:
+def plan(task: Task, objectives: Sequence[str]) -> str:
     """What would be tried, and how the budget is spent."""
     steps, names = task.amounts, [each.name for each in task.space.dimensions]
+    proof = (
+        f" at most {duration(steps.elimination_s)} of elimination and {duration(steps.confirmation_s)} of confirmation"
+    )
+    if len(objectives) > 1:
+        proof = (
+            f" {counted(steps.finalists, 'point')} of the front in a confirmation of {counted(steps.blocks, 'block')}"
+        )
     told = [
-        f"advice for {objective}: {counted(len(names), 'setting')}: {', '.join(names)}",
-        f"screening of {2 * steps.screening_pairs} configurations, a search in {steps.batches} batches,"
-        f" at most {duration(steps.elimination_s)} of elimination and {duration(steps.confirmation_s)} of confirmation",
+        f"advice for {' and '.join(objectives)}: {counted(len(names), 'setting')}: {', '.join(names)}",
+        f"screening of {2 * steps.screening_pairs} configurations, a search in {steps.batches} batches,{proof}",
         f"at least {duration(steps.needed_s)}; seed {task.seed}",
     ]
     told += [f"not tried: {name}: {why}" for name, why in task.space.left_out.items()]
@@ -114,7 +120,7 @@ def plan(task: Task, objective: str) -> str:
 
 def explain(name: str, task: Task | None, advice: Advice | None) -> str:
     """What is known of a setting, and what an advice found of it."""
-    setting = _setting(task, name) if task else known_settings()[name]
+    setting = setting_in(task, name) if task else known_settings()[name]
     told = [f"{name}: {setting.reason or 'no reason is known'}", f"takes effect by {setting.apply}"]
     levels = f"{setting.low} to {setting.high}" if setting.low else ", ".join(setting.levels)
     told.append(f"default {setting.default}; tried: {levels}")
@@ -125,7 +131,7 @@ def explain(name: str, task: Task | None, advice: Advice | None) -> str:
     if task and name in task.space.left_out:
         told.append(f"not tried: {task.space.left_out[name]}")
     if advice:
-        told += [f"screening: {_screened(each)}: {each.standing}" for each in advice.screened if each.name == name]
+        told += [f"screening: {screened_words(each)}: {each.standing}" for each in advice.screened if each.name == name]
         told += [
             f"{each.name} = {each.value}: {'kept' if each.kept else 'removed'}; {_without(each)}"
             for each in advice.lines
@@ -170,13 +176,14 @@ def _compared(found: Compared) -> Mapping[str, Any]:
     return {"verdict": found.verdict.kind.value, "text": found.verdict.text, **effect_values(found.effect)}
 
 
-def _setting(task: Task, name: str) -> Setting:
+def setting_in(task: Task, name: str) -> Setting:
+    """What is known of a setting, by the space or else by us."""
     own = {each.name: each.setting for each in task.space.dimensions}
     return own[name] if name in own else known_settings()[name]
 
 
 def _risky(task: Task, line: Line) -> bool:
-    return _setting(task, line.name).risk is not Risk.SAFE
+    return setting_in(task, line.name).risk is not Risk.SAFE
 
 
 def _gain(line: Line, objective: str) -> str:
@@ -194,5 +201,6 @@ def _without(line: Line) -> str:
     return f"without it {ratio_interval(effect.estimate, effect.low, effect.high)}, {line.without.verdict.kind}"
 
 
-def _screened(each: Screened) -> str:
+def screened_words(each: Screened) -> str:
+    """A screened setting with its effect."""
     return f"{each.name} {each.start} to {each.far}: {ratio_interval(each.effect, each.low, each.high)}"

@@ -61,6 +61,8 @@ class Task:
     margin: float
     """The share within which a setting does not matter."""
     seed: int
+    others: tuple[bool, ...] = ()
+    """Is more better, of each further objective? See `front_walk`."""
 
 
 @dataclass(frozen=True)

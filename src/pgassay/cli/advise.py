@@ -7,6 +7,7 @@ import argparse
 import secrets
 import sys
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ from pgassay.study.messages import set_needs_value
 if TYPE_CHECKING:
     from pgassay.advise.asking import Wish
     from pgassay.advise.folder import Kept
+    from pgassay.advise.laboratory import RealLaboratory
+    from pgassay.advise.walk import Tell
     from pgassay.lab.runner import Watcher
     from pgassay.study.model import Study
 
@@ -35,7 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     add_load_options(parser)
     parser.add_argument(
-        "--for", dest="objective", default="tps", metavar="RESPONSE", help="what is to become better (default: tps)"
+        "--for",
+        dest="objective",
+        default="tps",
+        metavar="RESPONSES",
+        help="what is to become better (default: tps); two or three give points to choose from",
     )
     parser.add_argument(
         "--keep", action="append", default=[], metavar="COND", help='must hold: "latency_p99_ms < 10 ms"'
@@ -114,7 +121,7 @@ def _begin(arguments: argparse.Namespace) -> int:
     with Workbench(options) as bench:
         task = asking.task_of(wish, bench)
     if arguments.dry_run or not silent(arguments):
-        print(plan(task, wish.question.objective), end="", file=sys.stdout if arguments.dry_run else sys.stderr)
+        print(plan(task, wish.question.objectives), end="", file=sys.stdout if arguments.dry_run else sys.stderr)
     if arguments.dry_run:
         return messages.SUCCESS
     kept = folder.Kept(
@@ -128,7 +135,7 @@ def _begin(arguments: argparse.Namespace) -> int:
 
 
 def _wish(arguments: argparse.Namespace) -> "Wish":
-    from pgassay.advise.asking import Wish, read_configuration, read_space
+    from pgassay.advise.asking import Wish, objectives_of, read_configuration, read_space
     from pgassay.advise.laboratory import Question
     from pgassay.study import quantities
 
@@ -139,13 +146,15 @@ def _wish(arguments: argparse.Namespace) -> "Wish":
         if not equals:
             raise set_needs_value(text, "--set")
         start[name.strip().removeprefix("server.").lower()] = value.strip()
+    objective, *others = objectives_of(arguments.objective)
     margin = arguments.margin or (QUICK_MARGIN if quick else MARGIN)
     return Wish(
         Question(
             load_of(arguments, QUICK if quick else {}),
-            arguments.objective,
+            objective,
             tuple(arguments.keep),
             quantities.share("--resolution", arguments.resolution),
+            tuple(others),
         ),
         start,
         read_space(arguments.space) if arguments.space else {},
@@ -163,9 +172,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
-    from pgassay.advise import folder, text
+    from pgassay.advise import folder
     from pgassay.advise.laboratory import RealLaboratory
-    from pgassay.advise.walk import walk
     from pgassay.report.json_values import to_json
 
     def watching(study: "Study") -> "AbstractContextManager[Watcher]":
@@ -177,24 +185,67 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
         if not silent(arguments):
             print(f"pgassay: {said}", file=sys.stderr, flush=True)
 
-    task, objective = kept.task, kept.question.objective
+    task = kept.task
     command = ("pgassay", *sys.argv[1:])
     options = kept.options(bench_options(arguments))
     laboratory = RealLaboratory(path, kept.question, task.space, options, watching, command)
     try:
-        advice = walk(task, laboratory, tell)
+        answer = (_front if kept.question.others else _one)(kept, laboratory, tell, path, arguments.explain)
     except KeyboardInterrupt:
         print(f"pgassay: interrupted; continue with: pgassay advise --resume {path}", file=sys.stderr)
         return messages.INTERRUPTED
-    values: dict[str, Any] = text.values(task, advice, objective, str(path))
-    (path / folder.LINES_FILE).write_text(text.auto_conf(task, advice, objective), encoding="utf-8")
-    (path / folder.RESULT_FILE).write_text(to_json(values) + "\n", encoding="utf-8")
+    (path / folder.RESULT_FILE).write_text(to_json(answer.values) + "\n", encoding="utf-8")
     if arguments.explain:
-        print(text.explain(arguments.explain, task, advice), end="")
+        print(answer.explained, end="")
     elif arguments.json:
-        print(to_json(values))
+        print(to_json(answer.values))
     elif arguments.quiet:
-        print(text.headline(advice, objective))
+        print(answer.headline)
     else:
-        print(text.render(task, advice, objective, str(path)), end="")
+        print(answer.told, end="")
     return messages.SUCCESS
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What is printed of an advice: for scripts, in a line, whole, and of one setting."""
+
+    values: dict[str, Any]
+    headline: str
+    told: str
+    explained: str
+
+
+def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
+    from pgassay.advise import folder, text
+    from pgassay.advise.walk import walk
+
+    task, objective = kept.task, kept.question.objective
+    advice = walk(task, laboratory, tell)
+    (path / folder.LINES_FILE).write_text(text.auto_conf(task, advice, objective), encoding="utf-8")
+    return _Answer(
+        text.values(task, advice, objective, str(path)),
+        text.headline(advice, objective),
+        text.render(task, advice, objective, str(path)),
+        text.explain(name, task, advice) if name else "",
+    )
+
+
+def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
+    from pgassay.advise import folder, front_page, front_text, text
+    from pgassay.advise.front_walk import CONFIRMATION, walk_front
+
+    task, objectives = kept.task, kept.question.objectives
+    advice = walk_front(task, laboratory, objectives, tell)
+    if advice.points:
+        laboratory.report(CONFIRMATION, front_page.section(task, advice, objectives))
+    for point in advice.front:
+        lines = front_text.auto_conf(task, point, objectives)
+        (path / folder.point_file(point.label)).write_text(lines, encoding="utf-8")
+    explained = text.explain(name, task, None) + front_text.explained(name, advice, objectives) if name else ""
+    return _Answer(
+        front_text.values(task, advice, objectives, str(path)),
+        front_text.headline(advice, objectives),
+        front_text.render(task, advice, objectives, str(path)),
+        explained,
+    )

@@ -66,13 +66,18 @@ class Chapter:
 
 
 def write(
-    findings: "Findings", directory: Path, *, pictures: bool = True, menu: Sequence[tuple[str, str]] = ()
+    findings: "Findings",
+    directory: Path,
+    *,
+    pictures: bool = True,
+    menu: Sequence[tuple[str, str]] = (),
+    own: Sequence[Section] = (),
 ) -> Path:
     """Write `report.html`, the data of its tables and figures, with `pictures` PNG and SVG; returns the page's path.
 
-    `menu` are names and addresses of pages around it, where it is served.
+    `menu` are names and addresses of pages around it, where it is served. `own` sections stand before all others.
     """
-    made = chapters(findings)
+    made = chapters(findings, own=own)
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / PAGE
     path.write_text(html(findings, made, pictures=pictures, menu=menu), encoding="utf-8")
@@ -82,7 +87,7 @@ def write(
     return path
 
 
-def chapters(findings: "Findings", *, drawn: bool = True) -> tuple[Chapter, ...]:
+def chapters(findings: "Findings", *, drawn: bool = True, own: Sequence[Section] = ()) -> tuple[Chapter, ...]:
     """Every section that has something for the page, its figures drawn if `drawn`.
 
     Key figures stand before "What to distrust", and not in their sections; what is not available comes last.
@@ -90,7 +95,7 @@ def chapters(findings: "Findings", *, drawn: bool = True) -> tuple[Chapter, ...]
     from altair.utils.schemapi import debug_mode
 
     with debug_mode(False):  # each part by itself; `specified` checks the whole
-        made = [_chapter(findings, section, drawn=drawn) for section in contents.sections()]
+        made = [_chapter(findings, section, drawn=drawn) for section in (*own, *contents.sections())]
     found = [_told(findings, chapter) for chapter in _with_key_figures(made)]
     return tuple(chapter for chapter in (*found, _missing(found)) if chapter.blocks)
 

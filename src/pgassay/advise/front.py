@@ -1,0 +1,229 @@
+"""Several objectives at once: which configurations are worth a user's choice, and how sure that is.
+
+A search proposes; from what it saw a few points are picked across its front, and a study of blocks that are fixed
+beforehand says what they are. Intervals hold for all its configurations and objectives together. Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import hypot, inf, log, sqrt
+
+from scipy.special import stdtr  # type: ignore[import-untyped]
+
+from pgassay.advise.space import Configuration
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.compare import compare
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.observations import Observation
+from pgassay.study.levels import Place
+from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.thresholds import Limit
+
+Gains = tuple[float, ...]
+"""Of each objective a log-ratio to the start, higher is better."""
+SURE = 0.95
+"""A point that keeps a limit with less probability than this is not offered."""
+
+
+class Standing(StrEnum):
+    """What the confirmation says of a configuration."""
+
+    FRONT = "front"
+    DOMINATED = "dominated"
+    OPEN = "no gain shown"
+    BREAKS = "breaks a limit"
+    FAILED = "failed"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A hard limit, and the probability that a further trial of a configuration keeps it."""
+
+    limit: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a study saw: observations by response, in which a treatment is the place of its configuration (0: start)."""
+
+    configurations: Sequence[Configuration]
+    observations: Mapping[str, Sequence[Observation]]
+    responses: Mapping[str, Response]
+    limits: Sequence[Limit]
+    failed: Mapping[Configuration, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A configuration of the confirmation. `label` is a letter, or the name of what it is set against."""
+
+    label: str
+    configuration: Configuration
+    effects: tuple[Effect, ...]
+    """Of each objective, against the start."""
+    kept: tuple[Kept, ...]
+    standing: Standing
+    by: str = ""
+    """Which other one is at least as good in everything."""
+    searched: tuple[float, ...] = ()
+    """What the search saw, as ratios to the start; nothing of a reference."""
+
+
+def dominates(one: Gains, other: Gains) -> bool:
+    """Is the first at least as good in everything, and better in something?"""
+    return all(mine >= theirs for mine, theirs in zip(one, other, strict=True)) and one != other
+
+
+def front_of(gains: Mapping[Configuration, Gains]) -> list[Configuration]:
+    """Those that no other one dominates."""
+    return [each for each, mine in gains.items() if not any(dominates(theirs, mine) for theirs in gains.values())]
+
+
+def shrunken(measured: Mapping[Configuration, Sequence[Gains | None]]) -> dict[Configuration, Gains]:
+    """Means that count n ÷ (n + 1), as those of one objective (`walk.promising`); what ever failed is left out."""
+    found = {}
+    for each, gains in measured.items():
+        worked = [one for one in gains if one is not None]
+        if worked and len(worked) == len(gains):
+            found[each] = tuple(sum(column) / (len(worked) + 1) for column in zip(*worked, strict=True))
+    return found
+
+
+def picked(gains: Mapping[Configuration, Gains], most: int) -> list[Configuration]:
+    """At most so many points across the front: the best of each objective, then what is furthest from those chosen.
+
+    Distances are in shares of the front's extent in each objective.
+    """
+    front = front_of(gains)
+    if not front:
+        return []
+    columns = list(zip(*(gains[each] for each in front), strict=True))
+    widths = [max(column) - min(column) or 1.0 for column in columns]
+
+    def apart(one: Configuration, other: Configuration) -> float:
+        both = zip(gains[one], gains[other], widths, strict=True)
+        return hypot(*((mine - theirs) / width for mine, theirs, width in both))
+
+    chosen = list(dict.fromkeys(max(front, key=lambda each: gains[each][at]) for at in range(len(columns))))[:most]
+    while len(chosen) < min(most, len(front)):
+        rest = [each for each in front if each not in chosen]
+        chosen.append(max(rest, key=lambda each: min(apart(each, other) for other in chosen)))
+    return sorted(chosen, key=lambda each: gains[each], reverse=True)
+
+
+def judged(
+    seen: Seen,
+    objectives: Sequence[str],
+    labels: Mapping[str, Configuration],
+    searched: Mapping[Configuration, tuple[float, ...]],
+    blocks: int,
+) -> tuple[Point, ...]:
+    """Every configuration of a study by its label, the start first; those that were searched have a standing."""
+    effects = _effects(seen, objectives, blocks)
+    numbers = {each: number for number, each in enumerate(seen.configurations)}
+    responses = [seen.responses[name] for name in objectives]
+    kept = {each: _kept(seen, str(number)) for each, number in numbers.items()}
+    own = {each: Standing.FAILED for each in seen.configurations if _without_result(seen, each, effects)}
+    own |= {
+        each: Standing.BREAKS
+        for each, limits in kept.items()
+        if each not in own and any(not limit.probability >= SURE for limit in limits)
+    }
+    gains = {
+        each: tuple(_gain(effect, response) for effect, response in zip(found, responses, strict=True))
+        for each, found in effects.items()
+        if each not in own
+    }
+    start = seen.configurations[0]
+    if start not in own:
+        gains[start] = (0.0,) * len(objectives)
+    found = []
+    for label, each in labels.items():
+        by = next((name for name, other in labels.items() if _beats(gains, other, each)), "")
+        standing = own.get(each) or (Standing.DOMINATED if by else Standing.FRONT)
+        if standing is Standing.FRONT and not any(map(_helps, effects.get(each, ()), responses)):
+            standing = Standing.OPEN
+        if each not in searched:
+            standing = Standing.REFERENCE
+        found.append(Point(label, each, effects.get(each, ()), kept[each], standing, by, tuple(searched.get(each, ()))))
+    return tuple(found)
+
+
+def _beats(gains: Mapping[Configuration, Gains], one: Configuration, other: Configuration) -> bool:
+    return one in gains and other in gains and dominates(gains[one], gains[other])
+
+
+def _effects(seen: Seen, objectives: Sequence[str], blocks: int) -> dict[Configuration, tuple[Effect, ...]]:
+    """Against the start: one family of all configurations and objectives, and one look, since nothing stops early."""
+    arms = [Place(str(number), "", "") for number in range(1, len(seen.configurations))]
+    by_objective = [
+        compare(
+            seen.observations[name],
+            seen.responses[name],
+            "0",
+            blocks_max=blocks,
+            comparisons=len(arms) * len(objectives),
+            looks="once",
+            primary=True,
+            arms=arms,
+        )
+        for name in objectives
+    ]
+    return dict(zip(seen.configurations[1:], zip(*by_objective, strict=True), strict=True))
+
+
+def _without_result(seen: Seen, each: Configuration, effects: Mapping[Configuration, tuple[Effect, ...]]) -> bool:
+    few = any(not effect.bounded or effect.blocks < FIRST_LOOK for effect in effects.get(each, ()))
+    return each in seen.failed or few
+
+
+def _gain(effect: Effect, response: Response) -> float:
+    sign = 1 if response.better is Better.HIGHER else -1
+    if effect.scale is Scale.DIFFERENCE:
+        return sign * effect.estimate
+    return sign * log(effect.estimate) if effect.estimate > 0 else -inf
+
+
+def _helps(effect: Effect, response: Response) -> bool:
+    return effect.low > effect.none if response.better is Better.HIGHER else effect.high < effect.none
+
+
+def _kept(seen: Seen, treatment: str) -> tuple[Kept, ...]:
+    """Every limit with its probability for a configuration."""
+    return tuple(Kept(each.text, probability(_values(seen, each, treatment), each)) for each in seen.limits)
+
+
+def _values(seen: Seen, limit: Limit, treatment: str) -> list[float]:
+    """What a limit is about, block by block: the response, or its change against the start."""
+    mine: dict[str, dict[int, float]] = {treatment: {}, "0": {}}
+    for each in seen.observations[limit.response.name]:
+        if each.treatment in mine and each.value is not None:
+            mine[each.treatment][each.block] = each.value
+    if not limit.change:
+        return [*mine[treatment].values()]
+    pairs = [(value, mine["0"][block]) for block, value in mine[treatment].items() if block in mine["0"]]
+    if limit.response.scale is Scale.DIFFERENCE:
+        return [value - start for value, start in pairs]
+    return [value / start for value, start in pairs if start]
+
+
+def probability(values: Sequence[float], limit: Limit) -> float:
+    """That one more trial keeps the limit, by these trials: Student's predictive distribution; NaN without two.
+
+    In logarithms where the response is compared by ratios.
+    """
+    ratio = limit.response.scale is Scale.RATIO and limit.value > 0 and all(each > 0 for each in values)
+    sample = [log(each) if ratio else each for each in values]
+    bound = log(limit.value) if ratio else limit.value
+    count = len(sample)
+    if count < 2:
+        return float("nan")
+    mean = sum(sample) / count
+    spread = sqrt(sum((each - mean) ** 2 for each in sample) / (count - 1) * (1 + 1 / count))
+    if not spread:
+        return float(mean < bound if limit.relation.bounds_above else mean > bound)
+    below = float(stdtr(count - 1, (bound - mean) / spread))
+    return below if limit.relation.bounds_above else 1 - below

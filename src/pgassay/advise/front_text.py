@@ -1,0 +1,194 @@
+"""An advice for several objectives in words: which configuration for which trade, and what each of them risks.
+
+Numbers are the confirmation's, against the start; the search's stand beside them only as shrinkage.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import exp, isfinite
+from typing import Any
+
+from pgassay.advise.front import Point, Standing
+from pgassay.advise.front_walk import CONFIRMATION, FrontAdvice
+from pgassay.advise.knowledge import Risk
+from pgassay.advise.laboratory import REPORT
+from pgassay.advise.screening import Screened
+from pgassay.advise.screening import Standing as Effectiveness
+from pgassay.advise.text import screened_words, setting_in
+from pgassay.advise.walk import Task
+from pgassay.analysis.effects import Effect
+from pgassay.report.json_values import effect_values
+from pgassay.report.page import PAGE
+from pgassay.report.words import counted, number, ratio_interval
+
+_PLAIN = (Effectiveness.PLACEBO, Effectiveness.OPEN, Effectiveness.ACTIVE)
+
+
+def headline(advice: FrontAdvice, objectives: Sequence[str]) -> str:
+    """The answer in one sentence."""
+    both = " and ".join(objectives)
+    if not advice.points:
+        return f"nothing to choose: nothing was found that may be better by {both}"
+    front = advice.front
+    if not front:
+        return f"no point to choose from: none was confirmed to be better than the start by {both}"
+    if len(front) == 1:
+        return f"one point, {front[0].label}: {_effects(front[0], objectives)} against the start"
+    return f"{len(front)} points to choose from by {both}: {', '.join(each.label for each in front)}"
+
+
+def render(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: str) -> str:
+    """All of it, for a terminal."""
+    return "\n".join(_sentences(task, advice, objectives, folder)) + "\n"
+
+
+def auto_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
+    """The lines of a point for postgresql.auto.conf."""
+    told = [f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together"]
+    for name, value in point.configuration.changes_from(task.space.start).items():
+        setting = setting_in(task, name)
+        told.append(f"# {setting.reason or 'no reason is known'}; takes effect by {setting.apply}")
+        told.append(f"{name} = '{value}'")
+    return "\n".join(told) + "\n"
+
+
+def explained(name: str, advice: FrontAdvice, objectives: Sequence[str]) -> str:
+    """What the screening found of a setting, for each objective."""
+    told = [
+        f"screening by {objective}: {screened_words(each)}: {each.standing}"
+        for objective, screened in zip(objectives, advice.screened, strict=True)
+        for each in screened
+        if each.name == name
+    ]
+    told += [f"point {each.label}: {name} = {each.configuration.values[name]}" for each in advice.front]
+    return "\n".join(told) + "\n" if told else ""
+
+
+def table(advice: FrontAdvice, objectives: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows: every configuration that was confirmed, with its intervals against the start."""
+    limits = [each.limit for each in advice.points[0].kept] if advice.points else []
+    head = ["point", *objectives, *(f"keeps {each}" for each in limits), "standing"]
+    rows = []
+    for point in advice.points:
+        effects = [effect_words(each) for each in point.effects] or ["the start" for _ in objectives]
+        chances = [chance(each.probability) for each in point.kept]
+        rows.append([point.label, *effects, *chances, standing(point)])
+    return head, rows
+
+
+def standing(point: Point) -> str:
+    """In words, with what is better where something is."""
+    return f"{point.standing.value} by {point.by}" if point.standing is Standing.DOMINATED else point.standing.value
+
+
+def changes(task: Task, point: Point) -> str:
+    """What a point changes."""
+    told = point.configuration.changes_from(task.space.start)
+    return ", ".join(f"{name} = {value}" for name, value in told.items()) or "nothing"
+
+
+def effect_words(effect: Effect) -> str:
+    """A ratio with its interval, or that there is none."""
+    return ratio_interval(effect.estimate, effect.low, effect.high) if effect.bounded else "not measured"
+
+
+def chance(probability: float) -> str:
+    """A probability as a reader sees it; never quite none or all."""
+    if not isfinite(probability):
+        return "not known"
+    return "> 99 %" if probability > 0.99 else "< 1 %" if probability < 0.01 else f"{100 * probability:.0f} %"
+
+
+def _effects(point: Point, objectives: Sequence[str]) -> str:
+    both = zip(objectives, point.effects, strict=True)
+    return ", ".join(f"{name} {effect_words(each)}" for name, each in both)
+
+
+def _sentences(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: str) -> Iterator[str]:
+    yield headline(advice, objectives)
+    yield ""
+    if advice.points:
+        yield from _aligned(*table(advice, objectives))
+        yield "against the start; intervals hold for all of these points and objectives together, at 95 %"
+        yield ""
+        for point in advice.points:
+            if point.searched:
+                yield f"{point.label}: {changes(task, point)}"
+        yield from _shrinkage(advice, objectives)
+    if advice.front:
+        yield f"risks: {_risks(task, advice) or 'none of these points trades durability'}"
+        yield "no line was left out in turn: a point is confirmed as a whole, and may hold lines that do nothing"
+    for objective, screened in zip(objectives, advice.screened, strict=True):
+        yield from _screened(objective, screened, task.margin)
+    yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
+    if task.space.left_out:
+        yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
+    if advice.points:
+        yield f"picture: {folder}/{CONFIRMATION}/{REPORT}/{PAGE}"
+    yield f"record: {folder}"
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for row in (head, *rows):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _shrinkage(advice: FrontAdvice, objectives: Sequence[str]) -> Iterator[str]:
+    for point in advice.front:
+        seen = ", ".join(f"{name} ×{number(exp(each))}" for name, each in zip(objectives, point.searched, strict=True))
+        yield f"shrinkage of {point.label}: the search saw {seen}"
+
+
+def _risks(task: Task, advice: FrontAdvice) -> str:
+    found: dict[str, str] = {}
+    for point in advice.front:
+        for name in point.configuration.changes_from(task.space.start):
+            setting = setting_in(task, name)
+            if setting.risk is not Risk.SAFE:
+                found[name] = f"{name}: {setting.risks}"
+    return "; ".join(found.values())
+
+
+def _screened(objective: str, screened: Sequence[Screened], margin: float) -> Iterator[str]:
+    of = {kind: [each for each in screened if each.standing is kind] for kind in _PLAIN}
+    placebos, open_, active = (of[kind] for kind in _PLAIN)
+    names = f": {', '.join(each.name for each in placebos)}" if placebos else ""
+    yield f"do not matter for {objective} within ±{100 * margin:.3g} %: {counted(len(placebos), 'setting')}{names}"
+    if open_:
+        yield f"open for {objective}: {', '.join(each.name for each in open_)}"
+    if active:
+        yield f"matter for {objective}:"
+        yield from (f"  {screened_words(each)}" for each in active)
+
+
+def values(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: str) -> dict[str, Any]:
+    """The same for scripts, numbers unrounded."""
+    return {
+        "format": 1,
+        "objectives": list(objectives),
+        "confirmed": bool(advice.front),
+        "front": [each.label for each in advice.front],
+        "points": [
+            {
+                "label": each.label, "standing": each.standing.value, "by": each.by or None,
+                "settings": each.configuration.changes_from(task.space.start),
+                "effects": [effect_values(effect) for effect in each.effects],
+                "keep": {one.limit: one.probability for one in each.kept},
+                "searched": {name: exp(seen) for name, seen in zip(objectives, each.searched, strict=False)},
+            }
+            for each in advice.points
+        ],
+        "screened": {
+            objective: [
+                {
+                    "name": each.name, "start": each.start, "far": each.far, "effect": each.effect, "low": each.low,
+                    "high": each.high, "standing": each.standing.value,
+                }
+                for each in screened
+            ]
+            for objective, screened in zip(objectives, advice.screened, strict=True)
+        },
+        "left_out": dict(task.space.left_out),
+        "start": dict(task.space.start.values),
+        "record": folder,
+    }  # fmt: skip

@@ -1,0 +1,203 @@
+"""The way to a front: screen for every objective, search all of them at once, confirm a few points afresh.
+
+As `walk`, it holds no state and decides the same when it is walked again over what was measured. No line of a point is
+left out in turn: what is confirmed of a point is the point as a whole.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log
+from string import ascii_uppercase
+from typing import Protocol
+
+from pgassay.advise import budget, front, messages, screening
+from pgassay.advise.constraints import allowed, within
+from pgassay.advise.front import Gains, Point, Seen, Standing
+from pgassay.advise.screening import Screened
+from pgassay.advise.search import Search
+from pgassay.advise.space import Configuration
+from pgassay.advise.walk import Task, Tell
+
+Vectors = Mapping[Configuration, tuple[float, ...] | None]
+CONFIRMATION = "confirmation"
+START, DEFAULT, RULE = "start", "default", "rule of thumb"
+
+
+class FrontLaboratory(Protocol):
+    """What measures several objectives. Every call has a name of its own, as of `walk.Laboratory`."""
+
+    def vectors(
+        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
+    ) -> Mapping[Configuration, tuple[float, ...] | None]:
+        """One trial of each, of the start too; None for what failed, and nothing for what was disturbed."""
+        ...
+
+    def seen(
+        self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
+    ) -> Seen:
+        """So many blocks of all of them, whatever they show."""
+        ...
+
+
+@dataclass(frozen=True)
+class FrontAdvice:
+    """What was found for several objectives."""
+
+    screened: tuple[tuple[Screened, ...], ...]
+    """Of each objective."""
+    not_screened: tuple[str, ...]
+    points: tuple[Point, ...]
+    """All that was confirmed, references first; empty where there was nothing to confirm."""
+    trials: int
+    failed: int
+
+    @property
+    def front(self) -> tuple[Point, ...]:
+        """The points to choose from."""
+        return tuple(each for each in self.points if each.standing is Standing.FRONT)
+
+
+def walk_front(task: Task, laboratory: FrontLaboratory, objectives: Sequence[str], tell: Tell) -> FrontAdvice:
+    """From a task to points to choose from. Raises `UsageError` where screening tells nothing."""
+    plan = screening.plan(task.space, task.limits, task.seed)
+    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
+    values = _screened_values(task, plan, laboratory)
+    level = 1 - 0.05 / len(objectives)
+    screened = tuple(
+        screening.effects(plan, _of(values, number), margin=task.margin, level=level)
+        for number in range(len(objectives))
+    )
+    names = worth_searching(screened, budget.LINES_MAX)
+    fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
+    failed = len({each for pair in values for each, value in pair.items() if value is None})
+    nothing = FrontAdvice(screened, fixed, (), 0, failed)
+    if not names:
+        return nothing
+    tell(messages.searches(names))
+    measured = _search(task, screened, names, values, laboratory)
+    failed += sum(None in each for each in measured.values())
+    gains = {task.space.start: (0.0,) * len(objectives), **front.shrunken(measured)}
+    chosen = [each for each in front.picked(gains, task.amounts.finalists) if each != task.space.start]
+    if not chosen:
+        return replace(nothing, trials=len(measured), failed=failed)
+    tell(messages.confirms_front(len(chosen)))
+    labels = _labels(task, chosen)
+    arms = [each for each in dict.fromkeys(labels.values()) if each != task.space.start]
+    amounts = task.amounts
+    seen = laboratory.seen(CONFIRMATION, task.space.start, arms, task.seed + 3, amounts.blocks, amounts.confirmation_s)
+    searched = {each: _ratios(task, measured[each]) for each in chosen}
+    points = front.judged(seen, objectives, labels, searched, amounts.blocks)
+    return FrontAdvice(screened, fixed, points, len(measured), failed)
+
+
+def worth_searching(screened: Sequence[Sequence[Screened]], most: int) -> tuple[str, ...]:
+    """The settings that may matter for an objective, the largest effects on any of them first."""
+    sizes: dict[str, float] = {}
+    for name, size in (
+        (each.name, abs(log(each.effect)))
+        for one in screened
+        for each in one
+        if each.standing is not screening.Standing.PLACEBO
+    ):
+        sizes[name] = max(size, sizes.get(name, 0.0))
+    return tuple(sorted(sizes, key=lambda name: -sizes[name])[:most])
+
+
+def _labels(task: Task, chosen: Sequence[Configuration]) -> dict[str, Configuration]:
+    """The start, what else the points are set against where it is another configuration, and the points."""
+    found = {START: task.space.start}
+    usual = within(task.space.dimensions, task.space.rule_of_thumb, task.limits)
+    for name, each in ((DEFAULT, task.space.default), (RULE, usual)):
+        if each not in found.values() and each not in chosen:
+            found[name] = each
+    return found | dict(zip(ascii_uppercase, chosen, strict=False))
+
+
+def _more(task: Task) -> tuple[bool, ...]:
+    return (task.higher, *task.others)
+
+
+def _gains(task: Task, values: tuple[float, ...] | None) -> Gains | None:
+    """Log-ratios to the start, higher is better."""
+    if values is None:
+        return None
+    return tuple((1 if more else -1) * log(each) for more, each in zip(_more(task), values, strict=True))
+
+
+def _ratios(task: Task, measured: Sequence[Gains | None]) -> tuple[float, ...]:
+    """Means of gains, in logarithms of the responses themselves."""
+    worked = [each for each in measured if each is not None]
+    columns = zip(_more(task), zip(*worked, strict=True), strict=True)
+    return tuple((1 if more else -1) * sum(column) / len(worked) for more, column in columns)
+
+
+def _of(values: Sequence[Vectors], number: int) -> tuple[Mapping[Configuration, float | None], ...]:
+    """One objective's values."""
+    return tuple({each: None if value is None else value[number] for each, value in pair.items()} for pair in values)
+
+
+def _screened_values(task: Task, plan: screening.Plan, laboratory: FrontLaboratory) -> tuple[Vectors, ...]:
+    found: dict[int, Vectors] = {}
+    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=1):
+        wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
+        values = _measured(task, f"screening-{number:02d}", wanted, task.seed + 100 + number, laboratory)
+        for index in batch:
+            pair = plan.pairs[index]
+            found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
+    return tuple(found[index] for index in range(len(plan.pairs)))
+
+
+def _measured(
+    task: Task, name: str, wanted: Sequence[Configuration], seed: int, laboratory: FrontLaboratory
+) -> dict[Configuration, tuple[float, ...] | None]:
+    """Values relative to the start of the batch, as `walk` has them of one objective; 0 has no ratio, and fails."""
+    start = task.space.start
+    tried = [each for each in dict.fromkeys(wanted) if each != start and allowed(each, task.limits)]
+    values = laboratory.vectors(name, start, tried, seed) if tried else {}
+    base = values.get(start)
+    found: dict[Configuration, tuple[float, ...] | None] = {
+        each: None for each in wanted if each != start and each not in tried
+    }
+    if base is None or min(base) <= 0:
+        return found
+    for each in tried:
+        if each in values:
+            mine = values[each]
+            usable = mine is not None and min(mine) > 0
+            found[each] = tuple(a / b for a, b in zip(mine, base, strict=True)) if mine and usable else None
+    if start in wanted:
+        found[start] = (1.0,) * len(base)
+    return found
+
+
+def _search(
+    task: Task,
+    screened: Sequence[Sequence[Screened]],
+    names: Sequence[str],
+    values: Sequence[Vectors],
+    laboratory: FrontLaboratory,
+) -> dict[Configuration, list[Gains | None]]:
+    """What the search measured: gains of each objective, None for what failed."""
+    space = task.space.narrowed(names)
+    search = Search(space, task.limits, task.seed, objectives=len(screened))
+    for pair in values:
+        for configuration, value in pair.items():
+            search.tell(configuration, _gains(task, value))
+    usual = {name: each for name, each in task.space.rule_of_thumb.values.items() if name in names}
+    better = [
+        screening.at_better_levels(space, one, higher=more) for one, more in zip(screened, _more(task), strict=True)
+    ]
+    first = [within(space.dimensions, each, task.limits) for each in (*better, space.start.with_values(usual))]
+    found: dict[Configuration, list[Gains | None]] = {}
+    for number in range(1, task.amounts.batches + 1):
+        batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
+        if number == task.amounts.batches:  # the most promising once more, before some are chosen
+            batch = [each for each in front.picked(front.shrunken(found), budget.BATCH) if each != space.start]
+        while len(batch) < budget.BATCH:
+            batch.append(search.ask([*batch, space.start]))
+        new = _measured(task, f"search-{number:02d}", batch, task.seed + 200 + number, laboratory)
+        for configuration, value in new.items():
+            gains = _gains(task, value)
+            found.setdefault(configuration, []).append(gains)
+            search.tell(configuration, gains)
+    return found
