@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from benchmarks.advise import TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
 from pgassay.advise.front import Seen, Standing, dominates, front_of, judged, picked, probability, shrunken
-from pgassay.advise.front_text import chance
+from pgassay.advise.front_text import chance, standing
 from pgassay.advise.space import Configuration
 from pgassay.analysis.observations import Observation
 from pgassay.study.responses import Better, Response, Scale
@@ -74,14 +74,14 @@ def standings(found: Seen, blocks: int = 6) -> dict[str, str]:
     labels = dict(zip(("start", "A", "B", "C", "D"), found.configurations, strict=False))
     searched = {each: (0.0, 0.0) for name, each in labels.items() if name != "start"}
     points = judged(found, OBJECTIVES, labels, searched, blocks)
-    return {each.label: f"{each.standing} {each.by}".strip() for each in points}
+    return {each.label: standing(each) for each in points}
 
 
 def test_a_confirmation_tells_front_dominated_and_no_gain_apart() -> None:
     speeds = {at(0): 100.0, at(1): 150.0, at(2): 120.0, at(3): 140.0, at(4): 100.2}
     costs = {at(0): 10.0, at(1): 13.0, at(2): 9.0, at(3): 14.0, at(4): 10.01}
     assert standings(seen(speeds, costs)) == {
-        "start": "reference", "A": "front", "B": "front", "C": "dominated A", "D": "dominated B",
+        "start": "reference", "A": "front", "B": "front", "C": "dominated by A", "D": "dominated by B",
     }  # fmt: skip
     alone = {each: speeds[each] for each in (at(0), at(4))}
     assert standings(seen(alone, costs))["A"] == "no gain shown"

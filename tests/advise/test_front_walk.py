@@ -22,7 +22,7 @@ TITLES = ("transactions per second", "cost of a transaction")
 
 
 def task(server: TwoServer, points: int = 4) -> Task:
-    steps = budget.front_amounts(700.0, TRIAL_S, len(server.space.dimensions), points=points)
+    steps = budget.front_amounts(600.0, TRIAL_S, len(server.space.dimensions), points=points)
     return Task(server.space, LIMITS, steps, True, 0.05, server.seed, (False,))
 
 
