@@ -131,7 +131,7 @@ def advised_front(server: TwoServer, budget_s: float) -> FrontOutcome:
     """By pgassay advise with two objectives."""
     steps = front_amounts(budget_s, TRIAL_S, len(server.space.dimensions), points=FRONT_POINTS)
     task = Task(server.space, LIMITS, steps, True, 0.05, server.seed, (False,))
-    found = walk_front(task, server, OBJECTIVES, lambda said: None)
+    found = walk_front(task, server, OBJECTIVES, RESOLUTION, lambda said: None)
     return fronted(server, [each.configuration for each in found.front], [each.configuration for each in found.points])
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.advise import TPS, space_with
+from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
 from pgassay.advise.front import Seen, Standing, dominates, front_of, judged, picked, probability, shrunken
 from pgassay.advise.front_text import chance, standing
@@ -27,6 +27,8 @@ def test_what_is_as_good_in_everything_and_better_in_something_dominates() -> No
     assert dominates((1.0, 0.0), (0.5, 0.0))
     assert not dominates((1.0, 0.0), (1.0, 0.0))
     assert not dominates((1.0, -0.1), (0.5, 0.0))
+    assert dominates((1.0, -0.01), (0.5, 0.0), 0.02)
+    assert not dominates((0.01, 0.0), (0.0, 0.0), 0.02)
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1, max_size=20))
@@ -73,7 +75,7 @@ def seen(
 def standings(found: Seen, blocks: int = 6) -> dict[str, str]:
     labels = dict(zip(("start", "A", "B", "C", "D"), found.configurations, strict=False))
     searched = {each: (0.0, 0.0) for name, each in labels.items() if name != "start"}
-    points = judged(found, OBJECTIVES, labels, searched, blocks)
+    points = judged(found, OBJECTIVES, labels, searched, blocks, RESOLUTION)
     return {each.label: standing(each) for each in points}
 
 
@@ -85,6 +87,12 @@ def test_a_confirmation_tells_front_dominated_and_no_gain_apart() -> None:
     }  # fmt: skip
     alone = {each: speeds[each] for each in (at(0), at(4))}
     assert standings(seen(alone, costs))["A"] == "no gain shown"
+
+
+def test_a_gain_within_the_resolution_is_no_trade() -> None:
+    speeds = {at(0): 100.0, at(1): 150.0, at(2): 130.0}
+    costs = {at(0): 10.0, at(1): 5.0, at(2): 4.99}
+    assert standings(seen(speeds, costs))["B"] == "dominated by A"
 
 
 def test_a_limit_is_held_with_its_probability_and_a_point_that_breaks_it_dominates_nothing() -> None:
@@ -107,7 +115,7 @@ def test_intervals_are_those_of_all_points_and_objectives_together() -> None:
     speeds = {at(0): 100.0, at(1): 150.0, at(2): 120.0}
     costs = {at(0): 10.0, at(1): 13.0, at(2): 9.0}
     found = seen(speeds, costs)
-    points = judged(found, OBJECTIVES, {"A": at(1), "B": at(2)}, {}, 6)
+    points = judged(found, OBJECTIVES, {"A": at(1), "B": at(2)}, {}, 6, RESOLUTION)
     assert {effect.comparisons for each in points for effect in each.effects} == {4}
     assert all("one look, Bonferroni over 4" in effect.method for each in points for effect in each.effects)
 
@@ -134,6 +142,6 @@ def test_a_limit_on_a_change_is_about_the_start_of_the_same_block() -> None:
     speeds = {at(0): 100.0, at(1): 150.0}
     costs = {at(0): 10.0, at(1): 12.0}
     limit = Limit("cost < +10 %", COST, Relation.BELOW, 1.1, True)
-    points = judged(seen(speeds, costs, (limit,)), OBJECTIVES, {"A": at(1)}, {at(1): (0.4, 0.2)}, 6)
+    points = judged(seen(speeds, costs, (limit,)), OBJECTIVES, {"A": at(1)}, {at(1): (0.4, 0.2)}, 6, RESOLUTION)
     assert points[0].standing is Standing.BREAKS
     assert points[0].kept[0].probability < 0.01

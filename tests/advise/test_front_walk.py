@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.advise import LIMITS, TPS, TRIAL_S, space_with
+from benchmarks.advise import LIMITS, RESOLUTION, TPS, TRIAL_S, space_with
 from benchmarks.advise_front import OBJECTIVES, TwoServer, fronted
 from pgassay.advise import budget
 from pgassay.advise.asking import objectives_of
@@ -27,7 +27,7 @@ def task(server: TwoServer, points: int = 4) -> Task:
 
 
 def walked(server: TwoServer) -> FrontAdvice:
-    return walk_front(task(server), server, OBJECTIVES, lambda said: None)
+    return walk_front(task(server), server, OBJECTIVES, RESOLUTION, lambda said: None)
 
 
 @cache

@@ -72,9 +72,10 @@ class Point:
     """What the search saw, as ratios to the start; nothing of a reference."""
 
 
-def dominates(one: Gains, other: Gains) -> bool:
-    """Is the first at least as good in everything, and better in something?"""
-    return all(mine >= theirs for mine, theirs in zip(one, other, strict=True)) and one != other
+def dominates(one: Gains, other: Gains, width: float = 0.0) -> bool:
+    """Is the first better in something, and as good in everything? Differences within `width` count for nothing."""
+    differences = [mine - theirs for mine, theirs in zip(one, other, strict=True)]
+    return max(differences) > width and min(differences) >= -width
 
 
 def front_of(gains: Mapping[Configuration, Gains]) -> list[Configuration]:
@@ -120,8 +121,12 @@ def judged(
     labels: Mapping[str, Configuration],
     searched: Mapping[Configuration, tuple[float, ...]],
     blocks: int,
+    resolution: float,
 ) -> tuple[Point, ...]:
-    """Every configuration of a study by its label, the start first; those that were searched have a standing."""
+    """Every configuration of a study by its label, the start first; those that were searched have a standing.
+
+    Differences within `resolution` (a share) count for nothing.
+    """
     effects = _effects(seen, objectives, blocks)
     numbers = {each: number for number, each in enumerate(seen.configurations)}
     responses = [seen.responses[name] for name in objectives]
@@ -140,9 +145,10 @@ def judged(
     start = seen.configurations[0]
     if start not in own:
         gains[start] = (0.0,) * len(objectives)
+    betters = _betters(labels, gains, log(1 + resolution))
     found = []
     for label, each in labels.items():
-        by = next((name for name, other in labels.items() if _beats(gains, other, each)), "")
+        by = betters.get(label, "")
         standing = own.get(each) or (Standing.DOMINATED if by else Standing.FRONT)
         if standing is Standing.FRONT and not any(map(_helps, effects.get(each, ()), responses)):
             standing = Standing.OPEN
@@ -152,8 +158,21 @@ def judged(
     return tuple(found)
 
 
-def _beats(gains: Mapping[Configuration, Gains], one: Configuration, other: Configuration) -> bool:
-    return one in gains and other in gains and dominates(gains[one], gains[other])
+def _betters(labels: Mapping[str, Configuration], gains: Mapping[Configuration, Gains], width: float) -> dict[str, str]:
+    """Of each label another one that is better in something by more than `width`, and nowhere worse by more.
+
+    The largest sums of gains come first, and only what nothing beats beats others: so something always stays.
+    """
+    known = sorted((name for name in labels if labels[name] in gains), key=lambda name: -sum(gains[labels[name]]))
+    found: dict[str, str] = {}
+    stay: list[str] = []
+    for name in known:
+        by = next((each for each in stay if dominates(gains[labels[each]], gains[labels[name]], width)), "")
+        if by:
+            found[name] = by
+        else:
+            stay.append(name)
+    return found
 
 
 def _effects(seen: Seen, objectives: Sequence[str], blocks: int) -> dict[Configuration, tuple[Effect, ...]]:

@@ -57,7 +57,9 @@ class FrontAdvice:
         return tuple(each for each in self.points if each.standing is Standing.FRONT)
 
 
-def walk_front(task: Task, laboratory: FrontLaboratory, objectives: Sequence[str], tell: Tell) -> FrontAdvice:
+def walk_front(
+    task: Task, laboratory: FrontLaboratory, objectives: Sequence[str], resolution: float, tell: Tell
+) -> FrontAdvice:
     """From a task to points to choose from. Raises `UsageError` where screening tells nothing."""
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
@@ -86,7 +88,7 @@ def walk_front(task: Task, laboratory: FrontLaboratory, objectives: Sequence[str
     amounts = task.amounts
     seen = laboratory.seen(CONFIRMATION, task.space.start, arms, task.seed + 3, amounts.blocks, amounts.confirmation_s)
     searched = {each: _ratios(task, measured[each]) for each in chosen}
-    points = front.judged(seen, objectives, labels, searched, amounts.blocks)
+    points = front.judged(seen, objectives, labels, searched, amounts.blocks, resolution)
     return FrontAdvice(screened, fixed, points, len(measured), failed)
 
 

@@ -236,7 +236,7 @@ def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path,
     from pgassay.advise.front_walk import CONFIRMATION, walk_front
 
     task, objectives = kept.task, kept.question.objectives
-    advice = walk_front(task, laboratory, objectives, tell)
+    advice = walk_front(task, laboratory, objectives, kept.question.resolution, tell)
     if advice.points:
         laboratory.report(CONFIRMATION, front_page.section(task, advice, objectives))
     for point in advice.front:
