@@ -1,6 +1,7 @@
 """The whole way to a front on simulated servers whose truth is known; its text, its page, its JSON."""
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -9,14 +10,17 @@ from benchmarks.advise_front import OBJECTIVES, TwoServer, fronted
 from pgassay.advise import budget
 from pgassay.advise.asking import objectives_of
 from pgassay.advise.front import SURE, Standing
-from pgassay.advise.front_page import drawing, rows_of
+from pgassay.advise.front_page import drawing, rows_of, section
 from pgassay.advise.front_text import auto_conf, explained, headline, render, values
 from pgassay.advise.front_walk import FrontAdvice, walk_front
 from pgassay.advise.space import Configuration
 from pgassay.advise.walk import Task
 from pgassay.errors import UsageError
 from pgassay.report.charts import specified
+from pgassay.report.findings import Findings
+from pgassay.report.section import Figure, Sentences, Table
 from pgassay.study.thresholds import Limit, Relation
+from pgassay.testing.planted import make_run
 
 TITLES = ("transactions per second", "cost of a transaction")
 
@@ -85,6 +89,20 @@ def test_the_picture_has_a_cross_for_each_point_and_greys_what_is_not_offered() 
     drawn = drawing(found, TITLES)
     assert drawn is not None
     assert specified(drawn.chart)["layer"]
+
+
+def test_the_section_begins_with_the_answer_and_its_figure_is_not_called_as_the_section_is(tmp_path: Path) -> None:
+    server, found = found_on(1)
+    findings = Findings(make_run(tmp_path / "run"))
+    mine = section(task(server), found, tuple(findings.responses)[:2])
+    sentences, figure, table, *lines = mine.blocks(findings)
+    assert isinstance(sentences, Sentences)
+    assert isinstance(figure, Figure)
+    assert isinstance(table, Table)
+    assert "points to choose from" in sentences.texts[0]
+    assert figure.name != mine.name, "a page finds both by name"
+    assert [str(row[0]) for row in table.rows] == [each.label for each in found.points]
+    assert len(lines) == len(found.front)
 
 
 def test_a_limit_is_hard() -> None:

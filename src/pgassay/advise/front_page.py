@@ -30,7 +30,7 @@ def section(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> Secti
         head, rows = front_text.table(advice, objectives)
         shown = [[*row, front_text.changes(task, each)] for row, each in zip(rows, advice.points, strict=True)]
         yield Sentences((front_text.headline(advice, objectives),))
-        yield Figure("front", lambda: drawing(advice, titles), key=1)
+        yield Figure("front-points", lambda: drawing(advice, titles), key=1)
         notes = (
             "ratios to the start; intervals hold for all of these points and objectives together, at 95 %",
             "a limit's probability is that of one further trial",
