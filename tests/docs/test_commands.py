@@ -25,7 +25,7 @@ STANDS_FOR = {
     "COMMAND": "run", "RUN": RUN, "STUDY": "fillfactor", "FILE": "results.csv", "DIR": "cluster", "NAME": "mine",
     "NAME=A": "server.work_mem=4MB", "NAME=B": "server.work_mem=64MB", "KIND": "csd", "SIZE": "20GB",
     "DSN": "dbname=app", "CONNINFO": "dbname=app", "CAPTURE": "app.capture", "NAME=A,B": "work_mem=4MB,64MB",
-    "PROFILE": "sata-ssd", "SHELL": "bash",
+    "PROFILE": "sata-ssd", "SHELL": "bash", "ADDRESS": "tls://head:8786",
 }  # fmt: skip
 """What the placeholders of a synopsis become."""
 
@@ -64,6 +64,7 @@ ONLY_PARSED = {
     "predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
     "rerun CAPSULE": "runs a study for minutes: tests/cli/test_rerun.py and tests/system/test_capsules.py",
     "rerun FILE": "the same",
+    "worker": "works until its scheduler is gone: tests/fleet/test_dask.py",
     "serve": "serves until it is interrupted: tests/live/test_server.py",
     "resume RUN": "goes on with a run for minutes: tests/lab and tests/system",
     f"resume {RUN}": "the same",

@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "report": "write a run's HTML report and figures",
     "serve": "show all runs below a directory in a browser on this machine",
     "diagnose": "say what limits the load: CPU, locks, WAL flushes, reads, writes or the client",
+    "certs": "make certificates for a fleet: its head and its workers",
+    "worker": "lend this machine to a fleet that runs a study's blocks",
     "compare-hosts": "compare runs of one study from several machines or environments",
     "check": "check a run's record for damage and doubtful trials",
     "export": "write a run's trials as CSV, JSON or Prometheus text",

@@ -5,9 +5,10 @@ on one drive or version and half on another would be no experiment.
 """
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 
-from pgassay.cli import messages
+from pgassay.cli import _fleet, messages
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, require
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_live_option(parser)
     add_form_options(parser)
     add_check_option(parser)
+    _fleet.add_fleet_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,7 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
             messages.warn(remark.warning)
         require(arguments, reopened.prepared.resolved.study.decide)
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
-        mark_resumed(reopened)
-        with live_pages(arguments.run.absolute(), arguments):
-            status = conduct(reopened.prepared.resolved, reopened.run, reboots, quiet=silent(arguments))
+        with ExitStack() as stack:
+            fleet = None
+            if _fleet.asked(arguments):
+                fleet = stack.enter_context(_fleet.fleet_of(arguments, record.header.study, record.study_toml))
+            mark_resumed(reopened)
+            stack.enter_context(live_pages(arguments.run.absolute(), arguments))
+            resolved = reopened.prepared.resolved
+            status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), fleet=fleet)
     return finish(status, arguments.run.absolute(), reboots, arguments)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
+from pgassay.cli import _fleet, messages
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scale_options(parser)
     add_study_options(parser)
     add_bench_options(parser)
+    _fleet.add_fleet_options(parser)
 
 
 def add_size_options(parser: argparse.ArgumentParser) -> None:
@@ -160,12 +161,14 @@ def run_document(
     from pgassay.lab.arms import resolve
     from pgassay.lab.messages import host_factors_left_out
     from pgassay.lab.plan import plan
-    from pgassay.lab.run import begin, prepare, write_study
+    from pgassay.lab.run import begin, prepare, recorded_study, write_study
     from pgassay.lab.workbench import Workbench
 
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
     without = arguments.without_host_factors
     written = write_study(name, document, overrides(arguments, size), without_host_factors=without)
+    if on_fleet := _fleet.asked(arguments):
+        written = _fleet.widened(written, arguments.hosts)
     require(arguments, written.study.decide)
     require_live(arguments)
     path = run_path(arguments, written.study.name)
@@ -186,11 +189,17 @@ def run_document(
         reboots = reboots_of(arguments, path, bench)
         if reboots is None and written.study.design.reboots:
             messages.warn(messages.REBOOTS_NOT_ASKED)
-        directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]))
-        for file, content in (beside or {}).items():
-            directory.keep(file, content)
-        with live_pages(path, arguments):
-            status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments))
+        with ExitStack() as stack:
+            fleet = None
+            if on_fleet:
+                text = recorded_study(prepared.resolved.study, written.document)
+                fleet = stack.enter_context(_fleet.fleet_of(arguments, written.study.name, text))
+                prepared = replace(prepared, remarks=(*prepared.remarks, *fleet.remarks))
+            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=fleet.facts if fleet else None)
+            for file, content in (beside or {}).items():
+                directory.keep(file, content)
+            stack.enter_context(live_pages(path, arguments))
+            status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), fleet=fleet)
     return finish(status, path, reboots, arguments)
 
 
@@ -199,7 +208,14 @@ def silent(arguments: argparse.Namespace) -> bool:
     return bool(arguments.json or arguments.quiet)
 
 
-def conduct(resolved: "ResolvedStudy", run: "RunDirectory", reboots: Reboots | None, *, quiet: bool) -> int:
+def conduct(
+    resolved: "ResolvedStudy",
+    run: "RunDirectory",
+    reboots: Reboots | None,
+    *,
+    quiet: bool,
+    fleet: "_fleet.Fleet | None" = None,
+) -> int:
     """Conduct to the end, or with `reboots` to the end of a block, with progress on a terminal; the exit status."""
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.run import conduct as to_the_end
@@ -209,6 +225,9 @@ def conduct(resolved: "ResolvedStudy", run: "RunDirectory", reboots: Reboots | N
         if reboots is not None:
             stack.enter_context(reboots)
         try:
+            if fleet is not None:
+                fleet.conduct(resolved, run, watcher)
+                return messages.SUCCESS
             ended = to_the_end(resolved, run, watcher, one_block=reboots is not None)
         except KeyboardInterrupt:
             messages.tell_interrupted(run.path)

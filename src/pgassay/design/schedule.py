@@ -6,7 +6,7 @@ servers take turns (`design.pairing`), all arms of a cell are one decision, and 
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
@@ -95,6 +95,19 @@ def next_decision(study: Study, seed: int, history: History, verdicts: Mapping[s
         or _end(study, history)
         or _start_block(study, seed, history)
     )
+
+
+def next_in_block(study: Study, seed: int, block: int, history: History) -> RunTrial | RunBlock | None:
+    """What comes next inside one block, with nothing but its own trials in the history; None at its end.
+
+    So a host of a fleet runs a block whole, in the order that `next_decision` would have given it.
+    """
+    if history.trials:
+        return _rest_of_block(study, seed, history)
+    arms = order(study, seed, block, in_play(study, history))
+    if not arms:
+        return None
+    return RunBlock(block, cells(arms)[0], 1) if study.design.pairing == ALTERNATE else RunTrial(block, arms[0], 1)
 
 
 def in_play(study: Study, history: History) -> tuple[Arm, ...]:
@@ -330,13 +343,8 @@ def _end(study: Study, history: History) -> Stop | None:
 
 
 def _start_block(study: Study, seed: int, history: History) -> Decision:
-    block = history.block + 1
-    arms = order(study, seed, block, in_play(study, history))
-    if not arms:
-        return Stop(messages.nothing_left())
-    if study.design.pairing == ALTERNATE:
-        return RunBlock(block, cells(arms)[0], 1)
-    return RunTrial(block, arms[0], 1)
+    first = next_in_block(study, seed, history.block + 1, replace(history, trials=()))
+    return first or Stop(messages.nothing_left())
 
 
 def _same_cell(one: Arm, other: Arm) -> bool:

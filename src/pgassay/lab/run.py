@@ -173,10 +173,12 @@ def begin(
     path: Path,
     command: Sequence[str] = (),
     capacities: Mapping[str, float | str] | None = None,
+    fleet: Mapping[str, Any] | None = None,
 ) -> RunDirectory:
     """A new run directory with everything that could matter later; raises `RecordError` where something is already.
 
-    `command` is kept as what made the run. `capacities` are what this drive can do where that was measured just now.
+    `command` is kept as what made the run, `fleet` as the hosts that run its blocks. `capacities` are what this drive
+    can do where that was measured just now.
     """
     study, bench, mount = prepared.resolved.study, prepared.bench, prepared.checked.mount
     first = prepared.resolved.arms[0]
@@ -209,6 +211,8 @@ def begin(
     facts["remarks"] = remarks
     facts["capacities"] = dict(capacities) if capacities else known_capacities(mount)
     facts[disk_capacities.FACT] = known_disk(mount)
+    if fleet:
+        facts["fleet"] = dict(fleet)
     return RunDirectory.create(path, header, recorded_study(study, written.document), facts)
 
 

@@ -1,0 +1,106 @@
+"""`--on ADDRESS --hosts N`: the options of what runs a study over a fleet, and the crew that they name."""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgassay.cli.parser import whole
+
+if TYPE_CHECKING:
+    from pgassay.fleet.addresses import Address
+    from pgassay.fleet.certificates import Credentials
+    from pgassay.fleet.crew import Crew
+    from pgassay.lab.arms import ResolvedStudy
+    from pgassay.lab.run import Remark, WrittenStudy
+    from pgassay.lab.runner import Watcher
+    from pgassay.record.directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Hosts that were found fit, with what the record keeps of them."""
+
+    crew: "Crew"
+    facts: Mapping[str, Any]
+    remarks: "tuple[Remark, ...]"
+
+    def conduct(self, resolved: "ResolvedStudy", run: "RunDirectory", watcher: "Watcher") -> None:
+        """Run the study to its end on these hosts."""
+        from pgassay.fleet.head import conduct
+
+        conduct(resolved, run, watcher, self.crew)
+
+
+def add_fleet_options(parser: argparse.ArgumentParser) -> None:
+    """Where blocks run, when not on this machine."""
+    parser.add_argument("--on", metavar="ADDRESS", help="run blocks on the workers of this scheduler: tls://HOST:PORT")
+    parser.add_argument("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
+    add_certificates_option(parser)
+    parser.add_argument("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
+    parser.add_argument(
+        "--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out"
+    )
+    parser.add_argument(
+        "--files-everywhere", action="store_true", help="with --on: scripts are at the same place on every host"
+    )
+
+
+def add_certificates_option(parser: argparse.ArgumentParser) -> None:
+    """Where the files for TLS are."""
+    parser.add_argument("--certs", type=Path, metavar="DIR", help="certificates, as pgassay certs makes them")
+
+
+def require_extra() -> None:
+    """Raise `PgassayError` where the packages of the extra `fleet` are not installed."""
+    from pgassay.fleet.messages import not_installed
+
+    if find_spec("distributed") is None:
+        raise not_installed()
+
+
+def credentials_of(address: "Address", arguments: argparse.Namespace, end: str) -> "Credentials | None":
+    """The files of this end; None where nothing is encrypted. Raises `UsageError`."""
+    from pgassay.fleet.certificates import find
+
+    return find(arguments.certs or Path("certs"), end) if address.encrypted else None
+
+
+def asked(arguments: argparse.Namespace) -> bool:
+    """Is the study to run on other machines?"""
+    return getattr(arguments, "on", None) is not None
+
+
+def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
+    """The study with a budget in the time of all hosts: `--budget 1h` on six hosts is six hours of trials."""
+    design = written.study.design
+    if design.budget_s is None or hosts == 1:
+        return written
+    budget_s = design.budget_s * hosts
+    table = {**written.document.get("design", {}), "budget": f"{budget_s:g}s"}
+    study = replace(written.study, design=replace(design, budget_s=budget_s))
+    return replace(written, study=study, document={**written.document, "design": table})
+
+
+@contextmanager
+def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterator[Fleet]":
+    """The hosts that the options name, for a study of this name and recorded `document`; raises `PgassayError`."""
+    require_extra()
+    from pgassay.fleet import dask_crew, job, messages
+    from pgassay.fleet.addresses import parse
+    from pgassay.lab.run import Remark
+
+    if not arguments.files_everywhere:
+        job.require_no_files(document)
+    address = parse(arguments.on)
+    terms = dask_crew.Terms(arguments.hosts, arguments.shared_machine, arguments.mixed_hosts)
+    made = job.Jobs(name, document, arguments.allow_busy, arguments.allow_volatile)
+    with dask_crew.connect(address, credentials_of(address, arguments, "head"), terms.wait_s) as client:
+        crew = dask_crew.DaskCrew(client, terms, made.of)
+        facts = crew.gather()
+        machines = {each["machine"] for each in facts.values()}
+        found = ((messages.SHARED, len(machines) < len(facts)), (messages.MIXED, bool(dask_crew.differences(facts))))
+        yield Fleet(crew, facts, tuple(Remark("fleet", text, text) for text, holds in found if holds))

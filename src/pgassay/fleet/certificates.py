@@ -1,0 +1,103 @@
+"""Certificates of a fleet: an authority of its own, one certificate for the head, one for the workers.
+
+By the `openssl` program, so that no library of cryptography is needed; every call is a list of words. Keys are made
+with mode 0600 in a directory of mode 0700. Dask asks both ends for a certificate of this authority and looks at no
+names, so whoever holds one may run programs on every host (docs/fleet.md, "Who can do what").
+"""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.fleet import messages
+
+AUTHORITY = "ca"
+HEAD = "head"
+WORKER = "worker"
+_CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+_AUTHORITY = ("basicConstraints=critical,CA:TRUE,pathlen:0", "keyUsage=critical,keyCertSign")
+_LEAF = (
+    "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth,clientAuth\n"
+)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """The files of one end: authority, certificate, private key."""
+
+    authority: Path
+    certificate: Path
+    key: Path
+
+
+def make(folder: Path, days: int) -> tuple[Path, ...]:
+    """Make authority, head's and workers' certificates in a new directory; raises `PgassayError`.
+
+    The authority's key is removed when it has signed: nobody can add a certificate later, and nobody can steal it.
+    """
+    if shutil.which("openssl") is None:
+        raise messages.no_openssl()
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        raise messages.folder_in_use(folder) from None
+    try:
+        _make(folder, days)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    return tuple(sorted(folder.iterdir()))
+
+
+def _make(folder: Path, days: int) -> None:
+    key, authority = folder / f"{AUTHORITY}-key.pem", folder / f"{AUTHORITY}.pem"
+    added = [word for extension in _AUTHORITY for word in ("-addext", extension)]
+    subject = ("-subj", "/CN=pgassay fleet")
+    _openssl(
+        "the authority", "req", "-x509", *_CURVE, "-keyout", key, "-out", authority, "-days", days, *subject, *added
+    )
+    extensions = folder / "leaf.cnf"
+    extensions.write_text(_LEAF, encoding="ascii")
+    for name in (HEAD, WORKER):
+        request, certificate = folder / f"{name}.csr", folder / f"{name}.pem"
+        step, subject = f"the certificate of the {name}", ("-subj", f"/CN=pgassay {name}")
+        _openssl(step, "req", "-new", *_CURVE, "-keyout", folder / f"{name}-key.pem", "-out", request, *subject)
+        signed_by = ("-CA", authority, "-CAkey", key, "-CAcreateserial")
+        _openssl(
+            step, "x509", "-req", "-in", request, "-out", certificate, "-days", days, *signed_by, "-extfile", extensions
+        )
+        request.unlink()
+    extensions.unlink()
+    key.unlink()
+    for path in folder.glob("*.srl"):
+        path.unlink()
+
+
+def _openssl(step: str, *words: str | int | Path) -> None:
+    done = subprocess.run(
+        ["openssl", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        umask=0o077,
+        stdin=subprocess.DEVNULL,
+    )
+    if done.returncode != 0:
+        raise messages.openssl_failed(step, (done.stderr.strip().splitlines() or ["no reason given"])[-1])
+
+
+def find(folder: Path, end: str) -> Credentials:
+    """The files of the head or of a worker in `folder`; raises `UsageError` for missing ones and for open keys."""
+    found = Credentials(folder / f"{AUTHORITY}.pem", folder / f"{end}.pem", folder / f"{end}-key.pem")
+    missing = _missing((found.authority, found.certificate, found.key))
+    if missing:
+        raise messages.certificates_missing(folder, missing)
+    if found.key.stat().st_mode & 0o077:
+        raise messages.key_readable(found.key)
+    return found
+
+
+def _missing(paths: Sequence[Path]) -> list[str]:
+    return [path.name for path in paths if not path.is_file()]

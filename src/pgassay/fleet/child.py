@@ -1,0 +1,63 @@
+"""The bench of a worker, for one block: `python -m pgassay.fleet.child WORKER HOST PLACE`, a job on standard input.
+
+A process of its own, because a bench needs the main thread: its signals end it cleanly. The kernel tells it when its
+worker dies (prctl(2), PR_SET_PDEATHSIG), and then it stops its servers and gives back what it holds.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from pgassay.errors import PgassayError
+from pgassay.fleet import inbox
+from pgassay.fleet.blocks import HostedBlock
+from pgassay.fleet.job import Job
+from pgassay.lab.arms import resolve
+from pgassay.lab.preflight import check
+from pgassay.lab.workbench import BenchOptions, Workbench
+from pgassay.record.disk import RealDisk
+from pgassay.study import document as documents
+from pgassay.study.parsing import parse_recorded
+
+PR_SET_PDEATHSIG = 1
+BINDIR_VARIABLE = "PGASSAY_PG_BINDIR"
+"""Which PostgreSQL serves on this host; the first that is found where it is not set."""
+
+
+def main(words: list[str]) -> int:
+    """Run the block and leave it in PLACE/block; 2 for what the bench refused, told on standard error."""
+    parent, host, place = int(words[0]), words[1], Path(words[2])
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != parent:
+        return 1  # the worker died before we asked
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    bindir = os.environ.get(BINDIR_VARIABLE)
+    options = BenchOptions(
+        Path(bindir) if bindir else None, allow_busy=job.allow_busy, allow_volatile=job.allow_volatile
+    )
+    try:
+        with Workbench(options) as bench:
+            site = bench.site()
+            study = parse_recorded(job.study, documents.read(job.study, job.document), site.catalogue)
+            resolved = resolve(study, site)
+            check(resolved)
+            staging = place / "trials"
+            staging.mkdir()
+            came = HostedBlock(resolved, job.order, host, staging).run()
+            with site.held():
+                inbox.write(RealDisk(), place / "block", came)
+    except PgassayError as error:
+        print(f"{error.message}{f' ({error.hint})' if error.hint else ''}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

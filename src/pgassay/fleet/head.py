@@ -1,0 +1,107 @@
+"""The head of a fleet: it decides and records as a run on one machine does, and hosts run blocks ahead of it.
+
+The design is asked trial by trial and in the order of blocks; instead of running a trial, the head takes it out of the
+block that came home, gives it its number and its host's name, and commits it. So the journal alone decides, what is
+replayed is what was decided, and a block that arrives sooner is looked at no sooner. What was run ahead and is not
+wanted any more (the run ended, an arm left) is discarded unread.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from pgassay.bench.counters import Sample
+from pgassay.fleet.blocks import BlockOrder
+from pgassay.fleet.crew import Crew
+from pgassay.fleet.inbox import Inbox
+from pgassay.fleet.parcels import Arrived, unpack
+from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.notes import Assignment
+from pgassay.lab.run import committed, journalled
+from pgassay.lab.runner import Conductor, Watcher, keep_block, keep_trial, trial_seed
+from pgassay.record.decisions import Step, decisions_in
+from pgassay.record.directory import RunDirectory
+from pgassay.record.values import TrialRecord
+from pgassay.study.levels import Arm
+
+
+@dataclass
+class FleetConductor(Conductor):
+    """A conductor whose trials are run by a crew."""
+
+    crew: Crew = field(kw_only=True)
+    inbox: Inbox = field(init=False)
+    _taken: Arrived | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Blocks that came home to a head that was killed are here already."""
+        self.inbox = Inbox(self.resolved.site.disk, self.run.path)
+
+    def conduct(self) -> str | None:
+        """As on one machine; on every way out nothing more is asked of the crew."""
+        try:
+            reason = super().conduct()
+        finally:
+            self.crew.cancel()
+        if reason is not None:
+            with self.resolved.site.held():
+                self.inbox.close()
+        return reason
+
+    def _run_trial(self, block: int, arm: Arm, attempt: int) -> None:
+        arrived = self._arrived(block)
+        seed = trial_seed(self.run.header.seed, block, attempt)
+        site = self.resolved.site
+
+        def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
+            return self._unpacked(arrived, assignment)
+
+        self.trials.append(keep_trial(self.run, site, self.watcher, arm, block, attempt, seed, work))
+
+    def _run_block(self, block: int, arms: Sequence[Arm], attempt: int) -> None:
+        arrived = self._arrived(block)
+        seed = trial_seed(self.run.header.seed, block, attempt)
+
+        def work(assignments: Sequence[Assignment]) -> list[tuple[TrialRecord, tuple[Sample, ...]]]:
+            return [self._unpacked(arrived, each) for each in assignments]
+
+        self.trials += keep_block(self.run, self.resolved.site, self.watcher, arms, block, attempt, seed, work)
+
+    def _arrived(self, block: int) -> Arrived:
+        """The block in hand; the next ones are ordered meanwhile, so that no host waits for the design."""
+        if self._taken is not None and self._taken.block == block:
+            return self._taken
+        self.inbox.forget_before(block)
+        self._order(range(block, min(block + self.crew.hosts, self.resolved.study.design.blocks_max + 1)))
+        while block not in self.inbox.blocks():
+            arrived = self.crew.next_arrived()
+            if arrived.block >= block:
+                with self.resolved.site.held():
+                    self.inbox.keep(arrived)
+        self._taken = self.inbox.take(block)
+        return self._taken
+
+    def _order(self, blocks: Sequence[int]) -> None:
+        here = self.inbox.blocks()
+        gone = tuple(each.arm for each in decisions_in(self.run.journal.entries) if each.step is Step.DROP)
+        for block in blocks:
+            if block not in here:
+                self.crew.submit(BlockOrder(block, self.run.header.seed, gone))
+
+    def _unpacked(self, arrived: Arrived, assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
+        """The trial that is asked for, its raw outputs in its staging directory, with its number and host."""
+        found = unpack(arrived.block, arrived.find(assignment.arm.name, assignment.attempt))
+        disk = self.resolved.site.disk
+        for name, data in found.files.items():
+            path = assignment.staging / name
+            with assignment.keeping(name):
+                for folder in reversed(path.relative_to(assignment.staging).parents[:-1]):
+                    if not disk.exists(assignment.staging / folder):
+                        disk.mkdir(assignment.staging / folder)
+                disk.write_file(path, data)
+        return replace(found.record, number=assignment.number, host=arrived.host), found.series
+
+
+def conduct(resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher, crew: Crew) -> None:
+    """Run to the end over a crew. What stops it early is journalled and raised, as `lab.run.conduct` does."""
+    with journalled(run):
+        FleetConductor(resolved, run, watcher, committed(run), crew=crew).conduct()

@@ -1,0 +1,66 @@
+"""A block's order as bytes, with all that a host must know of its run: the study travels with every block.
+
+So a worker keeps nothing of a run, and a lost one takes nothing along.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from pgassay.fleet import messages
+from pgassay.fleet.blocks import BlockOrder
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One block of a run. `document` is the run's study.toml."""
+
+    block: int
+    seed: int
+    dropped: tuple[str, ...]
+    study: str
+    document: str
+    allow_busy: bool = False
+    allow_volatile: bool = False
+
+    @property
+    def order(self) -> BlockOrder:
+        """The order alone."""
+        return BlockOrder(self.block, self.seed, self.dropped)
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Makes the jobs of a run."""
+
+    study: str
+    document: str
+    allow_busy: bool = False
+    allow_volatile: bool = False
+
+    def of(self, order: BlockOrder) -> bytes:
+        """The job of a block."""
+        which = (order.block, order.seed, order.dropped)
+        return msgspec.json.encode(Job(*which, self.study, self.document, self.allow_busy, self.allow_volatile))
+
+
+def require_no_files(document: str) -> None:
+    """Raise `UsageError` for a study that names files of this machine: they are not on the hosts."""
+    named = [text for text in _texts(tomllib.loads(document)) if "/" in text and Path(text).is_file()]
+    if named:
+        raise messages.own_files(named)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text of a document, without the weight behind a script's name (`PATH@3`)."""
+    if isinstance(value, str):
+        path, at, weight = value.rpartition("@")
+        yield path if at and weight.isdigit() else value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)

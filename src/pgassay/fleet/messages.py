@@ -1,0 +1,118 @@
+"""What a fleet refuses or reports, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pgassay.errors import PgassayError, UsageError
+
+
+class FleetError(PgassayError):
+    """A fault of the fleet: a scheduler that is not there, a host that fails, a parcel that is damaged."""
+
+
+def wrong_address(address: str) -> UsageError:
+    """Not an address of a scheduler."""
+    return UsageError(f'"{address}" is not an address of a scheduler', "tls://HOST:PORT, as tls://head:8786")
+
+
+def plain_refused(address: str) -> UsageError:
+    """Whoever reaches a plain port runs programs as its owner."""
+    return UsageError(
+        f'"{address}" is not encrypted, and leads to another machine',
+        "make certificates with pgassay certs, and use tls://HOST:PORT; tcp:// is for 127.0.0.1 and [::1] alone",
+    )
+
+
+def certificates_missing(folder: Path, names: Sequence[str]) -> UsageError:
+    """TLS without all of its files."""
+    return UsageError(
+        f'directory "{folder}" lacks {", ".join(names)}',
+        "pgassay certs DIR makes them; name the directory with --certs",
+    )
+
+
+def key_readable(path: Path) -> UsageError:
+    """As libpq refuses a key that others may read."""
+    return UsageError(f'others may read the private key "{path}"', f"chmod 0600 {path}")
+
+
+def folder_in_use(folder: Path) -> UsageError:
+    """Certificates are never written over: workers that have the old ones would be shut out."""
+    return UsageError(f'directory "{folder}" is there already', "name a new one, or remove it")
+
+
+def no_openssl() -> PgassayError:
+    """The program that makes certificates."""
+    return PgassayError("openssl is not installed", "install it: apt install openssl")
+
+
+def openssl_failed(step: str, said: str) -> PgassayError:
+    """What openssl said about a step."""
+    return PgassayError(f"could not make {step}: {said}")
+
+
+def not_installed() -> PgassayError:
+    """The extra is not there."""
+    return PgassayError("the package distributed is not installed", "pip install 'pgassay[fleet]'")
+
+
+def no_scheduler(address: str, reason: str) -> FleetError:
+    """Nobody answers, or with another certificate."""
+    return FleetError(f"no scheduler answers at {address}: {reason}", "start it with dask scheduler (docs/fleet.md)")
+
+
+def too_few_hosts(found: int, asked: int, seconds: float) -> FleetError:
+    """Workers that did not come."""
+    return FleetError(
+        f"{found} of {asked} hosts came within {seconds:.0f} s",
+        "start pgassay worker on each, or ask for fewer --hosts",
+    )
+
+
+def same_machine(names: Sequence[str]) -> FleetError:
+    """Two workers on one machine are one host, and would pretend to be two."""
+    return FleetError(
+        f"workers {', '.join(names)} run on one machine, so they are one host",
+        "one worker a machine; --shared-machine allows it for trying things out, and the record says so",
+    )
+
+
+def other_version(host: str, theirs: str, ours: str) -> FleetError:
+    """Two versions of the program in one record would be two experiments."""
+    return FleetError(f"{host} has pgassay {theirs}, the head {ours}", "install the same version on all")
+
+
+def differing(facts: Sequence[str]) -> FleetError:
+    """Hosts of more than one kind."""
+    return FleetError(
+        f"the hosts are not of one kind: {'; '.join(facts)}",
+        "leave out those that differ, or allow it with --mixed-hosts: the effect is then one of such a mixture",
+    )
+
+
+def host_failed(block: int, reason: str) -> FleetError:
+    """A block that no host could bring to its end."""
+    return FleetError(f"block {block} failed: {reason}", "resume the run when the hosts are well again")
+
+
+def damaged_parcel(block: int, reason: str) -> FleetError:
+    """What came home is not what was sent."""
+    return FleetError(f"block {block} came home damaged: {reason}", "resume the run: the block is run again")
+
+
+def not_in_block(block: int, arm: str, attempt: int) -> str:
+    """A trial that the design wants and a host did not run."""
+    return f"attempt {attempt} of {arm} is missing"
+
+
+def own_files(names: Sequence[str]) -> UsageError:
+    """Scripts and schemas of a user do not travel yet."""
+    return UsageError(
+        f"the study names files of this machine: {', '.join(names)}",
+        "put the same files at the same place on every host, and say so with --files-everywhere",
+    )
+
+
+SCHEDULER_LOST = "the scheduler is gone"
+SHARED = "several workers on one machine stood for several hosts, so how hosts differ is not known"
+MIXED = "hosts of several kinds ran blocks, as was allowed"

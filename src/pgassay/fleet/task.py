@@ -1,0 +1,86 @@
+"""What a worker runs: a child process for each block, so that a bench has a main thread and signals of its own.
+
+The child ends with its worker, however that ends, and gives back what it holds; it is asked to end when nobody wants
+its block any more (the head is gone, the run has ended). Nothing but bytes and plain values crosses.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from distributed import get_worker
+
+from pgassay import __version__
+from pgassay.fleet import inbox
+from pgassay.fleet.job import Job
+from pgassay.host.facts import collect, host_id
+from pgassay.lab.places import default_directory
+from pgassay.record.disk import RealDisk
+
+_LOOK_S = 0.5
+_GRACE_S = 60.0
+_WANTED = frozenset({"executing", "long-running"})
+
+Shipped = tuple[str, list[tuple[str, int, str, bytes]]]
+"""The host's name, and of each trial its arm, attempt, SHA-256 and content."""
+
+
+def facts() -> Mapping[str, Any]:
+    """This host: its machine as a hash, the version of pgassay, and what `host.json` holds of a machine."""
+    directory = default_directory(os.environ)
+    place = next(each for each in (directory, *directory.absolute().parents) if each.exists())
+    return {"machine": host_id(), "pgassay": __version__, "facts": collect({"data": place})}
+
+
+def work(job: bytes) -> Shipped:
+    """Run a block; raises `RuntimeError` with what the bench said."""
+    worker = get_worker()
+    key = worker.get_current_task()
+    order = msgspec.json.decode(job, type=Job)
+    with tempfile.TemporaryDirectory(prefix="pgassay-block-") as place:
+        errors = Path(place, "errors")
+        command = [sys.executable, "-m", "pgassay.fleet.child", str(os.getpid()), str(worker.name), place]
+        with errors.open("wb") as said:
+            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said)
+        try:
+            assert child.stdin is not None
+            with suppress(BrokenPipeError), child.stdin:
+                child.stdin.write(job)
+            _await(child, lambda: _wanted(worker, key))
+        finally:
+            _end(child)
+        if child.returncode != 0:
+            told = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise RuntimeError(f"{worker.name}: {told[-1] if told else f'the bench ended with {child.returncode}'}")
+        came = inbox.read(RealDisk(), Path(place, "block"), order.block)
+    return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]
+
+
+def _wanted(worker: Any, key: object) -> bool:
+    """Does the scheduler still wait for this task? A worker that lost its scheduler forgets its tasks."""
+    known = worker.state.tasks.get(key)
+    return known is not None and known.state in _WANTED
+
+
+def _await(child: "subprocess.Popen[bytes]", wanted: Any) -> None:
+    while wanted():
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(_LOOK_S)
+            return
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    """Ask a child that still runs to give everything back; kill it only if it does not."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()

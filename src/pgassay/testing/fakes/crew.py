@@ -1,0 +1,46 @@
+"""A crew in one process: hosts that are whole benches of fakes, an order of arrival drawn by a seed, hosts that die."""
+
+import random
+from collections.abc import Callable, Mapping
+
+from pgassay.fleet.blocks import BlockOrder
+from pgassay.fleet.parcels import Arrived
+
+Host = Callable[[BlockOrder, str], Arrived]
+"""Runs a block on the host of this name."""
+
+
+class FakeCrew:
+    """Runs blocks when somebody waits for one. `dies`: the n-th start (from 1) of any block, at which its host dies."""
+
+    def __init__(self, hosts: Mapping[str, Host], seed: int = 0, dies: frozenset[int] = frozenset()) -> None:
+        self._alive = dict(hosts)
+        self._random = random.Random(seed)
+        self._dies = dies
+        self._waiting: dict[int, BlockOrder] = {}
+        self.started: list[tuple[int, str]] = []
+        """Block and host of each start."""
+        self.cancelled = False
+
+    @property
+    def hosts(self) -> int:
+        return len(self._alive)
+
+    def submit(self, order: BlockOrder) -> None:
+        self._waiting.setdefault(order.block, order)
+
+    def next_arrived(self) -> Arrived:
+        while True:
+            block = self._random.choice(sorted(self._waiting))
+            host = self._random.choice(sorted(self._alive))
+            self.started.append((block, host))
+            arrived = self._alive[host](self._waiting[block], host)
+            if len(self.started) in self._dies:  # with all that it had done: somebody else runs the block
+                del self._alive[host]
+                continue
+            del self._waiting[block]
+            return arrived
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self._waiting.clear()

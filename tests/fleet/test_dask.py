@@ -1,0 +1,149 @@
+"""A real scheduler and real workers, on loopback and over TLS: fakes first, then PostgreSQL."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from pgassay.cli import main
+from pgassay.fleet import addresses, certificates
+from pgassay.fleet.dask_crew import DaskCrew, Terms, connect
+from pgassay.fleet.head import FleetConductor
+from pgassay.fleet.job import Jobs
+from pgassay.fleet.messages import FleetError
+from pgassay.lab.runner import Watcher
+from pgassay.record.check import check
+from pgassay.record.directory import RunDirectory
+from pgassay.record.reading import Run
+from pgassay.study.findings import Severity
+from pgassay.testing import real
+from tests.fleet import fake_worker
+from tests.lab.simulation import RUN, ending, header, simulate
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+READY_S = 60.0
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@contextmanager
+def started(*command: str, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A program that is ended, and waited for, on every way out."""
+    search = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command], env={**os.environ, **search, **environment}, stdout=subprocess.DEVNULL
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(READY_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def fleet(folder: Path, names: tuple[str, ...], **environment: str) -> Iterator[str]:
+    """A scheduler and its workers over TLS on loopback; yields the address."""
+    head = certificates.find(folder, "head")
+    address = f"tls://127.0.0.1:{free_port()}"
+    tls = ["--tls-ca-file", str(head.authority), "--tls-cert", str(head.certificate), "--tls-key", str(head.key)]
+    with ExitStack() as stack:
+        stack.enter_context(
+            started("distributed.cli.dask_scheduler", "--host", address, "--no-dashboard", "--dashboard-address",
+                    "127.0.0.1:0", *tls)
+        )  # fmt: skip
+        for name in names:
+            words = ("worker", address, "--certs", str(folder), "--name", name)
+            stack.enter_context(started("pgassay", *words, **environment))
+        yield address
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    certificates.make(tmp_path / "certs", 2)
+    return tmp_path / "certs"
+
+
+def test_a_study_of_fakes_over_two_workers_one_of_which_dies(tmp_path: Path, folder: Path) -> None:
+    dies = tmp_path / "dies"
+    dies.touch()
+    simulation = simulate(tmp_path)
+    with ExitStack() as stack:
+        address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
+        client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
+        terms = Terms(3, shared_machine=True, wait_s=READY_S)
+        crew = DaskCrew(client, terms, Jobs("simulated", str(dies)).of, fake_worker.work)
+        assert set(crew.gather()) == {"h1", "h2", "h3"}
+        disk, clock = simulation.machine.disk, simulation.machine.clock
+        run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
+        FleetConductor(simulation.resolved(), run, Watcher(), [], crew=crew).conduct()
+    assert not dies.exists()
+    found = ending(simulation)
+    assert {trial.host for trial in found.trials} <= {"h1", "h2", "h3"}
+    assert len({(trial.block, trial.host) for trial in found.trials}) == len({trial.block for trial in found.trials})
+
+
+def test_nobody_comes_in_without_a_certificate_of_the_fleet(tmp_path: Path, folder: Path) -> None:
+    certificates.make(tmp_path / "others", 2)
+    with fleet(folder, ()) as address:
+        parsed = addresses.parse(address)
+        with connect(parsed, certificates.find(folder, "head"), READY_S) as client:
+            crew = DaskCrew(client, Terms(1, wait_s=1.0), Jobs("none", "").of)
+            with pytest.raises(FleetError, match="0 of 1 hosts came"):
+                crew.gather()
+        with pytest.raises(FleetError, match="no scheduler answers"):
+            connect(parsed, certificates.find(tmp_path / "others", "head"), 5.0)
+        with pytest.raises(FleetError, match="no scheduler answers"):
+            connect(addresses.parse(address.replace("tls", "tcp")), None, 5.0)
+
+
+@pytest.mark.system
+def test_real_servers_on_two_workers_and_a_head_that_is_killed(tmp_path: Path, folder: Path) -> None:
+    real.installation()
+    out, data = tmp_path / "run", tmp_path / "data"
+    tmp_path.parent.parent.chmod(0o755)
+    for each in (tmp_path.parent, tmp_path, data):
+        each.mkdir(exist_ok=True)
+        each.chmod(0o755)
+    study = [
+        "--levels", "table.fillfactor=100,50", "--set", "load.duration=2s", "--set", "load.warmup=0s", "--set",
+        "load.scale=1", "--blocks", "5..5", "--pairing", "sequential",
+    ]  # fmt: skip
+    with fleet(folder, ("h1", "h2"), PGASSAY_DATA_DIR=str(data)) as address:
+        where = ["--on", address, "--certs", str(folder), "--hosts", "2", "--shared-machine", "--allow-busy",
+                 "--allow-volatile"]  # fmt: skip
+        command = ["pgassay", "run", "fillfactor", "--quick", *study, *where, "--out", str(out)]
+        with started(*command, "--data-dir", str(data)) as head:
+            until = time.monotonic() + 240.0
+            while not list(out.glob("trials/[0-9]*")) and head.poll() is None and time.monotonic() < until:
+                time.sleep(0.2)
+            head.send_signal(signal.SIGKILL)
+        assert list(out.glob("trials/[0-9]*"))
+        assert main(["resume", str(out), *where, "--quiet"]) == 0
+    run = Run.open(out)
+    assert [each for each in check(out) if each.severity is Severity.ERROR] == []
+    assert run.journal[-1].kind == "finished"
+    assert {trial.host for trial in run.trials} == {"h1", "h2"}
+    assert len({(trial.block, trial.host) for trial in run.trials}) == 5
+    assert len({(trial.block, trial.arm) for trial in run.trials if trial.attempt == 1}) == 10
+    assert set(run.host["fleet"]) == {"h1", "h2"}

@@ -1,0 +1,92 @@
+"""The head: what it records is what one machine would record, whichever host ran it and whenever it was killed."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.lab.decisions import disagreements
+from pgassay.testing.fakes.disk import Crashed, Survival
+from tests.fleet.fleet_of_fakes import Fleet
+from tests.lab.machine import Planned
+from tests.lab.simulation import Ending, Simulation, ending, simulate, study_of
+
+TURNS: dict[str, Any] = {"design": {"pairing": "alternate", "slice": "1s"}}
+
+
+def told(simulation: Simulation) -> Ending:
+    """How it ended, without who ran it and how long snapshots took, which no host tells its head."""
+    found = ending(simulation)
+    decisions = tuple(replace(each, inputs_sha256="", clock_s=0.0, budget_used_s=0.0) for each in found.decisions)
+    trials = tuple(replace(each, host="", regime={}, counters={}, responses={}) for each in found.trials)
+    return Ending(decisions, trials, found.reason)
+
+
+def test_a_fleet_decides_as_one_machine_does(tmp_path: Path) -> None:
+    alone, fleet = simulate(tmp_path), Fleet(simulate(tmp_path), tmp_path, alike=True)
+    alone.carry_on()
+    fleet.carry_on()
+    one, many = told(alone), told(fleet.head)
+    assert many.reason == one.reason
+    assert many.decisions == one.decisions
+    assert [(each.number, each.arm, each.status) for each in many.trials] == [
+        (each.number, each.arm, each.status) for each in one.trials
+    ]
+    run = fleet.head.run
+    assert disagreements(fleet.head.study, run.header, run.trials, run.journal) == ()
+
+
+def test_all_of_a_block_is_from_one_host_and_the_record_names_it(tmp_path: Path) -> None:
+    fleet = Fleet(simulate(tmp_path), tmp_path)
+    fleet.carry_on(seed=3)
+    hosts: dict[int, set[str]] = {}
+    for trial in fleet.head.run.trials:
+        hosts.setdefault(trial.block, set()).add(trial.host)
+    assert all(len(each) == 1 for each in hosts.values())
+    assert len(set().union(*hosts.values())) > 1
+    assert set().union(*hosts.values()) <= {"h1", "h2", "h3"}
+
+
+def test_servers_in_turns_come_home_together(tmp_path: Path) -> None:
+    study = study_of(**TURNS)
+    alone, fleet = simulate(tmp_path, study=study), Fleet(simulate(tmp_path, study=study), tmp_path, alike=True)
+    alone.carry_on()
+    fleet.carry_on()
+    assert told(fleet.head).decisions == told(alone).decisions
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_order_of_arrival_and_dying_hosts_change_nothing(tmp_path: Path, seed: int) -> None:
+    calm, rough = Fleet(simulate(tmp_path), tmp_path), Fleet(simulate(tmp_path), tmp_path, dies=frozenset({2, 4}))
+    calm.alike = rough.alike = True
+    calm.carry_on()
+    rough.carry_on(seed)
+    assert told(rough.head) == told(calm.head)
+    assert len({block for block, _ in rough.crews[0].started}) < len(rough.crews[0].started)
+
+
+def test_the_raw_outputs_come_home_too(tmp_path: Path) -> None:
+    alone, fleet = simulate(tmp_path), Fleet(simulate(tmp_path), tmp_path)
+    alone.carry_on()
+    fleet.carry_on()
+    assert {path for path in fleet.head.committed()} == {path for path in alone.committed()}
+    assert fleet.crews[0].cancelled
+    assert not fleet.head.machine.disk.exists(fleet.head.run.path / "inbox")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("survival", list(Survival))
+def test_a_head_killed_anywhere_goes_on_as_if_nothing_had_been(tmp_path: Path, survival: Survival) -> None:
+    whole = Fleet(simulate(tmp_path), tmp_path, alike=True)
+    whole.carry_on()
+    wanted, moments = told(whole.head), len(whole.head.machine.moments)
+    assert moments > 100
+    for moment in range(1, moments, moments // 5):
+        fleet = Fleet(simulate(tmp_path), tmp_path, alike=True)
+        fleet.head.machine.planned[moment] = Planned.KILL
+        with pytest.raises(Crashed):
+            fleet.carry_on()
+        fleet.head.reboot(survival, moment)
+        fleet.carry_on(seed=moment)
+        assert told(fleet.head) == wanted, f"killed at moment {moment}"
