@@ -29,9 +29,11 @@ class Programs:
         self.folder = folder
         (folder / "extension").mkdir()
         (folder / "extension" / "hstore.control").touch()
+        (folder / "auto_explain.so").touch()
 
     def run(self, command: Sequence[str], **_: object) -> Completed:
-        said = str(self.folder) if "--sharedir" in command else "210; 1259 16400 TABLE public orders app\n"
+        asks = {"--sharedir", "--pkglibdir"} & set(command)
+        said = str(self.folder) if asks else "210; 1259 16400 TABLE public orders app\n"
         return Completed(tuple(command), 0, said, "")
 
 
@@ -65,6 +67,16 @@ def test_what_differs_from_the_server_is_told(tmp_path: Path) -> None:
     found = asked(tmp_path, replace(capture(KEYED), source=replace(SOURCE, major=13, collation="de_DE.UTF-8")))
     assert set(found.warnings) == {"other_version", "other_collation"}
     assert "de_DE.UTF-8" in found.warnings["other_collation"]
+
+
+def test_preloaded_libraries_are_loaded_where_they_are_here_and_named_where_not(tmp_path: Path) -> None:
+    libraries = ("pg_stat_statements", "$libdir/auto_explain", "pg_cron", "timescaledb", "/opt/own.so")
+    found = asked(tmp_path, replace(capture(KEYED), source=replace(SOURCE, libraries=libraries)))
+    assert found.document()["fixed"]["server.shared_preload_libraries"] == "auto_explain"
+    assert found.warnings == {
+        "libraries_left_out": "left out of shared_preload_libraries: pg_cron (it acts by itself),"
+        " timescaledb (it is not installed here), /opt/own.so (it is not installed here)"
+    }
 
 
 def test_one_of_the_versions_being_the_servers_needs_no_warning(tmp_path: Path) -> None:

@@ -28,6 +28,12 @@ def test_a_wrong_question_is_an_error(
     assert said in capsys.readouterr().err
 
 
+def test_literals_are_kept_or_not(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["capture", "host=/nowhere", "--with-literals", "--no-literals"])
+    assert "not allowed with argument --with-literals" in capsys.readouterr().err
+
+
 def test_a_directory_that_exists_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path / "a")
     assert main(["capture", "host=/nowhere", "--out", str(path)]) == 2

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.running import Completed
 from pgassay.capture import dump
-from pgassay.capture.messages import CaptureError
+from pgassay.capture.messages import CaptureError, dump_failed
 
 CONTENTS = """;
 ; Archive created at 2026-01-01
@@ -84,6 +84,19 @@ def test_an_older_version_that_cannot_read_the_dump_gets_sql_that_it_understands
     found = playable(Restore(WHOLE, text=head + rest), tmp_path, OLDER)
     assert found == dump.Playable(tmp_path / "data.sql")
     assert found.file.read_text() == head.replace("SET transaction", "--  transaction") + rest
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ('query would be affected by row-level security policy for table "o"', "BYPASSRLS"),
+        ("canceling statement due to lock timeout", "another session holds a lock"),
+        ("canceling statement due to conflict with recovery", "hot_standby_feedback"),
+        ("permission denied for table o", "pg_read_all_data"),
+    ],
+)
+def test_a_dump_that_fails_says_what_helps(said: str, hint: str) -> None:
+    assert hint in str(dump_failed(said).hint)
 
 
 def test_a_damaged_dump_is_refused(tmp_path: Path) -> None:

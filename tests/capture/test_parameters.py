@@ -19,6 +19,10 @@ def roles(text: str) -> dict[int, tuple[Role, str]]:
     [
         ("SELECT * FROM orders WHERE status = $1 LIMIT $2", {1: (Role.EQUAL, "status"), 2: (Role.LIMIT, "")}),
         ("SELECT * FROM orders o WHERE $1 = o.status OFFSET $2", {1: (Role.EQUAL, "status"), 2: (Role.OFFSET, "")}),
+        ("SELECT * FROM orders WHERE id = ANY (ARRAY[$1, $2])", {1: (Role.EQUAL, "id"), 2: (Role.EQUAL, "id")}),
+        ("SELECT * FROM orders WHERE placed_at > timestamp with time zone $1 AND placed_at <= date $2", {
+            1: (Role.LOWER, "placed_at"), 2: (Role.UPPER, "placed_at"),
+        }),
         ("SELECT $1 FROM orders WHERE id IN ($2, $3)", {
             1: (Role.CONSTANT, ""), 2: (Role.EQUAL, "id"), 3: (Role.EQUAL, "id"),
         }),
@@ -93,6 +97,12 @@ def test_comments_go_and_places_are_those_of_the_text_that_stays() -> None:
     parsed = found("SELECT 'ä' /* $9 */,\n status -- why\n FROM orders WHERE id=$1 AND status = $2;")
     assert parsed.text == "SELECT 'ä' , status FROM orders WHERE id=$1 AND status = $2"
     assert [parsed.text[start:end] for start, end, _ in parsed.places] == ["$1", "$2"]
+
+
+def test_the_rest_of_a_list_that_the_server_left_out_is_seen() -> None:
+    parsed = found("SELECT id FROM orders WHERE id IN ($1 /*, ... */) AND status = $2 /* why */")
+    assert (parsed.lists, parsed.text) == ({1}, "SELECT id FROM orders WHERE id IN ($1 ) AND status = $2")
+    assert found("SELECT id FROM orders WHERE id = ANY (ARRAY[$1 /*, ... */])").lists == {1}
 
 
 def test_aggregates_and_limits_are_seen() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pgassay.capture.format import Capture, Cost, Data, Load, Source, Statement
-from pgassay.capture.scripts import SCRIPTS_MAX, TUPLES, scripted
+from pgassay.capture.scripts import LIST_MAX, SCRIPTS_MAX, TUPLES, scripted
 from tests.capture.schemas import TABLES
 
 SOURCE = Source("17.5", 17, "app", "UTF8", "C", False, {"work_mem": "4MB"}, ("port",), ("pg_stat_statements",), {})
@@ -58,6 +58,24 @@ def test_a_range_of_an_aggregate_is_assumed_and_stays_in_order() -> None:
     bounds = [line.split("E'")[1:] for line in text.splitlines() if line.startswith("SELECT")]
     assert len(bounds) == TUPLES
     assert all(low.rstrip("' AND") < high for low, high in bounds)
+
+
+def test_a_list_of_unknown_length_has_as_many_values_as_rows_came_back() -> None:
+    text = script_of("SELECT note FROM orders WHERE id IN ($1 /*, ... */)", calls=10, rows=30)
+    assert last_line(text) == "SELECT note FROM orders WHERE id IN ((:p1_1), (:p1_2), (:p1_3) );"
+    assert "$1: a list of 3 values of orders.id (by the rows that it returned)" in text
+    assert text.count("\\set p1_") == 3
+    few = script_of("SELECT count(*) FROM orders WHERE status IN ($1 /*, ... */)")
+    assert "a list of 2 values of orders.status (the fewest that are written so)" in few
+    assert few.count("count(*) FROM orders WHERE status IN (E'") == TUPLES
+    assert f"a list of {LIST_MAX} values" in script_of("SELECT id FROM orders WHERE id IN ($1 /*, ... */)", 1, 900)
+
+
+def test_a_value_behind_the_name_of_its_type_is_a_constant() -> None:
+    text = script_of("SELECT id FROM orders WHERE placed_at > now() - interval $1", parameters=(("7 days",),))
+    assert "placed_at > now() - interval E'7 days';" in text
+    text = script_of("SELECT id FROM orders WHERE placed_at = timestamp with time zone $1")
+    assert "WHERE placed_at = timestamp with time zone E'2025-01-" in text
 
 
 def test_a_limit_is_the_mean_of_the_rows() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.lab.arms import ResolvedArm, resolve
-from pgassay.lab.rehearsal import rehearse
+from pgassay.lab.rehearsal import rehearse, with_settings
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation
 
@@ -32,6 +32,15 @@ def test_the_server_has_the_settings_that_are_wanted(machine: Machine, arm: Reso
     assert rehearse(arm, {"work_mem": "64MB"}, work) == "64MB"
     assert arm.drive.has_snapshot(arm.snapshot_key), "the run starts from it"
     assert machine.left_behind() == []
+
+
+def test_libraries_are_loaded_besides_the_arms_own() -> None:
+    name = "shared_preload_libraries"
+    assert with_settings({name: "auto_explain"}, {name: "pg_stat_statements"}) == {
+        name: "auto_explain, pg_stat_statements"
+    }
+    assert with_settings({name: "", "work_mem": "4MB"}, {name: "a"}) == {name: "a", "work_mem": "4MB"}
+    assert with_settings({"work_mem": "4MB"}, {"work_mem": "8MB"}) == {"work_mem": "8MB"}
 
 
 def test_a_server_that_does_not_start_with_them_starts_without(machine: Machine, arm: ResolvedArm) -> None:

@@ -20,6 +20,9 @@ from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
 
 FOLDER = "asked"
+LIBRARIES = "shared_preload_libraries"
+_ACTING = ("pg_cron", "pg_net", "pg_partman_bgw", "pglogical", "bdr", "spock", "repmgr", "pg_failover_slots")
+"""Libraries whose workers run jobs or reach other servers, which a copy of the data must not do."""
 _C_LOCALES = ("C", "POSIX", "C.UTF-8", "C.utf8")
 
 
@@ -34,11 +37,15 @@ class Asked:
     data: Path
     warnings: Mapping[str, str]
     """What differs from the server whatever is asked: a code for the record to the sentence."""
+    libraries: tuple[str, ...] = ()
+    """Of the server's `shared_preload_libraries` those that are loaded here, too."""
 
     def document(self) -> dict[str, Any]:
         """The tables of a study file."""
         scripts = {self.folder / f"{each.name}.sql": each.weight for each in self.load.played}
-        return document(self.capture.source, self.capture.load, self.data, scripts, self.question)
+        held = {LIBRARIES: ", ".join(self.libraries)} if self.libraries else {}
+        source = replace(self.capture.source, settings={**self.capture.source.settings, **held})
+        return document(source, self.capture.load, self.data, scripts, self.question)
 
     def without(self, failed: Mapping[str, str]) -> "Asked":
         """The same without the scripts that failed when they were tried; raises `CaptureError` if none is left."""
@@ -82,6 +89,7 @@ def write(
     capture = replace(capture, source=replace(capture.source, settings=known))
     synthesis = synthetic.read(path) if capture.data.kind == "synthetic" else None
     described = replace(capture, tables=synthetic.with_values(capture.tables, synthesis)) if synthesis else capture
+    libraries, strange = _libraries(capture, installations, runner)
     load = ScriptedLoad((), ()) if own_scripts else scripted(described)
     if not load.played and not own_scripts:
         raise messages.nothing_playable(each.reason for each in load.unplayed)
@@ -93,7 +101,9 @@ def write(
     warnings = _warnings(capture, installations, data.missing)
     if unknown:
         warnings["settings_left_out"] = messages.settings_left_out(unknown, dict.fromkeys(unknown.values()))
-    return Asked(capture, question, load, folder, data.file, warnings)
+    if strange:
+        warnings["libraries_left_out"] = messages.libraries_left_out(strange)
+    return Asked(capture, question, load, folder, data.file, warnings, libraries)
 
 
 def _data(
@@ -123,6 +133,29 @@ def _require_extensions(capture: Capture, installation: Installation, runner: Ru
     missing = [name for name in wanted if not (folder / f"{name}.control").is_file()]
     if missing:
         raise messages.missing_extensions(missing, str(installation.version))
+
+
+def _libraries(
+    capture: Capture, installations: Sequence[Installation], runner: Runner
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The server's preloaded libraries that every PostgreSQL of the study has, and why others are not loaded."""
+    folders = []
+    for installation in installations:
+        told = runner.run([str(installation.bindir / "pg_config"), "--pkglibdir"])
+        folders.append(Path(told.stdout.strip() if not told.status else ""))
+    kept: list[str] = []
+    strange: dict[str, str] = {}
+    for library in capture.source.libraries:
+        name = library.removeprefix("$libdir/")
+        if name in dump.NEVER_RESTORED:
+            continue
+        if name in _ACTING:
+            strange[name] = "it acts by itself"
+        elif "/" in name or not all((folder / f"{name.removesuffix('.so')}.so").is_file() for folder in folders):
+            strange[name] = "it is not installed here"
+        else:
+            kept.append(name)
+    return tuple(kept), strange
 
 
 def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -> dict[str, str]:

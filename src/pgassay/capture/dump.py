@@ -2,7 +2,7 @@
 
 pg_dump reads every table once, in one read-only snapshot, and waits for no lock longer than a few seconds (manual,
 "pg_dump"). Publications and subscriptions stay where they are: a subscription that is restored would connect to the
-user's servers. What a new cluster has no roles for (policies) or no business with (user mappings of foreign servers,
+user's servers. What a new cluster has no roles for (policies, owners, grants), no tablespaces or no business with (user mappings of foreign servers,
 event triggers) is left out when the data are loaded, and so is pg_stat_statements, our instrument.
 """
 
@@ -181,7 +181,7 @@ def _chosen(contents: Iterable[str], folder: Path) -> Path:
 
 
 def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Runner, *more: str) -> None:
-    options = ["--no-owner", "--no-privileges", f"--use-list={chosen}", f"--file={script}", *more]
+    options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", f"--file={script}", *more]
     done = runner.run([str(restore), *options, str(file)])
     if done.status:
         raise messages.dump_failed(done.stderr.strip())

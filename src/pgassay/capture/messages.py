@@ -1,6 +1,6 @@
 """What `capture` and `ask` say to people, in PostgreSQL's manner: lower case, no full stop, with a hint."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError
@@ -13,9 +13,46 @@ class CaptureError(BenchError):
 
 def unreachable(detail: str) -> CaptureError:
     """No connection, or one that ended."""
+    return CaptureError(f"could not read the server: {detail}", _hint(detail, _CONNECTING, _AS_FOR_PSQL))
+
+
+_AS_FOR_PSQL = "give a libpq connection string or URI, as for psql; nothing is changed there"
+_CONNECTING = (
+    ("Connection refused", "is the server running, and are host and port those that psql takes?"),
+    ("No such file or directory", "is the server running, and are host and port those that psql takes?"),
+    ("timeout expired", "is the host up, and does its firewall let this machine reach the port?"),
+    ("could not translate host name", "the name of the host is not known here; give its address, or check the name"),
+    ("failed to resolve host", "the name of the host is not known here; give its address, or check the name"),
+    ("password authentication failed", "give the password in PGPASSWORD, ~/.pgpass or the connection string"),
+    ("no password supplied", "give the password in PGPASSWORD, ~/.pgpass or the connection string"),
+    ("no pg_hba.conf entry", "pg_hba.conf of the server must let this role connect to this database from here"),
+    ("authentication failed", "pg_hba.conf of the server says how this role may connect; user=NAME names another"),
+    ("permission denied for database", "the role needs CONNECT on this database"),
+    ("the database system is", "the server is starting or stopping, or is a standby without hot_standby; try later"),
+    ("too many", "no connection is free; a superuser, or a role with pg_use_reserved_connections, may have one"),
+    ("remaining connection slots", "no connection is free; a superuser may have one of those that are reserved"),
+    ("role ", "user=NAME names another role: it is the account's own name where none is given"),
+    ("database ", "dbname=NAME names another database; psql -l lists them"),
+)
+"""What libpq and the server say in English, the first that fits, and what helps."""
+
+
+def _hint(detail: str, known: Iterable[tuple[str, str]], otherwise: str) -> str:
+    return next((hint for words, hint in known if words in detail), otherwise)
+
+
+def connection_lost(detail: str) -> CaptureError:
+    """The server, or what lies between, ended the connection."""
     return CaptureError(
-        f"could not read the server: {detail}",
-        "give a libpq connection string or URI, as for psql; nothing is changed there",
+        f"the server ended the connection: {detail}", "nothing is left of the capture; start it again when it is back"
+    )
+
+
+def gave_up(what: str, detail: str) -> CaptureError:
+    """A read that took longer than it may, or that a standby cancelled."""
+    return CaptureError(
+        f"could not read {what}: {detail}",
+        "reads give up soon, so that they disturb nobody: try again when the server is less busy",
     )
 
 
@@ -152,8 +189,21 @@ def no_dump_program(major: int) -> CaptureError:
 def dump_failed(detail: str) -> CaptureError:
     """pg_dump ended with an error."""
     return CaptureError(
-        f"pg_dump failed: {detail}", "the role must be able to read every table: grant pg_read_all_data to it"
+        f"pg_dump failed: {detail}",
+        _hint(detail, _DUMPING, "the role must be able to read every table: grant pg_read_all_data to it"),
     )
+
+
+_DUMPING = (
+    ("row-level security", "the role must see every row: ALTER ROLE … BYPASSRLS, or capture as a superuser"),
+    ("lock timeout", "another session holds a lock on the table, a change of its schema say: capture again after it"),
+    (
+        "conflict with recovery",
+        "on a replica changes of the primary end long reads: hot_standby_feedback = on prevents that, or"
+        " max_standby_streaming_delay = -1 while it is read; --data synthetic reads no table",
+    ),
+)
+"""What the server says in English, and what helps."""
 
 
 def no_data(path: Path) -> CaptureError:
@@ -230,6 +280,12 @@ def settings_left_out(names: Iterable[str], versions: Iterable[str]) -> str:
     """A warning: settings of the server that a PostgreSQL of the study does not know."""
     unknown = " and ".join(versions)
     return f"left out of the settings, because PostgreSQL {unknown} does not know them: {', '.join(names)}"
+
+
+def libraries_left_out(reasons: Mapping[str, str]) -> str:
+    """A warning: preloaded libraries of the server that the study's do not load."""
+    said = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
+    return f"left out of shared_preload_libraries: {said}"
 
 
 def left_out(objects: Iterable[str]) -> str:

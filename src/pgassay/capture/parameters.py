@@ -8,10 +8,12 @@ would be invented. Names are looked up among all relations of the statement, whi
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from pgassay.capture import messages
 from pgassay.capture.format import Column, Table
+from pgassay.capture.privacy import SQUASHED
 
 _TREE = "pglast.ast"
 """The module of the classes of nodes: an optional dependency, so it is not imported here."""
@@ -72,12 +74,14 @@ class Use:
 class Parsed:
     """A statement: its text without comments, the places of its parameters in it, and what each stands for.
 
-    `places` are (offset, end, number) in order. `refused` says why the statement cannot be played at all.
+    `places` are (offset, end, number) in order; `lists` are numbers that stand for two values or more. `refused` says
+    why the statement cannot be played at all.
     """
 
     text: str
     places: tuple[tuple[int, int, int], ...] = ()
     uses: dict[int, Use] = field(default_factory=dict)
+    lists: frozenset[int] = frozenset()
     aggregates: bool = False
     limited: bool = False
     inserts: bool = False
@@ -93,7 +97,8 @@ def parse(text: str, tables: Sequence[Table], volatile: Sequence[str] = ()) -> P
     except ImportError:
         raise messages.no_parser() from None
     try:
-        plain, places = _plain(text, scan(text))
+        tokens = scan(text)
+        plain, places = _plain(text, tokens)
         trees = parse_sql(plain)
     except ParseError as error:
         return Parsed(text, refused=f"it cannot be parsed: {str(error).splitlines()[0]}")
@@ -115,7 +120,8 @@ def parse(text: str, tables: Sequence[Table], volatile: Sequence[str] = ()) -> P
     uses = {number: reader.uses.get(number, Use(Role.UNKNOWN, reason=_NOWHERE)) for _, _, number in places}
     inserting = type(tree).__name__ == "InsertStmt"
     return Parsed(
-        plain, places, uses, reader.aggregates, tree.__class__.__name__ == "SelectStmt" and tree.limitCount is not None,
+        plain, places, uses, _lists(text, tokens), reader.aggregates,
+        type(tree).__name__ == "SelectStmt" and tree.limitCount is not None,
         inserting, inserting and tree.onConflictClause is not None, refused,
     )  # fmt: skip
 
@@ -126,6 +132,15 @@ _NOWHERE = "it is compared with no column"
 def _kind(tree: Any) -> str:
     name = type(tree).__name__.removesuffix("Stmt")
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+
+
+def _lists(text: str, tokens: Sequence[Any]) -> frozenset[int]:
+    """The parameters behind which the server has left out the rest of a list."""
+    return frozenset(
+        int(text[one.start + 1 : one.end + 1])
+        for one, other in pairwise(tokens)
+        if one.name == "PARAM" and text[other.start : other.end + 1] == SQUASHED
+    )
 
 
 def _plain(text: str, tokens: Sequence[Any]) -> tuple[str, tuple[tuple[int, int, int], ...]]:
@@ -218,6 +233,9 @@ class _Reader:
                 self._compared(role, node.lexpr, each)
         elif kind == "IN" and isinstance(node.rexpr, tuple):
             for each in node.rexpr:
+                self._compared(Role.EQUAL, node.lexpr, each)
+        elif kind == "OP_ANY" and _is(node.rexpr, "A_ArrayExpr") and node.name[-1].sval == "=":
+            for each in node.rexpr.elements or ():
                 self._compared(Role.EQUAL, node.lexpr, each)
         elif kind in ("OP", "DISTINCT", "NOT_DISTINCT"):
             self._operation(node, node.name[-1].sval)

@@ -30,6 +30,8 @@ _PRIVATE_NAME = re.compile(
     r"passw|secret|token|api_?key|private_?key|\bssn\b|iban|credit_?card|card_?number", re.IGNORECASE
 )
 UTILITY_WORDS = 2
+SQUASHED = "/*, ... */"
+"""What pg_stat_statements writes since version 18 for all but the first constant of a list: `IN ($1 /*, ... */)`."""
 STRIPPED = "'<literal>'"
 """What stands in a statement for a quoted string that was removed; a statement that has one cannot be played."""
 
@@ -49,6 +51,8 @@ def is_query(text: str) -> bool:
 def _replaced(match: re.Match[str]) -> str:
     found = match.group()
     if found.startswith('"'):
+        return found
+    if found == SQUASHED:
         return found
     return " " if found.startswith(("/*", "--")) else found if found == "''" else STRIPPED
 

@@ -22,6 +22,8 @@ TUPLES = 64
 """How many tuples of values a script has where they are text."""
 SCRIPTS_MAX = 120
 """pgbench takes 128 scripts at most."""
+LIST_MAX = 100
+"""The most values of a list whose length the server does not tell."""
 RANGE_SHARE = 0.05
 """The share of a table that a range is taken to cover where the rows that were returned do not tell: an aggregate's."""
 _VARIABLE = re.compile(r"(?<!:):(?=\w)")
@@ -152,7 +154,11 @@ def _drawn(statement: Statement, parsed: Parsed, random: Random) -> _Values:
     for low, high in _ranges(parsed.uses):
         _draw_range(statement, parsed, (low, high), found, texts, random)
     for number, use in sorted(parsed.uses.items()):
-        if number not in found.said:
+        if number in found.said:
+            continue
+        if number in parsed.lists and use.role is Role.EQUAL:
+            _draw_list(statement, parsed, number, found, texts, random)
+        else:
             _draw(statement, number, use, found, texts, random)
     found.tuples = [{number: texts[number][n] for number in texts} for n in range(TUPLES)] if texts else []
     return found
@@ -202,6 +208,30 @@ def _draw_range(
     starts = [random.randrange(max(1, len(bounds) - step)) for _ in range(TUPLES)]
     texts[low] = [draws.literal(bounds[start]) for start in starts]
     texts[high] = [draws.literal(bounds[min(start + step, len(bounds) - 1)]) for start in starts]
+
+
+def _draw_list(
+    statement: Statement, parsed: Parsed, number: int, found: _Values, texts: dict[int, list[str]], random: Random
+) -> None:
+    """A list of constants, of which PostgreSQL 18 shows the first: as many as the rows that came back are of."""
+    use = parsed.uses[number]
+    table, column = _of(use)
+    rows = use.table.rows if use.table else None
+    count, how = 2, "the fewest that are written so"
+    if not (parsed.aggregates or parsed.limited) and rows and column.n_distinct:
+        distinct = column.n_distinct if column.n_distinct > 0 else -column.n_distinct * rows
+        count = max(2, min(LIST_MAX, round(statement.rows / statement.calls * distinct / rows)))
+        how = "by the rows that it returned"
+    found.said[number] = f"a list of {count} values of {table}.{column.name} ({how})"
+    if draws.dense_range(column, rows) is not None:
+        names = [f"p{number}_{n}" for n in range(1, count + 1)]
+        found.lines += [line for name in names for line in draws.integer_lines(name, column)]
+        found.inline[number] = ", ".join(f"(:{name})" for name in names)
+        return
+    values = draws.values_of(column)
+    if values is None:
+        raise _CannotDrawError(_no_statistics(table, column))
+    texts[number] = [", ".join(map(draws.literal, values.sample(count, random))) for _ in range(TUPLES)]
 
 
 def _draw(

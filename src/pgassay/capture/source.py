@@ -93,6 +93,7 @@ class Session:
     def read(self, what: str, sql: str) -> Rows:
         """See `Readable`."""
         import psycopg
+        from psycopg import errors
 
         began = monotonic()
         try:
@@ -101,10 +102,13 @@ class Session:
                 cursor = self._connection.execute(sql.encode())
                 rows = tuple(cursor.fetchall())
             finally:
-                self._connection.execute(_END)
-        except psycopg.OperationalError as error:
-            raise messages.unreachable(_first_line(error)) from None
+                if not self._connection.broken:  # else its own error would hide the one that ended the connection
+                    self._connection.execute(_END)
         except psycopg.Error as error:
+            if self._connection.broken:
+                raise messages.connection_lost(_first_line(error)) from None
+            if isinstance(error, (errors.QueryCanceled, errors.LockNotAvailable, errors.SerializationFailure)):
+                raise messages.gave_up(what, _first_line(error)) from None
             raise messages.refused(what, _first_line(error)) from None
         except UnicodeDecodeError as error:
             raise messages.refused(what, f"it holds bytes that are no UTF-8 ({error.reason})") from None

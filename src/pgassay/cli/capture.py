@@ -16,7 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="the directory to make (default: DATABASE.capture)")
     data = ("dump", "synthetic", "none")
     add("--data", choices=data, default="dump", help="by pg_dump, made from statistics, or none (default: dump)")
-    add("--with-literals", action="store_true", help="keep literals in the texts of statements, and values of columns")
+    literals = parser.add_mutually_exclusive_group()
+    kept = "keep literals in the texts of statements, and values of columns"
+    literals.add_argument("--with-literals", action="store_true", help=kept)
+    literals.add_argument("--no-literals", dest="with_literals", action="store_false", help="keep none (default)")
     add("--without-load", action="store_true", help="settings and data alone: pg_stat_statements is not needed")
     add("--log", metavar="FILE[,FILE]", help="the server's log, in order: its transactions and, with literals, values")
     add(

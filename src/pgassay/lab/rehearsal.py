@@ -16,6 +16,13 @@ from pgassay.lab.start_state import settle
 Result = TypeVar("Result")
 
 WORKSPACE = "rehearsal"
+_LIBRARIES = "shared_preload_libraries"
+
+
+def with_settings(own: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:
+    """Both, where `wanted` prevails; libraries are loaded besides the arm's own, not in their place."""
+    libraries = [each[_LIBRARIES] for each in (own, wanted) if each.get(_LIBRARIES)]
+    return {**own, **wanted, **({_LIBRARIES: ", ".join(libraries)} if libraries else {})}
 
 
 def rehearse(arm: ResolvedArm, wanted: Mapping[str, str], work: Callable[[Server], Result]) -> Result:
@@ -29,7 +36,7 @@ def rehearse(arm: ResolvedArm, wanted: Mapping[str, str], work: Callable[[Server
     clone = drive.clone(arm.snapshot_key, WORKSPACE)
     try:
         try:
-            server = arm.installation.start(clone, {**arm.settings, **wanted}, site.socket_directory)
+            server = arm.installation.start(clone, with_settings(arm.settings, wanted), site.socket_directory)
         except ClusterError:
             server = arm.installation.start(clone, arm.settings, site.socket_directory)
         try:

@@ -84,7 +84,8 @@ def fill(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) 
 
 def _restore(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path, section: str) -> None:
     options = ["-h", str(endpoint.socket_directory), "-p", str(endpoint.port), "-U", endpoint.user]
-    options += ["-d", endpoint.database, "--no-owner", "--no-privileges", "--exit-on-error"]
+    options += ["-d", endpoint.database, "--no-owner", "--no-privileges", "--no-tablespaces"]
+    options += ["--exit-on-error"]
     _run(runner, endpoint, [str(bindir / "pg_restore"), *options, f"--section={section}", str(path)])
 
 
