@@ -2,8 +2,9 @@
 
 pg_dump reads every table once, in one read-only snapshot, and waits for no lock longer than a few seconds (manual,
 "pg_dump"). Publications and subscriptions stay where they are: a subscription that is restored would connect to the
-user's servers. What a new cluster has no roles for (policies, owners, grants), no tablespaces or no business with (user mappings of foreign servers,
-event triggers) is left out when the data are loaded, and so is pg_stat_statements, our instrument.
+user's servers. What a new cluster has no roles for (policies), no place for (tablespaces) or no business with (user
+mappings of foreign servers, event triggers) is left out when the data are loaded, and so is pg_stat_statements, our
+instrument.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
