@@ -13,7 +13,7 @@ from pgassay.load.pgbench import data
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 OWNED = """
 CREATE EXTENSION pg_stat_statements;
@@ -54,7 +54,7 @@ def of(server: Server, **more: str) -> str:
 
 
 def taken(conninfo: str, path: Path, *more: str) -> int:
-    return main(["capture", conninfo, "--for", "1s", "--out", str(path), *more])
+    return main(["capture", conninfo, "--for", "0.2s", "--out", str(path), *more])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,6 @@ def taken(conninfo: str, path: Path, *more: str) -> int:
     [
         ({"host": "127.0.0.1", "port": "1"}, "is the server running"),
         ({"host": "/nowhere"}, "is the server running"),
-        ({"host": "no.such.host.invalid"}, "the name of the host is not known here"),
         ({"dbname": "nowhere"}, "dbname=NAME names another database"),
         ({"user": "nobody_here"}, "user=NAME names another role"),
         ({"dbname": "closed", "user": "stranger"}, "the role needs CONNECT on this database"),
@@ -88,9 +87,7 @@ def test_a_role_without_rights_is_told_which_it_needs(
     assert not (folder / "none").exists()
 
 
-def test_rows_hidden_by_policies_are_no_data(
-    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_hidden_by_policies_are_no_data(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
         connection.execute("CREATE TABLE hidden (); ALTER TABLE hidden ENABLE ROW LEVEL SECURITY")
         try:
@@ -100,9 +97,7 @@ def test_rows_hidden_by_policies_are_no_data(
     assert "BYPASSRLS" in capsys.readouterr().err
 
 
-def test_a_replica_is_captured_and_says_so(
-    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_replica_is_captured_and_says_so(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found, where = real.installation(), folder / "replica"
     words = ["-D", str(where), "-R", "-c", "fast", "-d", server.endpoint.conninfo()]
     copied = real.runner().run([str(found.bindir / "pg_basebackup"), *words], unprivileged=True)
