@@ -49,8 +49,8 @@ def server() -> Iterator[Server]:
 
 def of(server: Server, **more: str) -> str:
     where = server.endpoint
-    named = {"host": str(where.socket_directory), "port": str(where.port), "dbname": where.database, **more}
-    return " ".join(f"{name}={value}" for name, value in named.items())
+    named = {"host": str(where.socket_directory), "port": str(where.port), "user": where.user, "dbname": where.database}
+    return " ".join(f"{name}={value}" for name, value in {**named, **more}.items())
 
 
 def taken(conninfo: str, path: Path, *more: str) -> int:
