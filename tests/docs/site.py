@@ -1,12 +1,12 @@
 """The pages of the documentation's site: the repository's own as they are, and those that are made from the code.
 
 `python -m tests.docs.site DIR [RUNS]` writes them into DIR in the repository's shape, so that every link between them
-holds on the site as it does in the repository; the gallery shows the newest run of each study below RUNS.
+holds on the site as it does in the repository; the gallery (`gallery.py`) shows the newest run of each study below
+RUNS, or what the repository keeps of one.
 `python -m tests.docs.site --check SITE` looks through what mkdocs has built: nothing is loaded from elsewhere.
 """
 
 import argparse
-import json
 import re
 import shutil
 import sys
@@ -16,9 +16,7 @@ from pathlib import Path
 
 import pgassay
 from pgassay.cli._program import actions_of, program, subcommands_of, walk
-from pgassay.errors import PgassayError
-from pgassay.study import builtin, document
-from tests.docs.as_published import MODELS, WHOLE
+from tests.docs import gallery
 from tests.docs.pages import ROOT
 from tests.docs.tables import code, row
 
@@ -27,8 +25,6 @@ OWN = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 FILES = ("LICENSE", "CITATION.cff", "docs/images", "examples")
 """What the pages point at."""
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
-PICTURES = {"fillfactor": ("docs/images/report.png", "the first screen of the report of `make demo`, a real run")}
-"""What is kept of real runs of the built-in studies."""
 
 
 def made() -> dict[str, str]:
@@ -58,62 +54,6 @@ def library() -> Iterator[str]:
         yield from ("", f"::: pgassay.library.{name}")
 
 
-def gallery(runs: Path | None) -> Iterator[str]:
-    """An entry for each built-in study: question, what it varies, its findings, and what real runs are kept of it."""
-    yield from ("# Gallery", "")
-    yield "Every built-in study. Verdicts are read from the records of given runs; without any, none is shown."
-    newest = _newest(runs) if runs else {}
-    for name in builtin.names():
-        read = document.read(name, builtin.find(name)[1])
-        varied = [each for each in document.names_in(read) if each not in read.get("fixed", {})]
-        yield from ("", f"## {name}", "", f"*{read['study']['question']}*", "")
-        yield f"- varies {', '.join(map(code, varied))}"
-        yield f"- decides by {code(read['responses']['primary'])}"
-        yield f"- run it: `pgassay run {name}`" + (" (`--quick` for a first look)" if "quick" in read else "")
-        claims = [each["text"] for each in read.get("claims", [])]
-        yield from ([f"- findings of its authors that a run judges: {len(claims)}"] if claims else [])
-        yield from _kept(name, newest.get(name))
-        if claims:
-            yield from ("", "<details><summary>The findings</summary><ul>")
-            yield from (f"<li>{_escaped(text)}</li>" for text in claims)
-            yield "</ul></details>"
-
-
-def _kept(name: str, run: Path | None) -> Iterator[str]:
-    """The run's verdicts; else the picture or the plan that the repository keeps; else that there is none."""
-    plans = [each for each in (*WHOLE, *MODELS) if each.study == name]
-    for planned in plans:
-        size = f"a scale model of {planned.scale_to}" if planned.scale_to else "as published"
-        yield f"- plan by a real dry run, {size}: {len(planned.plan['arms'])} arms ([more](../docs/as-published.md))"
-    if run:
-        yield from ("", f"A run of it, `{_escaped(run.name)}`:", "")
-        yield from (row(("treatment", "condition", "verdict", "interval", "blocks")), "|---|---|---|---|---|")
-        for each in pgassay.Run.open(run).verdicts().iter_rows(named=True):
-            interval = " to ".join("–" if each[end] is None else f"{each[end]:.4g}" for end in ("low", "high"))
-            cells = (each["treatment"], each["condition"], each["text"], interval, str(each["blocks"]))
-            yield row([_escaped(cell) for cell in cells])
-    elif name in PICTURES:
-        path, said = PICTURES[name]
-        yield from ("", f"![{said}](../{path}){{ width=420 loading=lazy }}", "", f"{said[0].upper()}{said[1:]}.")
-    else:
-        yield f"- record: the repository keeps none of a run of `{name}`"
-
-
-def _newest(runs: Path) -> dict[str, Path]:
-    """The last started run of each study below a folder; what is no record, or has no trial yet, is passed over."""
-    found: dict[str, tuple[str, Path]] = {}
-    for path in (each.parent for each in sorted(runs.glob("*/run.json"))):
-        try:
-            trials = pgassay.Run.open(path).trials().height
-        except PgassayError as error:
-            print(f"pgassay: {path.name} is not in the gallery: {error.message}", file=sys.stderr)
-            continue
-        head = json.loads((path / "run.json").read_text(encoding="utf-8"))
-        if trials:
-            found[head["study"]] = max(found.get(head["study"], ("", path)), (head["started_utc"], path))
-    return {study: path for study, (_, path) in found.items()}
-
-
 def write(folder: Path, runs: Path | None = None) -> None:
     """Put all pages and what they point at into a folder of their own, which is made anew."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -125,8 +65,8 @@ def write(folder: Path, runs: Path | None = None) -> None:
             shutil.copytree(path, target, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
             shutil.copy(path, target)
-    for name, text in {**made(), "reference/gallery.md": _text(gallery(runs))}.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+    for name, text in {**made(), **gallery.files(runs)}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -177,11 +117,7 @@ def _names(action: argparse.Action) -> str:
 
 
 def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
-    return _escaped((action.help or "") % {**vars(action), "prog": parser.prog})
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("*", "\\*")
+    return gallery.plain((action.help or "") % {**vars(action), "prog": parser.prog})
 
 
 def _text(lines: Iterator[str]) -> str:

@@ -15,13 +15,10 @@ import pytest
 
 import pgassay
 from pgassay.cli import COMMANDS
-from pgassay.study import builtin
-from pgassay.testing import planted
-from tests.docs import site
+from tests.docs import gallery, site
 from tests.docs.pages import ROOT
 
 MKDOCS = ROOT / "target/site-env/bin/mkdocs"
-GALLERY = "reference/gallery.md"
 
 
 def leaves(entry: object) -> list[str]:
@@ -35,7 +32,8 @@ def test_every_page_is_in_the_navigation_once() -> None:
     navigation = leaves(msgspec.yaml.decode((ROOT / "mkdocs.yml").read_bytes())["nav"])
     own = [*site.OWN, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
     examples = [str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("README.md")]
-    assert Counter(navigation) == Counter([*own, *examples, *site.made(), GALLERY])
+    pages = [name for name in gallery.files(None) if name.endswith(".md")]
+    assert Counter(navigation) == Counter([*own, *examples, *site.made(), *pages])
 
 
 def test_the_pages_from_the_code_have_every_command_study_and_name() -> None:
@@ -43,18 +41,6 @@ def test_the_pages_from_the_code_have_every_command_study_and_name() -> None:
     headings = set(re.findall(r"^## (.+)$", made["reference/options.md"], flags=re.MULTILINE))
     assert {f"pgassay {name}" for name in COMMANDS} <= headings
     assert made["reference/library.md"].count("\n::: ") == len(pgassay.__all__)
-    assert re.findall(r"^## (.+)$", "\n".join(site.gallery(None)), flags=re.MULTILINE) == [*builtin.names()]
-
-
-def test_the_gallery_says_where_no_run_is_kept_and_shows_the_verdicts_of_one_that_is_given(tmp_path: Path) -> None:
-    planted.make_run(tmp_path / "fillfactor-one", discarded=False)
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken/run.json").write_text("{", encoding="utf-8")
-    without, given = ("\n".join(site.gallery(runs)) for runs in (None, tmp_path))
-    assert "the repository keeps none of a run of `wal-block`" in without
-    (verdict, *_) = pgassay.Run.open(tmp_path / "fillfactor-one").verdicts().iter_rows(named=True)
-    assert f"{verdict['low']:.4g} to {verdict['high']:.4g}" in given
-    assert f"{verdict['low']:.4g} to {verdict['high']:.4g}" not in without
 
 
 @pytest.mark.parametrize(
