@@ -6,6 +6,7 @@ study; pages and thumbnails are drawn from these when the site is built. A study
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -76,7 +77,7 @@ def digest(path: Path) -> Digest:
         facts=headline.facts(findings).line,
         made=f"started {header.started_utc}, seed {header.seed}, pgassay {header.program_version}",
         command=_without_places(header.command),
-        doubts=tuple(findings.remarks),
+        doubts=tuple(re.sub(r'"/[^"]*"', "DIR", each) for each in findings.remarks),
         comparisons=tuple(
             Comparison(
                 effect.treatment, effect.place.cell.name, judged.verdict.kind, judged.verdict.text,
@@ -165,7 +166,7 @@ def index(shown: Mapping[str, Digest]) -> Iterator[str]:
         yield from ("", f"## {name}", "", f"{link}: *{read['study']['question']}*")
         if found := shown.get(name):
             yield from ("", f"![intervals of {name}](gallery/{name}.svg){{ loading=lazy }}", "")
-            yield _answer(found)
+            yield _answer(found) + (" Its page says what to distrust in it." if found.doubts else "")
         else:
             yield from ("", f"The repository keeps no run of `{name}`.")
 

@@ -80,4 +80,12 @@ def test_what_the_repository_keeps_is_small_and_of_studies_that_are_built_in() -
     assert {name: each.study for name, each in kept.items()} == {name: name for name in kept}
     assert kept.keys() <= {*builtin.names()}
     assert all(path.stat().st_size < 20_000 for path in gallery.KEPT.iterdir())
-    assert not any("/" in each.command for each in kept.values())
+    assert not any("/" in each.command or '"/' in " ".join(each.doubts) for each in kept.values())
+
+
+def test_what_spoke_against_measuring_is_told_beside_the_answer(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:
+    found = msgspec.structs.replace(gallery.digest(runs / "fillfactor-one"), doubts=("another server is busy",))
+    monkeypatch.setattr(gallery, "kept", lambda: {"fillfactor": found})
+    files = gallery.files(None)
+    assert "- another server is busy" in files["reference/gallery/fillfactor.md"]
+    assert "what to distrust" in files[gallery.INDEX]
