@@ -29,13 +29,27 @@ pub enum Format {
 }
 
 impl Format {
-    fn of(head: &[u8]) -> Self {
-        let first = head.split(|byte| *byte == b'\n').find(|line| !line.is_empty());
-        match first {
-            Some(line) if line.starts_with(b"{\"timestamp\"") => Self::Json,
-            Some(line) if is_csv(line) => Self::Csv,
-            _ => Self::Stderr,
+    /// By the first line that begins a record, and where that line begins: a log that was cut off at its start may
+    /// begin within a record, even within a quoted text of many lines.
+    fn of(head: &[u8], prefixes: &[Prefix]) -> (Self, usize) {
+        let mut at = 0;
+        for line in head.split(|byte| *byte == b'\n') {
+            let line_at = at;
+            at += line.len() + 1;
+            if line.is_empty() {
+                continue;
+            }
+            if line.starts_with(b"{\"timestamp\"") {
+                return (Self::Json, line_at);
+            }
+            if is_csv(line) {
+                return (Self::Csv, line_at);
+            }
+            if prefixes.iter().any(|prefix| prefix.read(line).is_some()) {
+                break;
+            }
         }
+        (Self::Stderr, 0)
     }
 
     fn framing(self) -> Framing {
@@ -180,7 +194,13 @@ impl Reader {
         if head.starts_with(&[0x1f, 0x8b]) {
             return Err(named(io::Error::other("it is compressed: unpack it first")));
         }
-        let format = self.format.unwrap_or_else(|| Format::of(head));
+        let (format, start) = self.format.map_or_else(|| Format::of(head, &self.prefixes), |format| (format, 0));
+        if start > 0 {
+            self.tally.records += 1;
+            self.tally.bytes += start as u64;
+            unread(&mut self.tally, &head[..start]);
+        }
+        source.skip(start);
         self.open = Some((source, format));
         Ok(true)
     }

@@ -72,6 +72,11 @@ impl<R: Read> Source<R> {
         Ok(&self.buffer[self.start..self.end])
     }
 
+    /// Leave out the first bytes of the head.
+    pub fn skip(&mut self, bytes: usize) {
+        self.start = self.end.min(self.start + bytes);
+    }
+
     /// The next record; its bytes stay until the next call.
     pub fn next(&mut self, framing: Framing) -> io::Result<Framed> {
         loop {

@@ -134,6 +134,12 @@ fn csv_and_json_say_the_same_as_stderr() {
     let cut = format!("{}{csv}", &csv[..csv.len() - 60]);
     let (events, tally) = read(&format!("{}\n{csv}", &cut[..175]), "");
     assert_eq!((events.len(), tally.unread), (1, 1), "a record that was cut off costs only itself");
+    for whole in [csv, json] {
+        for cut in [3, whole.find("SELECT").unwrap(), whole.find(", $1").unwrap(), whole.len() - 8] {
+            let (events, tally) = read(&format!("{}{whole}", &whole[cut..]), "%m [%p] ");
+            assert_eq!((events.len(), tally.unread), (1, 1), "a log may begin within a record: {}", &whole[cut..]);
+        }
+    }
 }
 
 #[test]
