@@ -39,7 +39,7 @@ _COLOURS = {Kind.BETTER: PALETTE[2], Kind.WORSE: PALETTE[1], Kind.EQUIVALENT: PA
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What a run said of one treatment; numbers in per cent (points for differences), None where it told nothing."""
+    """What a run said of one treatment; numbers in per cent, None for a difference and where it told nothing."""
 
     treatment: str
     condition: str
@@ -91,9 +91,9 @@ def digest(path: Path) -> Digest:
 
 def _per_cent(effect: Effect) -> tuple[float | None, float | None, float | None]:
     values = (effect.estimate, effect.low, effect.high)
-    if not effect.informative or not all(map(isfinite, values)):
-        return None, None, None
-    first, *ends = (100 * (value - 1 if effect.scale is Scale.RATIO else value) for value in values)
+    if effect.scale is not Scale.RATIO or not effect.informative or not all(map(isfinite, values)):
+        return None, None, None  # a difference has its response's unit: the verdict's words have it
+    first, *ends = (100 * (value - 1) for value in values)
     return first, ends[0], ends[1]
 
 
