@@ -174,8 +174,7 @@ impl Client {
             return Err("an answer came that nobody waits for".into());
         };
         let counted = self.connection.answer.counted;
-        tally.scripts[self.script].statements[statement.number]
-            .record(now - self.sent_ns, counted);
+        tally.scripts[self.script].statements[statement.number].record(now - self.sent_ns, counted);
         if let Some(refusal) = self.connection.answer.refusal.take() {
             return self.refused(now, refusal, tally);
         }
