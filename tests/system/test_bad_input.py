@@ -227,7 +227,9 @@ def test_a_disk_study_without_fio(told: Refusals, monkeypatch: pytest.MonkeyPatc
     [
         (["--set", "work_mem=4TB"], "no configuration of the space can be run"),
         (["--for", "happiness"], 'nothing measures "happiness"'),
-        (["--for", "tps,latency_p99_ms"], "one objective"),
+        (["--for", "tps,tps"], "--for names tps twice"),
+        (["--for", "tps,latency_ms,latency_p99_ms,cpu_busy_share"], "at most 3 objectives"),
+        (["--for", "tps,latency_p99_ms", "--budget", "1min"], "too small"),
         (["--only", "fsync"], "the space has one point"),
         (["--budget", "1min"], "too small: 2 settings need at least"),
         (["--keep", "happiness < 1 ms"], "happiness"),
