@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pgassay.capture.synthetic.keys import Columns, Marginal, Parent, bound_rows, codes, first_of_each
@@ -35,12 +35,13 @@ def test_a_full_grid_is_filled() -> None:
     assert rows["w"].tolist() == sorted(rows["w"].tolist()), "the physical order follows the first column"
 
 
+@example(4, 4, 0.5625, 9)
 @given(st.integers(2, 40), st.integers(2, 40), st.floats(0.02, 1.0), st.integers(0, 50))
 def test_pairs_are_unique_at_any_density(one: int, other: int, density: float, seed: int) -> None:
     wanted = max(1, int(one * other * density))
     rows = bound_rows({"a": even(one), "b": even(other)}, ("a", "b"), (), wanted, np.random.default_rng(seed))
     assert len(pairs(rows, "a", "b")) == len(rows["a"]) <= wanted
-    assert len(rows["a"]) >= 0.9 * wanted
+    assert wanted - len(rows["a"]) <= max(1, wanted // 10), "a tenth at most, of a small table one row"
 
 
 def test_a_skewed_column_keeps_its_distribution_in_a_sparse_key() -> None:
