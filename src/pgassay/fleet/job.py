@@ -4,7 +4,6 @@ So a worker keeps nothing of a run, and a lost one takes nothing along.
 """
 
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import msgspec
 
 from pgassay.fleet import messages
 from pgassay.fleet.blocks import BlockOrder
+from pgassay.study.document import texts
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -48,19 +48,6 @@ class Jobs:
 
 def require_no_files(document: str) -> None:
     """Raise `UsageError` for a study that names files of this machine: they are not on the hosts."""
-    named = [text for text in _texts(tomllib.loads(document)) if "/" in text and Path(text).is_file()]
+    named = [text for text in texts(tomllib.loads(document)) if "/" in text and Path(text).is_file()]
     if named:
         raise messages.own_files(named)
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Every text of a document, without the weight behind a script's name (`PATH@3`)."""
-    if isinstance(value, str):
-        path, at, weight = value.rpartition("@")
-        yield path if at and weight.isdigit() else value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)

@@ -12,7 +12,7 @@ import hashlib
 import shutil
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -24,6 +24,7 @@ from pgassay.record.directory import HEADER_FILE, HOST_FILE, STUDY_FILE
 from pgassay.record.disk import files_below
 from pgassay.record.journal import FILE as JOURNAL_FILE
 from pgassay.record.reading import Run
+from pgassay.study.document import texts
 
 FORMAT = 1
 MANIFEST = "capsule.json"
@@ -150,7 +151,7 @@ def _scripts(run: Run) -> dict[str, tuple[str, Path]]:
     Of a pgbench script a trial has kept a copy: that is what was run, whatever has become of the script since.
     """
     found: dict[str, tuple[str, Path]] = {}
-    for text in _texts(run.study):
+    for text in texts(run.study):
         path = Path(text)
         if text.startswith("/") and text not in found:
             kept = sorted(run.path.glob(f"{trials.DIRECTORY}/[0-9]*/script_*_{_literal(path.name)}"))
@@ -162,19 +163,6 @@ def _scripts(run: Run) -> dict[str, tuple[str, Path]]:
 
 def _literal(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Every text of a document, without the weight behind a script's name (`PATH@3`)."""
-    if isinstance(value, str):
-        path, at, weight = value.rpartition("@")
-        yield path if at and weight.isdigit() else value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
 
 
 def _relocated(value: Any, here: Mapping[str, str]) -> Any:

@@ -5,7 +5,7 @@ Tables merge key by key; lists and plain values replace.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -51,6 +51,19 @@ def read(name: str, text: str) -> Document:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise messages.not_toml(name, str(error)) from None
+
+
+def texts(value: object) -> Iterator[str]:
+    """Every text of a document, without the weight behind a script's name (`PATH@3`)."""
+    if isinstance(value, str):
+        path, at, weight = value.rpartition("@")
+        yield path if at and weight.isdigit() else value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from texts(each)
 
 
 def write(document: Document, comment: str = "") -> str:
