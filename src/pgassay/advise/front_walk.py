@@ -11,12 +11,12 @@ from string import ascii_uppercase
 from typing import Protocol
 
 from pgassay.advise import budget, front, messages, screening
-from pgassay.advise.constraints import allowed, within
+from pgassay.advise.constraints import within
 from pgassay.advise.front import Gains, Point, Seen, Standing
 from pgassay.advise.screening import Screened
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration
-from pgassay.advise.walk import Task, Tell
+from pgassay.advise.walk import Measure, Task, Tell, relative, screened_pairs
 
 Vectors = Mapping[Configuration, tuple[float, ...] | None]
 CONFIRMATION = "confirmation"
@@ -63,7 +63,8 @@ def walk_front(
     """From a task to points to choose from. Raises `UsageError` where screening tells nothing."""
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
-    values = _screened_values(task, plan, laboratory)
+    measure = relative(task, laboratory.vectors, _vector_ratio)
+    values = screened_pairs(task, plan, measure)
     level = 1 - 0.05 / len(objectives)
     screened = tuple(
         screening.effects(plan, _of(values, number), margin=task.margin, level=level)
@@ -76,7 +77,7 @@ def walk_front(
     if not names:
         return nothing
     tell(messages.searches(names))
-    measured = _search(task, screened, names, values, laboratory)
+    measured = _search(task, screened, names, values, measure)
     failed += sum(None in each for each in measured.values())
     gains = {task.space.start: (0.0,) * len(objectives), **front.shrunken(measured)}
     chosen = [each for each in front.picked(gains, task.amounts.finalists) if each != task.space.start]
@@ -138,38 +139,11 @@ def _of(values: Sequence[Vectors], number: int) -> tuple[Mapping[Configuration, 
     return tuple({each: None if value is None else value[number] for each, value in pair.items()} for pair in values)
 
 
-def _screened_values(task: Task, plan: screening.Plan, laboratory: FrontLaboratory) -> tuple[Vectors, ...]:
-    found: dict[int, Vectors] = {}
-    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=1):
-        wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
-        values = _measured(task, f"screening-{number:02d}", wanted, task.seed + 100 + number, laboratory)
-        for index in batch:
-            pair = plan.pairs[index]
-            found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
-    return tuple(found[index] for index in range(len(plan.pairs)))
-
-
-def _measured(
-    task: Task, name: str, wanted: Sequence[Configuration], seed: int, laboratory: FrontLaboratory
-) -> dict[Configuration, tuple[float, ...] | None]:
-    """Values relative to the start of the batch, as `walk` has them of one objective; 0 has no ratio, and fails."""
-    start = task.space.start
-    tried = [each for each in dict.fromkeys(wanted) if each != start and allowed(each, task.limits)]
-    values = laboratory.vectors(name, start, tried, seed) if tried else {}
-    base = values.get(start)
-    found: dict[Configuration, tuple[float, ...] | None] = {
-        each: None for each in wanted if each != start and each not in tried
-    }
-    if base is None or min(base) <= 0:
-        return found
-    for each in tried:
-        if each in values:
-            mine = values[each]
-            usable = mine is not None and min(mine) > 0
-            found[each] = tuple(a / b for a, b in zip(mine, base, strict=True)) if mine and usable else None
-    if start in wanted:
-        found[start] = (1.0,) * len(base)
-    return found
+def _vector_ratio(value: tuple[float, ...] | None, base: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    """Of each objective; 0 has no ratio, and fails."""
+    if value is None or base is None or min(value) <= 0 or min(base) <= 0:
+        return None
+    return tuple(mine / its for mine, its in zip(value, base, strict=True))
 
 
 def _search(
@@ -177,7 +151,7 @@ def _search(
     screened: Sequence[Sequence[Screened]],
     names: Sequence[str],
     values: Sequence[Vectors],
-    laboratory: FrontLaboratory,
+    measure: Measure[tuple[float, ...]],
 ) -> dict[Configuration, list[Gains | None]]:
     """What the search measured: gains of each objective, None for what failed."""
     space = task.space.narrowed(names)
@@ -197,7 +171,7 @@ def _search(
             batch = [each for each in front.picked(front.shrunken(found), budget.BATCH) if each != space.start]
         while len(batch) < budget.BATCH:
             batch.append(search.ask([*batch, space.start]))
-        new = _measured(task, f"search-{number:02d}", batch, task.seed + 200 + number, laboratory)
+        new = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
         for configuration, value in new.items():
             gains = _gains(task, value)
             found.setdefault(configuration, []).append(gains)

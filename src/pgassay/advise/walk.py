@@ -7,7 +7,7 @@ All that measures is a `Laboratory`, so that the whole way is tried on simulated
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pgassay.advise import budget, messages, screening
 from pgassay.advise.budget import Amounts
@@ -29,6 +29,11 @@ from pgassay.analysis.verdicts import Kind
 
 Values = Mapping[Configuration, float | None]
 Tell = Callable[[str], None]
+V = TypeVar("V")
+Trials = Callable[[str, Configuration, Sequence[Configuration], int], Mapping[Configuration, V | None]]
+"""One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like for several objectives."""
+Measure = Callable[[str, Sequence[Configuration], int], Mapping[Configuration, V | None]]
+"""Values of a batch relative to its start, by name and seed."""
 _IN_TURN, _REST, _BACK = 0.4, 0.1, 0.4
 """Of the elimination's time: leaving out each line, setting what is left against the whole (twice), putting back."""
 _AGAIN = 4
@@ -93,7 +98,8 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     start = task.space.start
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
-    values = _screen(task, plan, laboratory)
+    measure = relative(task, laboratory.batch, _ratio)
+    values = screened_pairs(task, plan, measure)
     screened = screening.effects(plan, values, margin=task.margin)
     names = screening.worth_searching(screened, budget.LINES_MAX)
     fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
@@ -102,7 +108,7 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     if not names:
         return nothing
     tell(messages.searches(names))
-    measured = _search(task, screened, names, values, laboratory)
+    measured = _search(task, screened, names, values, measure)
     failed += sum(None in each for each in measured.values())
     ranked = promising(measured)
     if not ranked:
@@ -151,42 +157,48 @@ def _minimal(
     return more
 
 
-def _screen(task: Task, plan: screening.Plan, laboratory: Laboratory) -> tuple[Values, ...]:
+def screened_pairs(
+    task: Task, plan: screening.Plan, measure: Measure[V]
+) -> tuple[Mapping[Configuration, V | None], ...]:
     """Values of each pair's row and mirror, relative to the start of their batch."""
-    found: dict[int, Values] = {}
+    found: dict[int, Mapping[Configuration, V | None]] = {}
     for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=1):
         wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
-        values = _measured(task, f"screening-{number:02d}", wanted, task.seed + 100 + number, laboratory)
+        values = measure(f"screening-{number:02d}", wanted, task.seed + 100 + number)
         for index in batch:
             pair = plan.pairs[index]
             found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
     return tuple(found[index] for index in range(len(plan.pairs)))
 
 
-def _measured(
-    task: Task, name: str, wanted: Sequence[Configuration], seed: int, laboratory: Laboratory
-) -> dict[Configuration, float | None]:
-    """Values relative to the start of the batch; what may not be tried has failed without a trial.
+def relative(task: Task, trials: Trials[V], ratio: Callable[[V | None, V | None], V | None]) -> Measure[V]:
+    """Measures a batch as `ratio`s to its start; what may not be tried has failed without a trial.
 
-    What other programs disturbed is missing: it has not failed, and teaches nothing.
+    What other programs disturbed is missing: it has not failed, and teaches nothing. `ratio` is None for what failed.
     """
     start = task.space.start
-    tried = [each for each in dict.fromkeys(wanted) if each != start and allowed(each, task.limits)]
-    values = laboratory.batch(name, start, tried, seed) if tried else {}
-    base = values.get(start)
-    found: dict[Configuration, float | None] = {each: None for each in wanted if each != start and each not in tried}
-    if base:
-        for each in tried:
-            if each in values:
-                value = values[each]
-                found[each] = value / base if value else None
-        if start in wanted:
-            found[start] = 1.0
-    return found
+
+    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, V | None]:
+        tried = [each for each in dict.fromkeys(wanted) if each != start and allowed(each, task.limits)]
+        values = trials(name, start, tried, seed) if tried else {}
+        base = values.get(start)
+        found: dict[Configuration, V | None] = {each: None for each in wanted if each != start and each not in tried}
+        itself = ratio(base, base)
+        if itself is not None:
+            found |= {each: ratio(values[each], base) for each in tried if each in values}
+            if start in wanted:
+                found[start] = itself
+        return found
+
+    return measure
+
+
+def _ratio(value: float | None, base: float | None) -> float | None:
+    return value / base if value and base else None
 
 
 def _search(
-    task: Task, screened: Sequence[Screened], names: Sequence[str], values: screening.Measured, laboratory: Laboratory
+    task: Task, screened: Sequence[Screened], names: Sequence[str], values: screening.Measured, measure: Measure[float]
 ) -> dict[Configuration, list[float | None]]:
     """What the search measured: gains as log-ratios, None for what failed."""
     space = task.space.narrowed(names)
@@ -214,7 +226,7 @@ def _search(
             batch = [each for each, _ in promising(found)[:_AGAIN]]
         while len(batch) < (_AGAIN if number == task.amounts.batches and batch else budget.BATCH):
             batch.append(search.ask([*batch, space.start]))
-        new = _measured(task, f"search-{number:02d}", batch, task.seed + 200 + number, laboratory)
+        new = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
         for configuration, value in new.items():
             found.setdefault(configuration, []).append(gain(value))
             search.tell(configuration, gain(value))
