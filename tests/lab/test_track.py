@@ -190,13 +190,15 @@ def test_a_damaged_point_is_named(tmp_path: Path, damage: object, said: str) -> 
 
 
 def test_a_directory_holds_one_history(tmp_path: Path) -> None:
-    asked = Tracked("s", {"design": {"seed": 1}}, "/r", "master", REFERENCE)
+    asked = Tracked(
+        study="s", document={"design": {"seed": 1}}, repository="/r", branch="master", reference=REFERENCE
+    )
     folder = tmp_path / "t"
     TRACKS.require_same(DISK, folder, asked)
     with TRACKS.opened(DISK, folder, asked) as found:
         assert found == asked
         with pytest.raises(UsageError, match="another pgassay works"), TRACKS.opened(DISK, folder, asked):
             pass
-    other = Tracked("s", {}, "/r", "master", COMMITS[3])
+    other = Tracked(study="s", document={}, repository="/r", branch="master", reference=COMMITS[3])
     with pytest.raises(UsageError, match="holds a history of s on master against 0"):
         TRACKS.require_same(DISK, folder, other)

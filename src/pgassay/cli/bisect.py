@@ -51,9 +51,15 @@ def run(arguments: argparse.Namespace) -> int:
     commits = between(LocalRunner(choose()), Path(subject.repository), arguments.good, arguments.bad)
     name, written = study_of(arguments)
     asked = Question(
-        name, written.document, subject.repository, commits, arguments.first, arguments.most,
-        kind=subject.kind, file=subject.file,
-    )  # fmt: skip
+        study=name,
+        document=written.document,
+        repository=subject.repository,
+        kind=subject.kind,
+        file=subject.file,
+        commits=commits,
+        first=arguments.first,
+        blocks=arguments.most,
+    )
     if arguments.dry_run:
         print(messages.commits_between(commits[0].name, [each.name for each in commits[1:]]), end="")
         return messages.SUCCESS

@@ -79,7 +79,13 @@ def run(arguments: argparse.Namespace) -> int:
     commit_of(runner, folder, arguments.branch)
     name, written = study_of(arguments)
     asked = Tracked(
-        name, written.document, subject.repository, arguments.branch, reference, kind=subject.kind, file=subject.file
+        study=name,
+        document=written.document,
+        repository=subject.repository,
+        kind=subject.kind,
+        file=subject.file,
+        branch=arguments.branch,
+        reference=reference,
     )
     out = (arguments.out or Path("runs") / f"track-{Path(name).stem}").absolute()
     try:

@@ -7,35 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.lab.commit_subject import Subject, SubjectKind
-from pgassay.lab.question import FORMAT, Kept, without_seed
+from pgassay.lab.commit_subject import CommitsQuestion
+from pgassay.lab.question import Kept, without_seed
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
 
 ANSWER = "answer.json"
 
 
-@dataclass(frozen=True)
-class Question:
-    """The study's document (with its seed), the repository, and its commits from good to bad.
+@dataclass(frozen=True, kw_only=True)
+class Question(CommitsQuestion):
+    """The commits from good to bad, and how many blocks at most: of good against bad, and of all."""
 
-    `kind` says what is in the repository (`commit_subject.SubjectKind`), `file` what makes the data of a schema.
-    """
-
-    study: str
-    document: dict[str, Any]
-    repository: str
     commits: tuple[Commit, ...]
     first: int
     blocks: int
-    format: int = FORMAT
-    kind: str = SubjectKind.POSTGRESQL
-    file: str = ""
-
-    @property
-    def subject(self) -> Subject:
-        """What the commits are commits of."""
-        return Subject(SubjectKind(self.kind), self.repository, self.file)
 
     @property
     def what(self) -> str:

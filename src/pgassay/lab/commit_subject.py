@@ -6,10 +6,12 @@ Each commit becomes a level of one factor; everything else stays as the study ha
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pgassay.bench.running import Runner
 from pgassay.lab import messages
 from pgassay.lab.bisection import UnmeasuredError
+from pgassay.lab.question import FORMAT
 from pgassay.load.pgbench.data import is_dump
 from pgassay.postgres.builds.commits import Commit, export, has_file
 
@@ -51,6 +53,23 @@ class Subject:
         if self.kind is SubjectKind.SCHEMA:
             return f"{self.file} of {self.repository}"
         return self.repository if self.kind is SubjectKind.POSTGRESQL else f"the extension of {self.repository}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitsQuestion:
+    """What every question about commits keeps: a study's document (with its seed), and what the commits are of."""
+
+    study: str
+    document: dict[str, Any]
+    repository: str
+    kind: str = SubjectKind.POSTGRESQL
+    file: str = ""
+    format: int = FORMAT
+
+    @property
+    def subject(self) -> Subject:
+        """What the commits are commits of."""
+        return Subject(SubjectKind(self.kind), self.repository, self.file)
 
 
 def level(subject: Subject, commit: Commit, trees: Path, runner: Runner) -> str:

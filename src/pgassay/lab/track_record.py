@@ -8,34 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.lab.commit_subject import Subject, SubjectKind
-from pgassay.lab.question import FORMAT, Kept, without_seed
+from pgassay.lab.commit_subject import CommitsQuestion
+from pgassay.lab.question import Kept, without_seed
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
 
 ACCEPTED = "accepted"
 
 
-@dataclass(frozen=True)
-class Tracked:
-    """The study's document (with its seed), the repository, the branch, and the reference commit.
+@dataclass(frozen=True, kw_only=True)
+class Tracked(CommitsQuestion):
+    """The branch that is tracked, and the reference commit."""
 
-    `kind` says what is in the repository (`commit_subject.SubjectKind`), `file` what makes the data of a schema.
-    """
-
-    study: str
-    document: dict[str, Any]
-    repository: str
     branch: str
     reference: Commit
-    format: int = FORMAT
-    kind: str = SubjectKind.POSTGRESQL
-    file: str = ""
-
-    @property
-    def subject(self) -> Subject:
-        """What the commits are commits of."""
-        return Subject(SubjectKind(self.kind), self.repository, self.file)
 
     @property
     def what(self) -> str:
