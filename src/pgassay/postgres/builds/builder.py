@@ -20,7 +20,8 @@ from pgassay.postgres import ownership
 from pgassay.postgres.builds import extensions, messages
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
 from pgassay.postgres.builds.compilation import Compilation, Making, Tell, count_objects, expected_objects, tell_nobody
-from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe, Spec
+from pgassay.postgres.builds.extensions import ExtensionSource
+from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import Source, Sources
 from pgassay.postgres.builds.toolchain import Toolchain
@@ -94,10 +95,10 @@ class Builder:
     def recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         """What would be built, from which source (fetched if it is not in the cache)."""
         recipe, source = self._base_recipe(request)
-        if request.extension is not None:
-            found = extensions.identify(self.runner, request.extension)
-            recipe = replace(recipe, extension_sha256=found.sha256)
-        return recipe, source
+        return _with_extension(recipe, self._extension(request)), source
+
+    def _extension(self, request: BuildRequest) -> ExtensionSource | None:
+        return extensions.identify(self.runner, request.extension) if request.extension is not None else None
 
     def _base_recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         """Without an extension."""
@@ -137,15 +138,17 @@ class Builder:
         """The build, from the cache or made now; raises `BuildError` or `UsageError`."""
         if request.extension is not None:  # its programs find the libraries of the build that it was added to
             self._base(replace(request, extension=None), may_build=may_build)
-        recipe, source = self.recipe(request)
+        recipe, source = self._base_recipe(request)
+        extension = self._extension(request)  # once: its folder may change between the key and the build
+        recipe = _with_extension(recipe, extension)
         with self.cache.alone(recipe.key):
             if self.cache.manifest(recipe.key) is None:
                 if not may_build:
                     raise messages.not_built(recipe.name)
-                if request.extension is None:
+                if extension is None:
                     self._build(recipe, source)
                 else:
-                    self._extend(recipe, source, request.extension)
+                    self._extend(recipe, source, extension)
             else:
                 self.cache.check_contents(recipe.key)  # 20 MB: nothing beside a run, and a wrong server costs hours
         return self.kept(recipe.key)
@@ -195,12 +198,11 @@ class Builder:
             self.verify(found, recipe, self.runner)
             self._keep(installed, recipe, source, objects, seconds)
 
-    def _extend(self, recipe: Recipe, source: Source, spec: Spec) -> None:
+    def _extend(self, recipe: Recipe, source: Source, extension: ExtensionSource) -> None:
         """The build without the extension is in the cache."""
         self.cache.require_room()
         started_ns = self.clock.monotonic_ns()
         base = self.cache.directory(replace(recipe, extension_sha256="").key)
-        extension = extensions.identify(self.runner, spec)
         with self.cache.staging() as staging:
             log = staging / "build.log"
             making = Making(self.runner, log, self.toolchain.debian)
@@ -245,6 +247,10 @@ class Builder:
             folder = folder.parent
         for each, _, _ in os.walk(installed):
             Path(each).chmod(0o755)
+
+
+def _with_extension(recipe: Recipe, extension: ExtensionSource | None) -> Recipe:
+    return recipe if extension is None else replace(recipe, extension_sha256=extension.sha256)
 
 
 @dataclass(frozen=True)
