@@ -147,6 +147,14 @@ class Certainty:
     @property
     def method(self) -> str:
         """The method in words, as a report prints it."""
+        noise = ", variances moderated by the other treatments'" if self.moderated and self.comparisons > 1 else ""
+        return self._method(f"block-wise contrasts{noise}")
+
+    def method_of_hosts(self, hosts: int) -> str:
+        """The same where blocks ran on several hosts: no treatment tells about another's noise."""
+        return self._method(f"the means of block-wise contrasts on {hosts} hosts")
+
+    def _method(self, data: str) -> str:
         if self.every_block and self.horizon < FIRST_LOOK:
             return f"no interval below {FIRST_LOOK} blocks"
         looks = "one look"
@@ -155,13 +163,7 @@ class Certainty:
             if self.horizon > FIRST_LOOK:
                 looks = f"alpha spending over looks at {FIRST_LOOK} to {self.horizon} blocks"
         family = f", Bonferroni over {self.comparisons} comparisons" if self.comparisons > 1 else ""
-        noise = ", variances moderated by the other treatments'" if self.moderated and self.comparisons > 1 else ""
-        return f"Student's t on block-wise contrasts{noise}, {looks}{family}"
-
-    def method_of_hosts(self, hosts: int) -> str:
-        """The same where blocks ran on several hosts."""
-        looks = self.method.replace(", variances moderated by the other treatments'", "")
-        return looks.replace("on block-wise contrasts", f"on the means of block-wise contrasts on {hosts} hosts")
+        return f"Student's t on {data}, {looks}{family}"
 
 
 def from_contrast(value: float, scale: Scale) -> float:
