@@ -4,13 +4,13 @@ First parents only: what a merge brought in is one step, so that each step follo
 answer is a commit of the branch that was released.
 """
 
-import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.running import Runner
 from pgassay.postgres.builds import messages
+from pgassay.postgres.builds.archives import NoArchiveError, extract
 
 _TIMEOUT_S = 300.0
 
@@ -84,11 +84,9 @@ def export(runner: Runner, folder: Path, sha: str, into: Path, below: str = ".")
         if outcome.status != 0:
             said = (outcome.stderr.strip().splitlines() or ["git archive failed"])[0]
             raise messages.not_exported(folder, sha, said)
-        into.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(archive) as opened:
-            opened.extractall(into, filter="data")
-    except (tarfile.TarError, OSError) as error:
-        raise messages.not_exported(folder, sha, str(error).partition("\n")[0]) from None
+        extract(archive, into)
+    except NoArchiveError as error:
+        raise messages.not_exported(folder, sha, str(error)) from None
     finally:
         archive.unlink(missing_ok=True)
 

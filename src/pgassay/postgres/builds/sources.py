@@ -4,12 +4,10 @@ Fetched tarballs are kept in the cache with a note of what they are, so that a s
 hash covers every file's path and contents but git's own folder, so that an edit makes another build.
 """
 
-import errno
 import hashlib
 import json
 import re
 import shutil
-import tarfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,7 +15,9 @@ from pathlib import Path
 from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import download, messages
+from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.cache import Cache, file_sha256
+from pgassay.postgres.builds.commits import export
 from pgassay.postgres.builds.download import Opener, open_url
 from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
 
@@ -69,11 +69,8 @@ class Sources:
         if spec.kind == "tarball":
             return unpack(spec.path, into)
         if spec.kind == "git":
-            archive = into.with_suffix(".tar")
-            self._git(spec.path, "archive", "--format=tar", "-o", str(archive), source.commit)
-            tree = unpack(archive, into)
-            archive.unlink()
-            return tree
+            export(self.runner, spec.path, source.commit, into)
+            return into
         shutil.copytree(spec.path, into, symlinks=True, ignore=shutil.ignore_patterns(".git"))
         if tree_sha256(into) != source.sha256:
             raise messages.failed("copying the source", "it changed meanwhile", "build again", spec.path)
@@ -201,7 +198,6 @@ def _numbers(version: str) -> list[int]:
 
 _VERSION = re.compile(r"^PACKAGE_VERSION='([^']+)'", re.MULTILINE)
 _IGNORED = frozenset({".git"})
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def version_in(configure: str, what: str) -> str:
@@ -237,14 +233,10 @@ def tree_sha256(tree: Path) -> str:
 
 def unpack(tarball: Path, into: Path) -> Path:
     """Unpack and return the folder that holds `configure`; raises `UsageError` if none does, else `BuildError`."""
-    into.mkdir(parents=True, exist_ok=True)
     try:
-        with tarfile.open(tarball) as archive:
-            archive.extractall(into, filter="data")
-    except (tarfile.TarError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno in _FULL:
-            raise messages.disk_full(into) from None
-        raise messages.not_unpacked(tarball, str(error).partition("\n")[0].rstrip(":")) from None
+        extract(tarball, into)
+    except NoArchiveError as error:
+        raise messages.not_unpacked(tarball, str(error)) from None
     for folder in (into, *sorted(each for each in into.iterdir() if each.is_dir())):
         if (folder / "configure").is_file():
             return folder
