@@ -129,10 +129,10 @@ def _conduct(
             track.measure(chosen, parents, _limit(arguments.limit_s))
             history = read(disk, out)
         waiting = len(history.due(line)) if arguments.every == COMMIT else 0
-        told = answers.told(history, accepted(disk, out), waiting)
-    plain = to_json(answers.plain(told))
-    print(plain if arguments.json else answers.headline(told) if arguments.quiet else answers.text(told))
-    return FAILED if arguments.check and told.worse else messages.SUCCESS
+        answer = answers.answer_of(history, accepted(disk, out), waiting)
+    plain = to_json(answers.plain(answer))
+    print(plain if arguments.json else answers.headline(answer) if arguments.quiet else answers.text(answer))
+    return FAILED if arguments.check and answer.worse else messages.SUCCESS
 
 
 def _accept(tracked: "Tracked", history: "History", out: Path, name: str, runner: "Runner") -> None:

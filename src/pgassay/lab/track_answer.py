@@ -1,6 +1,6 @@
 """What a history says, in words and as plain values: its steps with their intervals, and what it could have shown.
 
-A step is told by the commit at which its level begins. Where commits before that one were not measured, the step lies
+A step is named by the commit at which its level begins. Where commits before that one were not measured, the step lies
 between two, and `pgassay bisect` finds which.
 """
 
@@ -17,7 +17,7 @@ _LISTED = 5
 
 
 @dataclass(frozen=True)
-class Told:
+class TrackAnswer:
     """A history with its course, and how many of its points are accepted."""
 
     history: History
@@ -40,36 +40,36 @@ class Told:
         return tuple(each for each in self.course.steps if each.at >= self.accepted)
 
 
-def told(history: History, accepted: str | None, waiting: int = 0) -> Told:
+def answer_of(history: History, accepted: str | None, waiting: int = 0) -> TrackAnswer:
     """`accepted` is a commit's hash; one that was not measured accepts nothing."""
     known = [place for place, each in enumerate(history.points) if accepted and each.commit.sha == accepted]
-    return Told(history, history.course, known[-1] + 1 if known else 0, waiting)
+    return TrackAnswer(history, history.course, known[-1] + 1 if known else 0, waiting)
 
 
-def headline(told: Told) -> str:
+def headline(answer: TrackAnswer) -> str:
     """One sentence."""
-    points = told.history.points
+    points = answer.history.points
     if not points:
         return "nothing is measured yet"
     title = points[-1].primary.title
-    if told.open:
-        return _of_step(told.history, told.open[-1], title)
+    if answer.open:
+        return _of_step(answer.history, answer.open[-1], title)
     if len(points) < POINTS_MIN:
         return f"{_commits(len(points))} measured: steps are looked for from {POINTS_MIN} on"
-    since = " that is not accepted" if told.course.steps else ""
-    least = told.course.smallest
-    seen = f": one of {100.0 * least:.1f} % at the last two would have been told" if isfinite(least) else ""
+    since = " that is not accepted" if answer.course.steps else ""
+    least = answer.course.smallest
+    seen = f": one of {100.0 * least:.1f} % at the last two would have been shown" if isfinite(least) else ""
     return f"no step{since} in {title} over {_commits(len(points))}{seen}"
 
 
-def text(told: Told) -> str:
+def text(answer: TrackAnswer) -> str:
     """The answer on a terminal."""
-    history, course = told.history, told.course
-    lines = [headline(told)]
+    history, course = answer.history, answer.course
+    lines = [headline(answer)]
     if history.points:
         title = history.points[-1].primary.title
         for step in reversed(course.steps):
-            known = "" if step in told.open else ", accepted"
+            known = "" if step in answer.open else ", accepted"
             lines.append(f"  {history.points[step.at].measured:%Y-%m-%d}  {_of_step(history, step, title)}{known}")
         level = course.levels[-1]
         lines.append(f"now: {_change(exp(level.mean))} against the reference, by {_commits(level.points)}")
@@ -77,23 +77,23 @@ def text(told: Told) -> str:
             lines.append(f"noise of a commit: {100.0 * course.noise:.1f} % (standard deviation)")
     if len(history.machines) > 1:
         lines.append(f"measured on {len(history.machines)} machines or kernels: {'; '.join(history.machines)}")
-    if told.waiting:
-        lines.append(f"{_commits(told.waiting)} due and not measured this time")
+    if answer.waiting:
+        lines.append(f"{_commits(answer.waiting)} due and not measured this time")
     hidden = len(history.skipped) - _LISTED
     lines += [f"skipped: {name}: {why}" for name, why in history.skipped[-_LISTED:]]
     return "\n".join([*lines, f"skipped before: {hidden} more"] if hidden > 0 else lines)
 
 
-def plain(told: Told) -> dict[str, Any]:
+def plain(answer: TrackAnswer) -> dict[str, Any]:
     """For scripts."""
-    history, course = told.history, told.course
+    history, course = answer.history, answer.course
     points = history.points
     return {
         "format": 1,
         "response": points[-1].primary.name if points else None,
         "level": LEVEL,
-        "regressions": [_plain_step(history, each) for each in told.worse],
-        "steps": [{**_plain_step(history, each), "accepted": each not in told.open} for each in course.steps],
+        "regressions": [_plain_step(history, each) for each in answer.worse],
+        "steps": [{**_plain_step(history, each), "accepted": each not in answer.open} for each in course.steps],
         "levels": [
             {"first": points[each.first].commit.sha, "points": each.points, "ratio": exp(each.mean)}
             for each in course.levels
@@ -108,7 +108,7 @@ def plain(told: Told) -> dict[str, Any]:
             for each in points
         ],
         "skipped": [{"commit": name, "why": why} for name, why in history.skipped],
-        "waiting": told.waiting,
+        "waiting": answer.waiting,
     }  # fmt: skip
 
 
