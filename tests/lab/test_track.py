@@ -190,9 +190,7 @@ def test_a_damaged_point_is_named(tmp_path: Path, damage: object, said: str) -> 
 
 
 def test_a_directory_holds_one_history(tmp_path: Path) -> None:
-    asked = Tracked(
-        study="s", document={"design": {"seed": 1}}, repository="/r", branch="master", reference=REFERENCE
-    )
+    asked = Tracked(study="s", document={"design": {"seed": 1}}, repository="/r", branch="master", reference=REFERENCE)
     folder = tmp_path / "t"
     TRACKS.require_same(DISK, folder, asked)
     with TRACKS.opened(DISK, folder, asked) as found:
