@@ -119,6 +119,7 @@ def test_what_lies_beneath_and_what_is_not_told(tmp_path: Path) -> None:
 
 def test_no_device(tmp_path: Path) -> None:
     assert read_device("9:9", _sys(tmp_path)) is None
+    assert read_device("8:1", Path("/" + "x" * 300)) is None, "any error, as in a container that may not look there"
     memory = Mount(tmp_path, tmp_path, "tmpfs", "tmpfs", "rw", 1, 1, False)
     assert device_of(memory, tmp_path / "empty") is None
 

@@ -79,6 +79,10 @@ def test_a_whole_disk_is_its_own(tmp_path: Path) -> None:
     assert device == Device(number, "vdx", number)
 
 
+def test_what_is_closed_to_us_is_no_device(tmp_path: Path) -> None:
+    assert device_under(tmp_path, sys=Path("/" + "x" * 300), mountinfo=tmp_path / "none") is None
+
+
 def test_what_lies_on_no_device_has_none(tmp_path: Path) -> None:
     (tmp_path / "sys").mkdir()
     mounts = tmp_path / "mountinfo"

@@ -143,9 +143,11 @@ def device_of(mount: Mount, sys: Path = Path("/sys")) -> BlockDevice | None:
 
 
 def read_device(number: str, sys: Path = Path("/sys")) -> BlockDevice | None:
-    """The device `major:minor`; None if the kernel has no such block device."""
+    """The device `major:minor`; None if the kernel has no such block device, or does not show it to a container."""
     folder = sys / "dev" / "block" / number
-    if not folder.exists():
+    try:
+        folder.stat()
+    except OSError:
         return None
     folder = folder.resolve()
     disk = folder.parent if (folder / "partition").exists() else folder

@@ -58,7 +58,9 @@ def mount_source(mountinfo: str, number: str, path: Path) -> str | None:
 
 def _device(number: str, sys: Path) -> Device | None:
     folder = sys / "dev" / "block" / number
-    if not folder.exists():
+    try:
+        folder.stat()
+    except OSError:  # gone, or closed to us: a container may hide /sys
         return None
     resolved = folder.resolve()
     disk = number
