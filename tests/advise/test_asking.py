@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.advise.asking import read_configuration, read_space, settings_of
+from benchmarks.advise import space_with
+from pgassay.advise import budget
+from pgassay.advise.asking import as_many_as_fit, read_configuration, read_space, settings_of
 from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.laboratory import Question, document, keeps
 from pgassay.advise.space import Configuration, Machine, space_of
@@ -87,7 +89,7 @@ def test_limits_are_held_against_a_trial(condition: str, holds: bool) -> None:
 
 
 def test_a_folder_keeps_its_task(tmp_path: Path) -> None:
-    from benchmarks.advise import Server, space_with
+    from benchmarks.advise import Server
     from tests.advise.test_walk import task
 
     kept = Kept(task(Server(space_with(6), 0.1, 1)), Question({"driver": "pgbench"}, "tps"), None, "/data")
@@ -98,3 +100,19 @@ def test_a_folder_keeps_its_task(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not an advice"):
         read(tmp_path)
     assert Configuration(kept.task.space.start.values) == read(tmp_path / "run").task.space.start
+
+
+def test_the_quick_form_leaves_out_settings_of_nobody_until_the_budget_holds_the_rest() -> None:
+    space = space_with(16)
+    names = [each.name for each in space.dimensions]
+
+    def steps(settings: int) -> budget.Amounts:
+        return budget.amounts(1200.0, 6.2, settings, finalists=1)
+
+    with pytest.raises(UsageError, match="16 settings need at least 21 min"):
+        steps(len(names))
+    fewer = as_many_as_fit(space, [names[-1]], steps)
+    assert [each.name for each in fewer.dimensions] == [*names[:-2], names[-1]], "the user's own stays"
+    assert set(fewer.left_out) == {names[-2]}
+    assert steps(len(fewer.dimensions)).needed_s <= 1200.0
+    assert as_many_as_fit(space, names, steps) is space, "all are the user's: the refusal says what they need"

@@ -10,7 +10,7 @@ from benchmarks.advise_front import OBJECTIVES, TwoServer, fronted
 from pgassay.advise import budget
 from pgassay.advise.asking import objectives_of
 from pgassay.advise.front import SURE, Standing
-from pgassay.advise.front_page import drawing, rows_of, section
+from pgassay.advise.front_page import drawing, rows_of, sections
 from pgassay.advise.front_text import auto_conf, explained, headline, render, values
 from pgassay.advise.front_walk import FrontAdvice, walk_front
 from pgassay.advise.space import Configuration
@@ -91,11 +91,13 @@ def test_the_picture_has_a_cross_for_each_point_and_greys_what_is_not_offered() 
     assert specified(drawn.chart)["layer"]
 
 
-def test_the_section_begins_with_the_answer_and_its_figure_is_not_called_as_the_section_is(tmp_path: Path) -> None:
+def test_the_page_begins_with_the_answer_and_its_figure_is_not_called_as_the_section_is(tmp_path: Path) -> None:
     server, found = found_on(1)
     findings = Findings(make_run(tmp_path / "run"))
-    mine = section(task(server), found, tuple(findings.responses)[:2])
-    sentences, figure, table, *lines = mine.blocks(findings)
+    answer, mine = sections(task(server), found, tuple(findings.responses)[:2])
+    assert answer.name == "headline", "it takes the place of the run's own"
+    sentences, _ = answer.blocks(findings)
+    figure, table, *lines = mine.blocks(findings)
     assert isinstance(sentences, Sentences)
     assert isinstance(figure, Figure)
     assert isinstance(table, Table)

@@ -5,17 +5,19 @@ Everything that can be refused is refused here, before the first trial, with wha
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pgassay.advise import budget, messages
+from pgassay.advise.budget import Amounts
 from pgassay.advise.constraints import Limits, require_room
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.walk import Task
+from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.forecast import forecast, window_s
 from pgassay.lab.run import prepare, write_study
@@ -98,13 +100,38 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))))
     require_room(space, limits)
     (higher, *others), trial_s = _tried(wish.question, space, bench)
-    if others:
-        points = budget.FRONT_POINTS_QUICK if wish.quick else budget.FRONT_POINTS
-        steps = budget.front_amounts(wish.budget_s, trial_s, len(space.dimensions), points=points)
-    else:
-        finalists = 1 if wish.quick else 3
-        steps = budget.amounts(wish.budget_s, trial_s, len(space.dimensions), finalists=finalists)
-    return Task(space, limits, steps, higher, wish.margin, wish.seed, tuple(others))
+
+    def steps(settings: int) -> Amounts:
+        if others:
+            points = budget.FRONT_POINTS_QUICK if wish.quick else budget.FRONT_POINTS
+            return budget.front_amounts(wish.budget_s, trial_s, settings, points=points)
+        return budget.amounts(wish.budget_s, trial_s, settings, finalists=1 if wish.quick else 3)
+
+    if wish.quick and not named:
+        space = as_many_as_fit(space, wish.start, steps)
+    return Task(space, limits, steps(len(space.dimensions)), higher, wish.margin, wish.seed, tuple(others))
+
+
+def as_many_as_fit(space: Space, own: Collection[str], steps: Callable[[int], Amounts]) -> Space:
+    """The space with as many settings as there is time for: those that are not the user's `own` go, the last first.
+
+    Where even his own are too many it is returned as it is, for its refusal to say what they need.
+    """
+    spare = [each.name for each in space.dimensions if each.name not in own]
+    fewer = space
+    while not _fits(steps, len(fewer.dimensions)):
+        if not spare:
+            return space
+        fewer = fewer.without(spare.pop(), messages.no_time_for_it())
+    return fewer
+
+
+def _fits(steps: Callable[[int], Amounts], settings: int) -> bool:
+    try:
+        steps(settings)
+    except UsageError:
+        return False
+    return True
 
 
 def objectives_of(text: str) -> tuple[str, ...]:

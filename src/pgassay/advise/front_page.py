@@ -12,8 +12,9 @@ from pgassay.advise import front_text
 from pgassay.advise.front import Standing
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.walk import Task
+from pgassay.report import headline
 from pgassay.report.colours import GREY, INK, PALETTE
-from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Sentences, Table
+from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Table
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -22,14 +23,13 @@ _HEIGHT = 320
 _PANEL = "{0} (right) against {1} (up)"
 
 
-def section(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> Section:
-    """For `page.write`: it stands before everything else."""
+def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tuple[Section, ...]:
+    """The answer and the front, for `page.write`: they stand before everything else."""
 
     def blocks(findings: "Findings") -> Iterator[Block]:
         titles = [findings.responses[each].title for each in objectives]
         head, rows = front_text.table(advice, objectives)
         shown = [[*row, front_text.changes(task, each)] for row, each in zip(rows, advice.points, strict=True)]
-        yield Sentences((front_text.headline(advice, objectives),))
         yield Figure("front-points", lambda: drawing(advice, titles), key=1)
         notes = (
             "ratios to the start; intervals hold for all of these points and objectives together, at 95 %",
@@ -41,7 +41,8 @@ def section(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> Secti
                 f"Lines of {each.label}", (Code(front_text.auto_conf(task, each, objectives), "postgresql.auto.conf"),)
             )
 
-    return Section("front", "The front", blocks, link="Front", open=True)
+    answer = headline.instead((front_text.headline(advice, objectives),))
+    return answer, Section("front", "The front", blocks, link="Front", open=True)
 
 
 def drawing(advice: FrontAdvice, titles: Sequence[str]) -> Drawing | None:

@@ -8,13 +8,13 @@ from math import exp, isfinite
 from typing import Any
 
 from pgassay.advise.front import Point, Standing
-from pgassay.advise.front_walk import CONFIRMATION, FrontAdvice
+from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.knowledge import Risk
 from pgassay.advise.laboratory import REPORT
 from pgassay.advise.screening import Screened
 from pgassay.advise.screening import Standing as Effectiveness
 from pgassay.advise.text import screened_words, setting_in
-from pgassay.advise.walk import Task
+from pgassay.advise.walk import CONFIRMATION, Task
 from pgassay.analysis.effects import Effect
 from pgassay.report.json_values import effect_values
 from pgassay.report.page import PAGE

@@ -16,10 +16,9 @@ from pgassay.advise.front import Gains, Point, Seen, Standing
 from pgassay.advise.screening import Screened
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration
-from pgassay.advise.walk import Measure, Task, Tell, relative, screened_pairs
+from pgassay.advise.walk import CONFIRMATION, Measure, Task, Tell, relative, screened_pairs
 
 Vectors = Mapping[Configuration, tuple[float, ...] | None]
-CONFIRMATION = "confirmation"
 START, DEFAULT, RULE = "start", "default", "rule of thumb"
 
 

@@ -115,9 +115,9 @@ class RealLaboratory:
         }
         return Seen(everything, observations, findings.responses, limits, outcomes)
 
-    def report(self, name: str, section: Section) -> None:
-        """The page of a study, with a section of one's own at its head."""
-        page.write(Findings(Run.open(self.folder / name)), self.folder / name / REPORT, own=(section,))
+    def report(self, name: str, sections: Sequence[Section]) -> None:
+        """The page of a study, with sections of one's own at its head."""
+        page.write(Findings(Run.open(self.folder / name)), self.folder / name / REPORT, own=sections)
 
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float

@@ -118,6 +118,11 @@ def too_small_budget(budget_s: float, needed_s: float, settings: int, trial_s: f
     )
 
 
+def no_time_for_it() -> str:
+    """Why the quick form leaves out a setting that it would try else."""
+    return "the quick form has no time for it beside the settings that you gave"
+
+
 def _minutes(seconds: float) -> str:
     return f"{ceil(seconds / 60)} min"
 

@@ -6,7 +6,7 @@ Every dimension is a short list of levels as postgresql.conf writes them, in ord
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pgassay.advise import messages
 from pgassay.advise.knowledge import Risk, Scale, Setting
@@ -112,6 +112,12 @@ class Space:
         return Space(
             tuple(each for each in self.dimensions if each.name in names), self.start, self.default, self.left_out
         )
+
+    def without(self, name: str, why: str) -> "Space":
+        """It is not tried: it stays at the start, and of the default, too."""
+        rest = self.narrowed([each.name for each in self.dimensions if each.name != name])
+        default = self.default.with_values({name: self.start.values[name]})
+        return replace(rest, default=default, left_out={**self.left_out, name: why})
 
 
 def index_of(levels: Iterable[str], value: str) -> int:

@@ -37,7 +37,7 @@ def auto_conf(task: Task, advice: Advice, objective: str) -> str:
     for line in advice.lines:
         if line.kept:
             setting = setting_in(task, line.name)
-            told.append(f"# {_gain(line, objective)}; {setting.reason}; takes effect by {setting.apply}")
+            told.append(f"# {gain(line, objective)}; {setting.reason}; takes effect by {setting.apply}")
             told.append(f"{line.name} = '{line.value}'")
     return "\n".join(told) + "\n"
 
@@ -52,6 +52,25 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
     yield ""
     yield auto_conf(task, advice, objective).rstrip("\n")
     yield ""
+    yield from proof_sentences(task, advice, objective)
+    placebos = [each for each in advice.screened if each.standing is Standing.PLACEBO]
+    yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {len(placebos)} settings"
+    yield from (f"  {screened_words(each)}" for each in placebos)
+    open_ = [each for each in advice.screened if each.standing is Standing.OPEN]
+    if open_:
+        yield f"not told apart from no effect, nor shown to have none: {', '.join(each.name for each in open_)}"
+    active = [each for each in advice.screened if each.standing is Standing.ACTIVE]
+    if active:
+        yield "matter:"
+        yield from (f"  {screened_words(each)}" for each in active)
+    yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
+    if task.space.left_out:
+        yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
+    yield f"record: {folder}"
+
+
+def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]:
+    """What the fresh trials showed beside the headline, what the lines risk, and which lines went."""
     for name in ("default", "rule of thumb"):
         if confirmed(advice) and name in advice.proof:
             yield f"against the {name}: {objective} {ratio_interval(*inverted(advice.proof[name]))}"
@@ -67,20 +86,6 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
     removed = [f"{each.name} = {each.value} ({_without(each)})" for each in advice.lines if not each.kept]
     if removed:
         yield f"tried and removed, leaving it out was not shown to be worse: {', '.join(removed)}"
-    placebos = [each for each in advice.screened if each.standing is Standing.PLACEBO]
-    yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {len(placebos)} settings"
-    yield from (f"  {screened_words(each)}" for each in placebos)
-    open_ = [each for each in advice.screened if each.standing is Standing.OPEN]
-    if open_:
-        yield f"not told apart from no effect, nor shown to have none: {', '.join(each.name for each in open_)}"
-    active = [each for each in advice.screened if each.standing is Standing.ACTIVE]
-    if active:
-        yield "matter:"
-        yield from (f"  {screened_words(each)}" for each in active)
-    yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
-    if task.space.left_out:
-        yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
-    yield f"record: {folder}"
 
 
 def headline(advice: Advice, objective: str) -> str:
@@ -186,7 +191,8 @@ def _risky(task: Task, line: Line) -> bool:
     return setting_in(task, line.name).risk is not Risk.SAFE
 
 
-def _gain(line: Line, objective: str) -> str:
+def gain(line: Line, objective: str) -> str:
+    """What a line earns: the configuration with it against that without it."""
     if line.together:
         return f"kept with the other lines that are missed only together; alone {_without(line)}"
     if line.without is None or line.without.verdict.kind is Kind.FAILED:

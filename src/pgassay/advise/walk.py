@@ -29,6 +29,8 @@ from pgassay.analysis.verdicts import Kind
 
 Values = Mapping[Configuration, float | None]
 Tell = Callable[[str], None]
+CONFIRMATION = "confirmation"
+"""The name of the last study, whose page has the answer."""
 V = TypeVar("V")
 Trials = Callable[[str, Configuration, Sequence[Configuration], int], Mapping[Configuration, V | None]]
 """One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like for several objectives."""
@@ -268,5 +270,5 @@ def _proof(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell)
     others["rule of thumb"] = usual
     arms = [each for each in dict.fromkeys(others.values()) if each != final]
     tell(messages.confirms())
-    compared = laboratory.study("confirmation", final, arms, task.seed + 3, task.amounts.confirmation_s)
+    compared = laboratory.study(CONFIRMATION, final, arms, task.seed + 3, task.amounts.confirmation_s)
     return {name: compared[each] for name, each in others.items() if each in compared}

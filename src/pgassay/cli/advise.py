@@ -217,11 +217,13 @@ class _Answer:
 
 
 def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
-    from pgassay.advise import folder, text
-    from pgassay.advise.walk import walk
+    from pgassay.advise import advice_page, folder, text
+    from pgassay.advise.walk import CONFIRMATION, walk
 
     task, objective = kept.task, kept.question.objective
     advice = walk(task, laboratory, tell)
+    if advice.proof:
+        laboratory.report(CONFIRMATION, advice_page.sections(task, advice, objective))
     (path / folder.LINES_FILE).write_text(text.auto_conf(task, advice, objective), encoding="utf-8")
     return _Answer(
         text.values(task, advice, objective, str(path)),
@@ -233,12 +235,13 @@ def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, n
 
 def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
     from pgassay.advise import folder, front_page, front_text, text
-    from pgassay.advise.front_walk import CONFIRMATION, walk_front
+    from pgassay.advise.front_walk import walk_front
+    from pgassay.advise.walk import CONFIRMATION
 
     task, objectives = kept.task, kept.question.objectives
     advice = walk_front(task, laboratory, objectives, kept.question.resolution, tell)
     if advice.points:
-        laboratory.report(CONFIRMATION, front_page.section(task, advice, objectives))
+        laboratory.report(CONFIRMATION, front_page.sections(task, advice, objectives))
     for point in advice.front:
         lines = front_text.auto_conf(task, point, objectives)
         (path / folder.point_file(point.label)).write_text(lines, encoding="utf-8")

@@ -75,7 +75,8 @@ def write(
 ) -> Path:
     """Write `report.html`, the data of its tables and figures, with `pictures` PNG and SVG; returns the page's path.
 
-    `menu` are names and addresses of pages around it, where it is served. `own` sections stand before all others.
+    `menu` are names and addresses of pages around it, where it is served. `own` sections stand before all others, and
+    in place of those that have their names.
     """
     made = chapters(findings, own=own)
     directory.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,9 @@ def chapters(findings: "Findings", *, drawn: bool = True, own: Sequence[Section]
     from altair.utils.schemapi import debug_mode
 
     with debug_mode(False):  # each part by itself; `specified` checks the whole
-        made = [_chapter(findings, section, drawn=drawn) for section in (*own, *contents.sections())]
+        named = {section.name for section in own}
+        others = (section for section in contents.sections() if section.name not in named)
+        made = [_chapter(findings, section, drawn=drawn) for section in (*own, *others)]
     found = [_told(findings, chapter) for chapter in _with_key_figures(made)]
     return tuple(chapter for chapter in (*found, _missing(found)) if chapter.blocks)
 

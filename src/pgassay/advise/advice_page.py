@@ -1,0 +1,105 @@
+"""The section of an advice in the page of its confirmation: the lines with what each earns, and what does not matter.
+
+What stands below it on that page compares whole configurations, the recommended one being the baseline; a reader wants
+the gain first, setting by setting. Altair is imported only to draw.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pgassay.advise import text
+from pgassay.advise.screening import Screened, Standing
+from pgassay.advise.walk import Advice, Task
+from pgassay.report import headline
+from pgassay.report.colours import GREY, INK, PALETTE
+from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Sentences, Table
+from pgassay.report.words import ratio_interval
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+_ROW = 24
+_SHADES = {Standing.ACTIVE: PALETTE[0], Standing.OPEN: INK, Standing.PLACEBO: GREY}
+_WORDS = {Standing.ACTIVE: "matters", Standing.OPEN: "open", Standing.PLACEBO: "does not matter"}
+
+
+def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
+    """The answer and the advice, for `page.write`: they stand before everything else."""
+
+    def blocks(findings: "Findings") -> Iterator[Block]:
+        yield Sentences(tuple(text.proof_sentences(task, advice, objective)))
+        kept = [each for each in advice.lines if each.kept]
+        if text.confirmed(advice):
+            rows = [
+                [each.name, each.start, each.value, text.gain(each, objective), text.setting_in(task, each.name).reason]
+                for each in kept
+            ]
+            yield Table(["setting", "start", "advised", "what it earns", "why it may help"], rows, texts=True)
+            lines = text.auto_conf(task, advice, objective)
+            yield Folded("The lines for postgresql.auto.conf", (Code(lines, "postgresql.auto.conf"),))
+        title = findings.responses[objective].title
+        yield Figure("screened-settings", lambda: drawing(advice.screened, title, task.margin), key=1)
+        found = [
+            [each.name, each.start, each.far, ratio_interval(each.effect, each.low, each.high), _WORDS[each.standing]]
+            for each in _sorted(advice.screened)
+        ]
+        note = f"intervals hold for all settings together, at 95 %; within ±{100 * task.margin:.3g} % none matters"
+        yield Folded(
+            "All settings that were screened",
+            (Table(["setting", "start", "far level", objective, "standing"], found, notes=(note,), texts=True),),
+        )
+
+    answer = headline.instead((text.headline(advice, objective),))
+    return answer, Section("advice", "The advice", blocks, link="Advice", open=True)
+
+
+def drawing(screened: Sequence[Screened], title: str, margin: float) -> Drawing | None:
+    """What each setting does alone, from its start to its far level; None where nothing was screened."""
+    found = rows_of(screened)
+    if not found:
+        return None
+    import altair as alt
+
+    from pgassay.report import charts
+
+    axis = alt.Axis(labelExpr="datum.value == 0 ? '0' : format(datum.value, '+,.3~r')")
+    x = alt.X("effect:Q", title=charts.wrapped(f"{title}, %", charts.NARROW), axis=axis)
+    y = alt.Y("name:N", title=None, sort=[each["name"] for each in found], axis=alt.Axis(labelOverlap=False))
+    once = alt.Chart().transform_filter(f"datum.name == {json.dumps(found[0]['name'])}")
+    shade = alt.Color("shade:N", scale=None, legend=None)
+    tips = [charts.tip("name:N", "setting"), charts.tip("levels:N"), charts.tip("standing:N"), charts.tip("effect:Q")]
+    low, high = (alt.XDatum(100.0 * end) for end in (-margin, margin))
+    layers = [
+        once.mark_rect(color=GREY, opacity=0.15).encode(x=low, x2=high),
+        once.mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(x=alt.XDatum(0)),
+        alt.Chart().mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=shade),
+        alt.Chart().mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=shade, tooltip=tips),
+    ]
+    return Drawing(
+        "What each setting does alone",
+        "Change from the setting's start to its far level, in per cent, over all rows of the screening. Lines: "
+        "intervals that hold for all settings together. "
+        f"Shaded: within ±{100 * margin:.3g} % a setting does not matter (grey).",
+        charts.layered(layers, found, _ROW * len(found)),
+    )
+
+
+def rows_of(screened: Sequence[Screened]) -> list[dict[str, Any]]:
+    """What is drawn: a row for each setting, the largest effect first, in per cent."""
+    return [
+        {
+            "name": each.name, "levels": f"{each.start} to {each.far}", "standing": _WORDS[each.standing],
+            "shade": _SHADES[each.standing], "effect": _percent(each.effect), "low": _percent(each.low),
+            "high": _percent(each.high),
+        }
+        for each in _sorted(screened)
+    ]  # fmt: skip
+
+
+def _sorted(screened: Sequence[Screened]) -> list[Screened]:
+    return sorted(screened, key=lambda each: -max(each.effect, 1.0 / each.effect))
+
+
+def _percent(ratio: float) -> float:
+    return 100.0 * (ratio - 1.0)
