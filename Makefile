@@ -20,12 +20,12 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks wheel site
+.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks wheel wheel-aarch64 deb site
 .PHONY: FORCE
 .PHONY: lint-quick mypy clippy rust-tests rust fast-tests tests-without-server system-tests slow-tests checks
 
 help:  ## this list
-	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*  ## ' '/^[a-z0-9-]+:.*  ## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The programs are compiled while packages are fetched.
 setup:  ## everything that the targets below need: PostgreSQL, .venv, the Rust programs and core
@@ -63,6 +63,12 @@ fuzz: setup  ## fuzz the flash model and its traces with CASES (100000) random s
 
 wheel: setup  ## a wheel for others (abi3, manylinux, the programs inside) and an sdist, into dist/
 	@scripts/wheel $(VENV) dist
+
+wheel-aarch64: setup  ## the same wheel for 64-bit ARM, by a cross compiler: gcc-aarch64-linux-gnu, and Rust's library
+	@scripts/wheel $(VENV) dist aarch64-unknown-linux-gnu
+
+deb: wheel  ## a Debian package for this release of Debian, from the wheel, into dist/: needs debhelper and dh-python
+	@scripts/deb dist
 
 site: setup  ## the documentation as pages, into target/site; RUNS=DIR shows runs of yours in the gallery
 	@scripts/site $(VENV) target/site $(RUNS)

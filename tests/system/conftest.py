@@ -1,11 +1,44 @@
-"""A place for each journey, and skipping by name where there is no PostgreSQL."""
+"""A place for each journey, the wheel, and skipping by name where there is no PostgreSQL or no compiler."""
 
-from collections.abc import Iterator
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from pgassay.testing import real
 from tests.system.journeys import Place, place
+
+ROOT = Path(__file__).parents[2]
+Wheel = Callable[..., Path]
+"""Runs scripts/wheel, for another target if it is named; the directory that it wrote to."""
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
+    """Builds as `make wheel` does; skips where there is no cargo."""
+    cargo = shutil.which("cargo", path=f"{os.environ['PATH']}:{Path.home()}/.cargo/bin")
+    if cargo is None or shutil.which("objdump") is None:
+        pytest.skip("cargo or objdump is not installed")
+    environment = {**os.environ, "PATH": f"{os.environ['PATH']}:{Path(cargo).parent}"}
+
+    def build(*target: str) -> Path:
+        out = tmp_path_factory.mktemp("dist")
+        script = [str(ROOT / "scripts/wheel"), str(Path(sys.executable).parents[1]), str(out), *target]
+        done = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return out
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def made(wheel: Wheel) -> Path:
+    """A directory with the wheel and the sdist, as `make wheel` makes them."""
+    return wheel()
 
 
 @pytest.fixture(scope="session")

