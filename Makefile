@@ -20,7 +20,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks wheel wheel-aarch64 deb site
+.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format
+.PHONY: clean locks wheel wheel-aarch64 deb site
 .PHONY: FORCE
 .PHONY: lint-quick mypy clippy rust-tests rust fast-tests tests-without-server system-tests slow-tests checks
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.advise import text
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.walk import Advice, Task
-from pgassay.report import headline
+from pgassay.report import contents
 from pgassay.report.colours import GREY, INK, PALETTE
 from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Sentences, Table
 from pgassay.report.words import ratio_interval
@@ -50,7 +50,7 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
             (Table(["setting", "start", "far level", objective, "standing"], found, notes=(note,), texts=True),),
         )
 
-    answer = headline.instead((text.headline(advice, objective),))
+    answer = contents.headline_instead((text.headline(advice, objective),))
     return answer, Section("advice", "The advice", blocks, link="Advice", open=True)
 
 

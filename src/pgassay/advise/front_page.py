@@ -12,7 +12,7 @@ from pgassay.advise import front_text
 from pgassay.advise.front import Standing
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.walk import Task
-from pgassay.report import headline
+from pgassay.report import contents
 from pgassay.report.colours import GREY, INK, PALETTE
 from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Table
 
@@ -41,7 +41,7 @@ def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tupl
                 f"Lines of {each.label}", (Code(front_text.auto_conf(task, each, objectives), "postgresql.auto.conf"),)
             )
 
-    answer = headline.instead((front_text.headline(advice, objectives),))
+    answer = contents.headline_instead((front_text.headline(advice, objectives),))
     return answer, Section("front", "The front", blocks, link="Front", open=True)
 
 

@@ -4,7 +4,7 @@ A section of somebody else's package (entry points `pgassay.sections`) takes its
 that fails on a run, is named in the report and takes nothing from the others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -93,6 +93,16 @@ def sections() -> tuple[Section, ...]:
         missing = Section("missing", "Sections that are missing", lambda _: (Sentences(reasons),))
         order.insert([other.name for other in order].index(_BEFORE), missing)
     return tuple(order)
+
+
+def headline_instead(sentences: Sequence[str]) -> Section:
+    """The headline of a page whose answer is not this run's alone; as an own section it takes the other's place."""
+
+    def blocks(findings: "Findings") -> Iterator[Block]:
+        yield Sentences(tuple(sentences))
+        yield Sentences((findings.once(headline.facts).line,), small=True)
+
+    return replace(headline.SECTION, blocks=blocks)
 
 
 def _guarded(section: Section) -> Section:

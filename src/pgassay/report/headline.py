@@ -395,13 +395,3 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
 
 
 SECTION = Section("headline", "Answer", _blocks, _plain, open=True)
-
-
-def instead(sentences: Sequence[str]) -> Section:
-    """The headline of a page whose answer is not this run's alone: as an own section it takes this one's place."""
-
-    def blocks(findings: "Findings") -> Iterator[Block]:
-        yield Sentences(tuple(sentences))
-        yield Sentences((findings.once(facts).line,), small=True)
-
-    return Section(SECTION.name, SECTION.title, blocks, open=True)
