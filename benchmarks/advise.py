@@ -14,6 +14,7 @@ import argparse
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import exp, isfinite, log
 from statistics import fmean, median
 
@@ -21,11 +22,12 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 
 from pgassay.advise.budget import BATCH, amounts
 from pgassay.advise.constraints import Limits
-from pgassay.advise.elimination import Compared
+from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.knowledge import Scale, Setting
+from pgassay.advise.robust import Condition, Found
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
-from pgassay.advise.text import confirmed, inverted
+from pgassay.advise.text import confirmed
 from pgassay.advise.walk import Task, walk
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
@@ -104,11 +106,34 @@ class Server:
         """As many blocks as the budget holds, and what pgassay's analysis says of them."""
         everything = [baseline, *arms]
         blocks = max(5, min(BLOCKS, int(budget_s / TRIAL_S / len(everything))))
+        return self._compared(everything, blocks, lambda configuration: 0.0)
+
+    def elsewhere(
+        self,
+        name: str,
+        baseline: Configuration,
+        arms: Sequence[Configuration],
+        conditions: Sequence[Condition],
+        seed: int,
+        budget_s: float,
+    ) -> Found:
+        """The same at each condition, each of them alone."""
+        everything = [baseline, *arms]
+        blocks = max(5, min(BLOCKS, int(budget_s / TRIAL_S / len(everything) / len(conditions))))
+        return {each: self._compared(everything, blocks, partial(self.shift, condition=each)) for each in conditions}
+
+    def shift(self, configuration: Configuration, condition: Condition) -> float:
+        """What a condition adds to the true log-speed of a configuration: nothing, its effects are the same there."""
+        return 0.0
+
+    def _compared(
+        self, everything: Sequence[Configuration], blocks: int, shift: Callable[[Configuration], float]
+    ) -> Mapping[Configuration, Compared]:
         seen = []
         for block in range(1, blocks + 1):
             common = self.chance.gauss(0, BATCH_NOISE)
             for number, each in enumerate(everything):
-                seen.append(Observation(block, str(number), "", "", self.measure(each, common)))
+                seen.append(Observation(block, str(number), "", "", self.measure(each, common + shift(each))))
         effects = compare(seen, self.response, "0", blocks_max=blocks, primary=True, moderated=True)
         return {
             everything[int(each.treatment)]: Compared(

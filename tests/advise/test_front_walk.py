@@ -16,6 +16,7 @@ from pgassay.advise.front_walk import FrontAdvice, walk_front
 from pgassay.advise.space import Configuration
 from pgassay.advise.walk import Task
 from pgassay.errors import UsageError
+from pgassay.report import page
 from pgassay.report.charts import specified
 from pgassay.report.findings import Findings
 from pgassay.report.section import Figure, Sentences, Table
@@ -105,6 +106,16 @@ def test_the_page_begins_with_the_answer_and_its_figure_is_not_called_as_the_sec
     assert figure.name != mine.name, "a page finds both by name"
     assert [str(row[0]) for row in table.rows] == [each.label for each in found.points]
     assert len(lines) == len(found.front)
+
+
+def test_the_page_has_one_interval_for_an_effect(tmp_path: Path) -> None:
+    server, found = found_on(1)
+    findings = Findings(make_run(tmp_path / "run"))
+    assert "Verdict" in [each.section.title for each in page.chapters(findings, drawn=False)]
+    own = sections(task(server), found, tuple(findings.responses)[:2])
+    titles = [each.section.title for each in page.chapters(findings, drawn=False, own=own)]
+    assert titles[1] == "The front"
+    assert "Verdict" not in titles
 
 
 def test_a_limit_is_hard() -> None:

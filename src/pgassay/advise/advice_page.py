@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import text
+from pgassay.advise import robust_page, text
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.walk import Advice, Task
 from pgassay.report import contents
@@ -38,6 +38,9 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
             yield Table(["setting", "start", "advised", "what it earns", "why it may help"], rows, texts=True)
             lines = text.auto_conf(task, advice, objective)
             yield Folded("The lines for postgresql.auto.conf", (Code(lines, "postgresql.auto.conf"),))
+        elsewhere = robust_page.table(advice.robust, objective)
+        if elsewhere:
+            yield elsewhere
         title = findings.responses[objective].title
         yield Figure("screened-settings", lambda: drawing(advice.screened, title, task.margin), key=1)
         found = [

@@ -15,6 +15,7 @@ from pgassay.advise.budget import Amounts
 from pgassay.advise.constraints import Limits, require_room
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
+from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.walk import Task
 from pgassay.errors import UsageError
@@ -46,6 +47,8 @@ class Wish:
     budget_s: float
     margin: float
     seed: int
+    robust: bool | None = None
+    """Try the advice at other loads? None: where it is no quick form, and the budget holds it."""
 
 
 def read_configuration(path: Path) -> dict[str, str]:
@@ -85,6 +88,8 @@ def settings_of(space: Mapping[str, Mapping[str, Any]], only: Collection[str]) -
 
 def task_of(wish: Wish, bench: Workbench) -> Task:
     """The task on this machine; raises `UsageError` for what cannot be searched, measured or proved in the budget."""
+    if wish.robust and wish.question.others:
+        raise messages.robust_of_one()
     site = bench.site()
     cores = len(os.sched_getaffinity(0))
     machine = Machine(site.memory_bytes, cores, bench.installation().version.major)
@@ -101,15 +106,31 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     require_room(space, limits)
     (higher, *others), trial_s = _tried(wish.question, space, bench)
 
+    conditions = () if others else _conditions(wish)
+
     def steps(settings: int) -> Amounts:
         if others:
             points = budget.FRONT_POINTS_QUICK if wish.quick else budget.FRONT_POINTS
             return budget.front_amounts(wish.budget_s, trial_s, settings, points=points)
-        return budget.amounts(wish.budget_s, trial_s, settings, finalists=1 if wish.quick else 3)
+        finalists = 1 if wish.quick else 3
+        return budget.amounts(wish.budget_s, trial_s, settings, finalists=finalists, conditions=len(conditions))
 
+    if conditions and not wish.robust and not _fits(steps, len(space.dimensions)):
+        conditions = ()
     if wish.quick and not named:
         space = as_many_as_fit(space, wish.start, steps)
-    return Task(space, limits, steps(len(space.dimensions)), higher, wish.margin, wish.seed, tuple(others))
+    further = tuple(others)
+    return Task(space, limits, steps(len(space.dimensions)), higher, wish.margin, wish.seed, further, conditions)
+
+
+def _conditions(wish: Wish) -> tuple[Condition, ...]:
+    """Where the advice is tried again; raises `UsageError` where that was asked for and there is nothing to vary."""
+    if wish.robust is False or (wish.robust is None and wish.quick):
+        return ()
+    found = conditions_of(wish.question.load)
+    if wish.robust and not found:
+        raise messages.nothing_to_vary()
+    return found
 
 
 def as_many_as_fit(space: Space, own: Collection[str], steps: Callable[[int], Amounts]) -> Space:

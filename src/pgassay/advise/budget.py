@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pgassay.advise import messages
+from pgassay.advise.robust import ARMS_MAX
 from pgassay.advise.screening import batches_needed, rows_needed
 
 PAIRS_A_BATCH = 3
@@ -16,6 +17,8 @@ _BATCHES_MIN = 3
 _PROOF_ARMS = 4
 """The advice, the start, the default, the rule of thumb."""
 _SEARCH_SHARE, _ELIMINATION_SHARE = 0.35, 0.4
+_ROBUST_SHARE = 0.1
+"""Of the time to spare, where an advice is tried at other loads: taken from the confirmation's."""
 FRONT_POINTS, FRONT_POINTS_QUICK = 5, 3
 """Points of a front that are confirmed."""
 _FRONT_SEARCH_SHARE = 0.5
@@ -34,9 +37,11 @@ class Amounts:
     """The least that the whole would take."""
     blocks: int = 0
     """Of the confirmation of several objectives, which are fixed beforehand."""
+    robust_s: float = 0.0
+    """Of the trials at other loads."""
 
 
-def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int) -> Amounts:
+def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, conditions: int = 0) -> Amounts:
     """The steps within a budget; raises `UsageError` where it is too small, and says what it needs."""
     pairs = rows_needed(settings)
     searched = min(settings, LINES_MAX)
@@ -45,18 +50,21 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int) -
     elimination = BLOCKS_MIN * (searched + 2 + 2 + searched + 2 + 2)  # in turn, the rest, put back in turn, the rest
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
     confirmation = BLOCKS_MIN * _PROOF_ARMS
-    needed_s = trial_s * (screening + search + finals + elimination + confirmation)
+    elsewhere = BLOCKS_MIN * ARMS_MAX * conditions
+    needed_s = trial_s * (screening + search + finals + elimination + confirmation + elsewhere)
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
     spare_s = budget_s - needed_s
     batches = _BATCHES_MIN + int(spare_s * _SEARCH_SHARE // (trial_s * (BATCH + 1)))
+    robust_share = _ROBUST_SHARE if conditions else 0.0
     return Amounts(
         pairs,
         batches,
         finalists,
         trial_s * (elimination + finals) + spare_s * _ELIMINATION_SHARE,
-        trial_s * confirmation + spare_s * (1 - _SEARCH_SHARE - _ELIMINATION_SHARE),
+        trial_s * confirmation + spare_s * (1 - _SEARCH_SHARE - _ELIMINATION_SHARE - robust_share),
         needed_s,
+        robust_s=trial_s * elsewhere + spare_s * robust_share,
     )
 
 

@@ -9,6 +9,7 @@ is shown to help alone, all of them stay, and it is said that they were only sho
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 from pgassay.advise.space import Configuration
 from pgassay.analysis.effects import Effect
@@ -21,6 +22,13 @@ class Compared:
 
     effect: Effect
     verdict: Verdict
+
+
+def inverted(found: Compared) -> tuple[float, float, float]:
+    """Estimate and interval of the other way round: of the baseline against the treatment."""
+    effect = found.effect
+    low, high = (1 / end if 0 < end < inf else other for end, other in ((effect.high, 0.0), (effect.low, inf)))
+    return (1 / effect.estimate if effect.estimate > 0 else float("nan")), low, high
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ offered in grey. Altair is imported only to draw.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from pgassay.advise import front_text
 from pgassay.advise.front import Standing
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.walk import Task
-from pgassay.report import contents
+from pgassay.report import contents, verdict
 from pgassay.report.colours import GREY, INK, PALETTE
 from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Table
 
@@ -24,7 +25,11 @@ _PANEL = "{0} (right) against {1} (up)"
 
 
 def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tuple[Section, ...]:
-    """The answer and the front, for `page.write`: they stand before everything else."""
+    """The answer and the front, for `page.write`: they stand before everything else.
+
+    The front takes the place of the run's verdicts, whose intervals are of fewer comparisons: one page has one interval
+    for an effect.
+    """
 
     def blocks(findings: "Findings") -> Iterator[Block]:
         titles = [findings.responses[each].title for each in objectives]
@@ -42,7 +47,7 @@ def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tupl
             )
 
     answer = contents.headline_instead((front_text.headline(advice, objectives),))
-    return answer, Section("front", "The front", blocks, link="Front", open=True)
+    return answer, replace(verdict.SECTION, title="The front", blocks=blocks, link="Front", open=True)
 
 
 def drawing(advice: FrontAdvice, titles: Sequence[str]) -> Drawing | None:

@@ -14,6 +14,7 @@ from pgassay.advise import messages
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
 from pgassay.advise.front import Seen
+from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space
 from pgassay.analysis.observations import Observation
 from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
@@ -130,6 +131,31 @@ class RealLaboratory:
         named = _named(findings.study, everything)
         return {named[each.effect.treatment]: Compared(each.effect, each.verdict) for each in findings.verdicts}
 
+    def elsewhere(
+        self,
+        name: str,
+        baseline: Configuration,
+        arms: Sequence[Configuration],
+        conditions: Sequence[Condition],
+        seed: int,
+        budget_s: float,
+    ) -> Found:
+        """The same at each condition, all of them in every block; the load's options that vary are the conditions'."""
+        everything = [baseline, *arms]
+        design = {"blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX}, "budget": f"{budget_s:.0f}s", "seed": seed}
+        findings = self._measured(
+            name, at_conditions(document(self.question, self.space, name, everything, design), conditions)
+        )
+        page.write(findings, self.folder / name / REPORT)
+        named = _named(findings.study, everything)
+        places = {made.name: each for made, each in zip(findings.study.linked_conditions, conditions, strict=True)}
+        found: dict[Condition, dict[Configuration, Compared]] = {each: {} for each in conditions}
+        for each in findings.verdicts:
+            effect = each.effect
+            found[places[effect.condition]][named[effect.treatment]] = Compared(effect, each.verdict)
+        failed = {places[each.condition] for each in findings.outcomes if named[each.treatment] == baseline}
+        return {each: None if each in failed else compared for each, compared in found.items()}
+
     def _measured(self, name: str, wanted: Document) -> Findings:
         path, written = self.folder / name, write_study(name, wanted)
         if path.exists():
@@ -174,6 +200,16 @@ def document(
         "design": {"resolution": question.resolution, **design},
     }
     return {**found, "decide": decide} if decide else found
+
+
+def at_conditions(study: Document, conditions: Sequence[Condition]) -> Document:
+    """The same study at each of the conditions."""
+    varied = {name for each in conditions for name, _ in each.levels}
+    return {
+        **study,
+        "load": {name: value for name, value in study["load"].items() if name not in varied},
+        "conditions": [{f"load.{name}": value for name, value in each.levels} for each in conditions],
+    }
 
 
 def _treatment(space: Space, configuration: Configuration) -> dict[str, str]:

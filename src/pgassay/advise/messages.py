@@ -200,3 +200,23 @@ def confirms() -> str:
 def confirms_front(points: int) -> str:
     """A step begins."""
     return f"confirming {points} points of the front beside the start, the default and the rule of thumb"
+
+
+def tries_elsewhere(names: Sequence[str]) -> str:
+    """A step begins."""
+    return f"trying what is confirmed at {', '.join(names)}"
+
+
+def nothing_to_vary() -> UsageError:
+    """A load whose size is not known here."""
+    return UsageError(
+        "this load has neither clients, rate nor scale to vary", "leave out --robust, or take a load such as pgbench"
+    )
+
+
+def robust_of_one() -> UsageError:
+    """Other loads are tried for one advice."""
+    return UsageError(
+        "--robust tries one advice at other loads, and several objectives give a front",
+        "leave out --robust, or give --for one objective and state the others as limits with --keep",
+    )

@@ -3,30 +3,22 @@
 Numbers are the confirmation's, never the search's; what the search saw stands beside it, so that the shrinkage is seen.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import exp, inf
+from collections.abc import Iterator, Sequence
+from math import exp
 from typing import Any
 
-from pgassay.advise.elimination import Compared, Line
+from pgassay.advise import robust_page
+from pgassay.advise.elimination import Line, inverted
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.walk import Advice, Task
 from pgassay.analysis.verdicts import Kind
-from pgassay.report.json_values import effect_values
 from pgassay.report.words import counted, duration, number, ratio_interval
-
-
-def inverted(found: Compared) -> tuple[float, float, float]:
-    """Estimate and interval of the other way round: of the baseline against the treatment."""
-    effect = found.effect
-    low, high = (1 / end if 0 < end < inf else other for end, other in ((effect.high, 0.0), (effect.low, inf)))
-    return (1 / effect.estimate if effect.estimate > 0 else float("nan")), low, high
 
 
 def confirmed(advice: Advice) -> bool:
     """Was the recommendation shown to be better than the start, in trials of its own?"""
-    found = advice.proof.get("start")
-    return advice.recommended is not None and found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
+    return advice.confirmed
 
 
 def auto_conf(task: Task, advice: Advice, objective: str) -> str:
@@ -78,6 +70,8 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
         seen = advice.searched if task.higher else -advice.searched
         told = ratio_interval(*inverted(advice.chosen))
         yield f"shrinkage: the search saw ×{number(exp(seen))} over the start; fresh trials of the same found {told}"
+    if confirmed(advice):
+        yield from robust_page.sentences(advice.robust, objective)
     risks = [
         f"{line.name}: {setting_in(task, line.name).risks}" for line in advice.lines if line.kept and _risky(task, line)
     ]
@@ -117,6 +111,7 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
     told = [
         f"advice for {' and '.join(objectives)}: {counted(len(names), 'setting')}: {', '.join(names)}",
         f"screening of {2 * steps.screening_pairs} configurations, a search in {steps.batches} batches,{proof}",
+        *(() if len(objectives) > 1 else (robust_page.planned(task.conditions, steps.robust_s),)),
         f"at least {duration(steps.needed_s)}; seed {task.seed}",
     ]
     told += [f"not tried: {name}: {why}" for name, why in task.space.left_out.items()]
@@ -155,14 +150,16 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "lines": [
             {
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
-                "together": each.together, "without": _compared(each.without) if each.without else None,
+                "together": each.together,
+                "without": robust_page.compared_values(each.without) if each.without else None,
             }
             for each in advice.lines
         ],
-        "proof": {name: _compared(found) for name, found in advice.proof.items()},
+        "proof": {name: robust_page.compared_values(found) for name, found in advice.proof.items()},
+        "robust": robust_page.values(advice.robust),
         "shrinkage": {
             "searched": exp(advice.searched if task.higher else -advice.searched) if advice.searched else None,
-            "chosen": _compared(advice.chosen) if advice.chosen else None,
+            "chosen": robust_page.compared_values(advice.chosen) if advice.chosen else None,
         },
         "screened": [
             {
@@ -175,10 +172,6 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "start": dict(task.space.start.values),
         "record": folder,
     }  # fmt: skip
-
-
-def _compared(found: Compared) -> Mapping[str, Any]:
-    return {"verdict": found.verdict.kind.value, "text": found.verdict.text, **effect_values(found.effect)}
 
 
 def setting_in(task: Task, name: str) -> Setting:

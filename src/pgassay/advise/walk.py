@@ -5,11 +5,11 @@ All that measures is a `Laboratory`, so that the whole way is tried on simulated
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Protocol, TypeVar
 
-from pgassay.advise import budget, messages, screening
+from pgassay.advise import budget, messages, robust, screening
 from pgassay.advise.budget import Amounts
 from pgassay.advise.constraints import Limits, allowed, within
 from pgassay.advise.elimination import (
@@ -22,6 +22,7 @@ from pgassay.advise.elimination import (
     reduced,
     restored,
 )
+from pgassay.advise.robust import Condition, Tried
 from pgassay.advise.screening import Screened
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration, Space
@@ -30,7 +31,9 @@ from pgassay.analysis.verdicts import Kind
 Values = Mapping[Configuration, float | None]
 Tell = Callable[[str], None]
 CONFIRMATION = "confirmation"
-"""The name of the last study, whose page has the answer."""
+"""The name of the study whose page has the answer."""
+ELSEWHERE = "elsewhere"
+"""The name of the study at other loads."""
 V = TypeVar("V")
 Trials = Callable[[str, Configuration, Sequence[Configuration], int], Mapping[Configuration, V | None]]
 """One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like for several objectives."""
@@ -55,6 +58,18 @@ class Laboratory(Protocol):
         """Blocks of all of them until every verdict is settled or the budget is used."""
         ...
 
+    def elsewhere(
+        self,
+        name: str,
+        baseline: Configuration,
+        arms: Sequence[Configuration],
+        conditions: Sequence[Condition],
+        seed: int,
+        budget_s: float,
+    ) -> robust.Found:
+        """Each of `arms` against `baseline` at each condition, in blocks as of a study."""
+        ...
+
 
 @dataclass(frozen=True)
 class Task:
@@ -70,6 +85,8 @@ class Task:
     seed: int
     others: tuple[bool, ...] = ()
     """Is more better, of each further objective? See `front_walk`."""
+    conditions: tuple[Condition, ...] = ()
+    """Where the advice is tried again; nowhere where that was not asked for."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +110,14 @@ class Advice:
     recommended: Configuration | None
     proof: Mapping[str, Compared]
     """`start`, `default` and `rule of thumb` against `recommended`."""
+    robust: tuple[Tried, ...] = ()
+    """What is left of it at other loads; only what was confirmed is tried there."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Was the recommendation shown to be better than the start, in trials of its own?"""
+        found = self.proof.get("start")
+        return self.recommended is not None and found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
 
 
 def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
@@ -127,7 +152,8 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     proof = {} if final == start else _proof(task, final, laboratory, tell)
     chosen = compared.get(start)
     recommended = None if final == start else final
-    return Advice(screened, fixed, lines, best, gain, len(measured), failed, chosen, recommended, proof)
+    advice = Advice(screened, fixed, lines, best, gain, len(measured), failed, chosen, recommended, proof)
+    return replace(advice, robust=_elsewhere(task, final, laboratory, tell)) if advice.confirmed else advice
 
 
 def _minimal(
@@ -272,3 +298,15 @@ def _proof(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell)
     tell(messages.confirms())
     compared = laboratory.study(CONFIRMATION, final, arms, task.seed + 3, task.amounts.confirmation_s)
     return {name: compared[each] for name, each in others.items() if each in compared}
+
+
+def _elsewhere(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell) -> tuple[Tried, ...]:
+    """What is recommended against the start and the default at every condition at which all of them may be run."""
+    start, default = task.space.start, task.space.default
+    arms = {robust.START: start} if default in (start, final) else {robust.START: start, robust.DEFAULT: default}
+    run, kept_out = robust.possible(task.conditions, (final, *arms.values()), task.limits)
+    if not run:
+        return kept_out
+    tell(messages.tries_elsewhere([each.name for each in run]))
+    found = laboratory.elsewhere(ELSEWHERE, final, tuple(arms.values()), run, task.seed + 7, task.amounts.robust_s)
+    return (*robust.judged(run, found, arms), *kept_out)

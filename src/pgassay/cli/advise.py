@@ -60,6 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin", metavar="SHARE", help="within it a setting does not matter (default: 5%%; quick: 10%%)"
     )
     parser.add_argument(
+        "--robust",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="try the advice at half and double the load and at twice the data (default: where the budget holds it; "
+        "quick: not)",
+    )
+    parser.add_argument(
         "--resolution", metavar="SHARE", default="2%", help="the smallest effect of interest (default: 2%%)"
     )
     parser.add_argument(
@@ -164,6 +171,7 @@ def _wish(arguments: argparse.Namespace) -> "Wish":
         quantities.seconds("--budget", arguments.budget or (QUICK_BUDGET if quick else BUDGET)),
         quantities.share("--margin", margin),
         arguments.seed if arguments.seed is not None else secrets.randbelow(2**31),
+        arguments.robust,
     )
 
 
