@@ -7,9 +7,10 @@ import pytest
 from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
 from pgassay.advise import budget
 from pgassay.advise.elimination import Compared, inverted
+from pgassay.advise.explain import explain
 from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration
-from pgassay.advise.text import auto_conf, confirmed, explain, headline, render, values
+from pgassay.advise.text import auto_conf, confirmed, headline, render, values
 from pgassay.advise.walk import Advice, Task, promising, walk
 from pgassay.errors import UsageError
 from pgassay.study.responses import Better, Response

@@ -5,10 +5,11 @@ the gain first, setting by setting. Altair is imported only to draw.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgassay.advise import robust_page, text
+from pgassay.advise.explain import AtLevel, costs, sliced
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.walk import Advice, Task
 from pgassay.report import contents
@@ -19,7 +20,7 @@ from pgassay.report.words import ratio_interval
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-_ROW = 24
+_ROW, _SLICE = 24, 140
 _SHADES = {Standing.ACTIVE: PALETTE[0], Standing.OPEN: INK, Standing.PLACEBO: GREY}
 _WORDS = {Standing.ACTIVE: "matters", Standing.OPEN: "open", Standing.PLACEBO: "does not matter"}
 
@@ -32,10 +33,14 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
         kept = [each for each in advice.lines if each.kept]
         if text.confirmed(advice):
             rows = [
-                [each.name, each.start, each.value, text.gain(each, objective), text.setting_in(task, each.name).reason]
+                [
+                    each.name, each.start, each.value, text.gain(each, objective),
+                    text.setting_in(task, each.name).reason, "; ".join(costs(each)) or "no cost surely moved",
+                ]
                 for each in kept
-            ]
-            yield Table(["setting", "start", "advised", "what it earns", "why it may help"], rows, texts=True)
+            ]  # fmt: skip
+            head = ["setting", "start", "advised", "what it earns", "why it may help", "costs"]
+            yield Table(head, rows, texts=True)
             lines = text.auto_conf(task, advice, objective)
             yield Folded("The lines for postgresql.auto.conf", (Code(lines, "postgresql.auto.conf"),))
         elsewhere = robust_page.table(advice.robust, objective)
@@ -43,6 +48,9 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
             yield elsewhere
         title = findings.responses[objective].title
         yield Figure("screened-settings", lambda: drawing(advice.screened, title, task.margin), key=1)
+        shapes = sliced(task, advice)
+        if shapes:
+            yield Figure("slices", lambda: slices(shapes, title))
         found = [
             [each.name, each.start, each.far, ratio_interval(each.effect, each.low, each.high), _WORDS[each.standing]]
             for each in _sorted(advice.screened)
@@ -85,6 +93,40 @@ def drawing(screened: Sequence[Screened], title: str, margin: float) -> Drawing 
         "intervals that hold for all settings together. "
         f"Shaded: within ±{100 * margin:.3g} % a setting does not matter (grey).",
         charts.layered(layers, found, _ROW * len(found)),
+    )
+
+
+def slices(shapes: Mapping[str, Sequence[AtLevel]], title: str) -> Drawing:
+    """What screening and search saw at each level of a setting, a panel each; dots are trials."""
+    import altair as alt
+
+    from pgassay.report import charts
+
+    panels = []
+    for name, levels in shapes.items():
+        rows = [
+            {
+                "level": each.level, "seen": _percent(ratio), "mean": _percent(each.mean),
+                "shade": PALETTE[0] if each.advised else GREY,
+            }
+            for each in levels
+            for ratio in each.ratios
+        ]  # fmt: skip
+        x = alt.X("level:N", title=name, sort=[each.level for each in levels], axis=alt.Axis(labelAngle=0))
+        y = alt.Y("seen:Q", title=charts.wrapped(f"{title}, %", _SLICE))
+        shade = alt.Color("shade:N", scale=None, legend=None)
+        layers = [
+            alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(y=alt.YDatum(0)),
+            alt.Chart().mark_point(filled=True, size=30, opacity=0.6).encode(x=x, y=y, color=shade),
+            alt.Chart().mark_tick(thickness=2, size=24, color=INK).encode(x=x, y=alt.Y("mean:Q")),
+        ]
+        panels.append(charts.layered(layers, rows, _SLICE))
+    return Drawing(
+        "What was seen at each level",
+        "Change against the start in per cent. Dots: single trials of the screening and the search, whatever the other "
+        "settings were; ticks: their geometric means. Blue: the level that is advised. They show a shape and prove "
+        "nothing.",
+        panels[0] if len(panels) == 1 else alt.vconcat(*panels),
     )
 
 

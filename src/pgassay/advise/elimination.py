@@ -22,6 +22,8 @@ class Compared:
 
     effect: Effect
     verdict: Verdict
+    costs: tuple[str, ...] = ()
+    """Costs of a transaction that surely moved, in words, the largest first; none where none is known."""
 
 
 def inverted(found: Compared) -> tuple[float, float, float]:

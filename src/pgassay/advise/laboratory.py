@@ -16,6 +16,8 @@ from pgassay.advise.elimination import Compared
 from pgassay.advise.front import Seen
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.explanation import amount, moved_surely, size
 from pgassay.analysis.observations import Observation
 from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher
@@ -32,6 +34,7 @@ from pgassay.study.thresholds import Limit, Relation, resolve, split
 from pgassay.study.units import canonical
 
 REPORT = "report"
+COSTS_SHOWN = 3
 _PATIENCE = 1.3
 """How much longer than forecast a study of fixed blocks may take."""
 Watching = Callable[[Study], AbstractContextManager[Watcher]]
@@ -129,7 +132,10 @@ class RealLaboratory:
         findings = self._measured(name, document(self.question, self.space, name, everything, design))
         page.write(findings, self.folder / name / REPORT)
         named = _named(findings.study, everything)
-        return {named[each.effect.treatment]: Compared(each.effect, each.verdict) for each in findings.verdicts}
+        return {
+            named[each.effect.treatment]: Compared(each.effect, each.verdict, moved(findings, each.effect))
+            for each in findings.verdicts
+        }
 
     def elsewhere(
         self,
@@ -222,6 +228,16 @@ def _treatment(space: Space, configuration: Configuration) -> dict[str, str]:
     }
     first = space.dimensions[0].name
     return {f"server.{name}": value for name, value in (told or {first: configuration.values[first]}).items()}
+
+
+def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:
+    """The costs that surely moved where an effect is, in words, the largest first: why it may be so, and no proof."""
+    mine = [each for each in findings.costs if each.place == effect.place and each.response != effect.response]
+    sure = [each for each in mine if moved_surely(each, findings.responses[each.response])]
+    return tuple(
+        f"{findings.responses[each.response].title} {amount(each, findings.responses[each.response])}"
+        for each in sorted(sure, key=size, reverse=True)[:COSTS_SHOWN]
+    )
 
 
 def _named(study: Study, configurations: Sequence[Configuration]) -> dict[str, Configuration]:

@@ -77,7 +77,7 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     ]
     if confirmed(advice):
         yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
-    removed = [f"{each.name} = {each.value} ({_without(each)})" for each in advice.lines if not each.kept]
+    removed = [f"{each.name} = {each.value} ({without(each)})" for each in advice.lines if not each.kept]
     if removed:
         yield f"tried and removed, leaving it out was not shown to be worse: {', '.join(removed)}"
 
@@ -116,28 +116,6 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
     ]
     told += [f"not tried: {name}: {why}" for name, why in task.space.left_out.items()]
     return "\n".join(told) + "\n"
-
-
-def explain(name: str, task: Task | None, advice: Advice | None) -> str:
-    """What is known of a setting, and what an advice found of it."""
-    setting = setting_in(task, name) if task else known_settings()[name]
-    told = [f"{name}: {setting.reason or 'no reason is known'}", f"takes effect by {setting.apply}"]
-    levels = f"{setting.low} to {setting.high}" if setting.low else ", ".join(setting.levels)
-    told.append(f"default {setting.default}; tried: {levels}")
-    if setting.rule:
-        told.append(f"rule of thumb: {setting.rule}")
-    if setting.risks:
-        told.append(f"risk ({setting.risk}): {setting.risks}")
-    if task and name in task.space.left_out:
-        told.append(f"not tried: {task.space.left_out[name]}")
-    if advice:
-        told += [f"screening: {screened_words(each)}: {each.standing}" for each in advice.screened if each.name == name]
-        told += [
-            f"{each.name} = {each.value}: {'kept' if each.kept else 'removed'}; {_without(each)}"
-            for each in advice.lines
-            if each.name == name
-        ]
-    return "\n".join([*told, f"manual: {setting.manual}"]) + "\n"
 
 
 def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str, Any]:
@@ -187,13 +165,13 @@ def _risky(task: Task, line: Line) -> bool:
 def gain(line: Line, objective: str) -> str:
     """What a line earns: the configuration with it against that without it."""
     if line.together:
-        return f"kept with the other lines that are missed only together; alone {_without(line)}"
+        return f"kept with the other lines that are missed only together; alone {without(line)}"
     if line.without is None or line.without.verdict.kind is Kind.FAILED:
         return "without it the server fails"
     return f"{objective} {ratio_interval(*inverted(line.without))} with it"
 
 
-def _without(line: Line) -> str:
+def without(line: Line) -> str:
     if line.without is None:
         return "not measured"
     effect = line.without.effect

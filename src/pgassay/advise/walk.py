@@ -6,7 +6,7 @@ All that measures is a `Laboratory`, so that the whole way is tried on simulated
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import exp, log
 from typing import Protocol, TypeVar
 
 from pgassay.advise import budget, messages, robust, screening
@@ -112,6 +112,8 @@ class Advice:
     """`start`, `default` and `rule of thumb` against `recommended`."""
     robust: tuple[Tried, ...] = ()
     """What is left of it at other loads; only what was confirmed is tried there."""
+    seen: tuple[tuple[Configuration, float], ...] = ()
+    """What screening and search measured, as ratios to the start: each a trial, and no evidence."""
 
     @property
     def confirmed(self) -> bool:
@@ -152,8 +154,19 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     proof = {} if final == start else _proof(task, final, laboratory, tell)
     chosen = compared.get(start)
     recommended = None if final == start else final
-    advice = Advice(screened, fixed, lines, best, gain, len(measured), failed, chosen, recommended, proof)
+    seen = (*_seen(values), *_gains(measured, 1 if task.higher else -1))
+    advice = Advice(screened, fixed, lines, best, gain, len(measured), failed, chosen, recommended, proof, (), seen)
     return replace(advice, robust=_elsewhere(task, final, laboratory, tell)) if advice.confirmed else advice
+
+
+def _seen(values: screening.Measured) -> tuple[tuple[Configuration, float], ...]:
+    return tuple((each, value) for pair in values for each, value in pair.items() if value is not None)
+
+
+def _gains(
+    measured: Mapping[Configuration, Sequence[float | None]], sign: int
+) -> tuple[tuple[Configuration, float], ...]:
+    return tuple((each, exp(sign * one)) for each, gains in measured.items() for one in gains if one is not None)
 
 
 def _minimal(

@@ -107,9 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
+    from pgassay.advise.explain import explain
     from pgassay.advise.knowledge import known_settings
     from pgassay.advise.messages import unknown_setting
-    from pgassay.advise.text import explain
 
     if arguments.explain not in known_settings():
         raise unknown_setting(arguments.explain, known_settings())
@@ -226,6 +226,7 @@ class _Answer:
 
 def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
     from pgassay.advise import advice_page, folder, text
+    from pgassay.advise.explain import explain
     from pgassay.advise.walk import CONFIRMATION, walk
 
     task, objective = kept.task, kept.question.objective
@@ -237,12 +238,13 @@ def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, n
         text.values(task, advice, objective, str(path)),
         text.headline(advice, objective),
         text.render(task, advice, objective, str(path)),
-        text.explain(name, task, advice) if name else "",
+        explain(name, task, advice) if name else "",
     )
 
 
 def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
-    from pgassay.advise import folder, front_page, front_text, text
+    from pgassay.advise import folder, front_page, front_text
+    from pgassay.advise.explain import explain
     from pgassay.advise.front_walk import walk_front
     from pgassay.advise.walk import CONFIRMATION
 
@@ -253,7 +255,7 @@ def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path,
     for point in advice.front:
         lines = front_text.auto_conf(task, point, objectives)
         (path / folder.point_file(point.label)).write_text(lines, encoding="utf-8")
-    explained = text.explain(name, task, None) + front_text.explained(name, advice, objectives) if name else ""
+    explained = explain(name, task, None) + front_text.explained(name, advice, objectives) if name else ""
     return _Answer(
         front_text.values(task, advice, objectives, str(path)),
         front_text.headline(advice, objectives),
