@@ -9,7 +9,7 @@ from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.errors import UsageError
 from pgassay.lab.building import STAND_IN, stand_in
-from pgassay.postgres import find
+from pgassay.postgres import embedded, find
 from pgassay.postgres.find import Finder
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner
@@ -31,7 +31,7 @@ class Programs(FakeRunner):
         return Completed(tuple(command), 0 if text else 126, text, "" if text else "Permission denied")
 
 
-def _install(bindir: Path, version: str, programs: Sequence[str] = find.PROGRAMS) -> Path:
+def install(bindir: Path, version: str, programs: Sequence[str] = find.PROGRAMS) -> Path:
     bindir.mkdir(parents=True)
     for program in programs:
         path = bindir / program
@@ -48,13 +48,13 @@ def _finder(
 
 
 def test_the_documented_order_each_once(tmp_path: Path) -> None:
-    distribution = [_install(tmp_path / f"usr/lib/postgresql/{major}/bin", f"{major}.2") for major in (13, 17, 15)]
-    _install(tmp_path / "usr/pgsql-16/bin", "16.1")
-    _install(tmp_path / "usr/local/pgsql/bin", "18.0")
-    _install(tmp_path / "opt/homebrew/opt/postgresql@14/bin", "14.9")
+    distribution = [install(tmp_path / f"usr/lib/postgresql/{major}/bin", f"{major}.2") for major in (13, 17, 15)]
+    install(tmp_path / "usr/pgsql-16/bin", "16.1")
+    install(tmp_path / "usr/local/pgsql/bin", "18.0")
+    install(tmp_path / "opt/homebrew/opt/postgresql@14/bin", "14.9")
     wheel = tmp_path / "wheel"
-    _install(wheel / "pginstall18/bin", "18.4")
-    _install(wheel / "pginstall/bin", "16.14")
+    install(wheel / "pginstall18/bin", "18.4")
+    install(wheel / "pginstall/bin", "16.14")
     found = [(each.found_by, str(each.version)) for each in _finder(tmp_path, distribution[2], wheel).all()]
     assert found == [
         ("pg_config", "15.2"),
@@ -70,7 +70,7 @@ def test_the_documented_order_each_once(tmp_path: Path) -> None:
 
 def test_the_first_or_the_asked_version_is_taken(tmp_path: Path) -> None:
     for version in ("15.2", "17.5"):
-        _install(tmp_path / f"usr/lib/postgresql/{version.split('.')[0]}/bin", version)
+        install(tmp_path / f"usr/lib/postgresql/{version.split('.')[0]}/bin", version)
     finder = _finder(tmp_path)
     assert str(finder.find().version) == "17.5"
     assert str(finder.find("15").version) == "15.2"
@@ -82,31 +82,31 @@ def test_the_first_or_the_asked_version_is_taken(tmp_path: Path) -> None:
 
 
 def test_what_is_incomplete_too_old_or_broken_is_passed_over(tmp_path: Path) -> None:
-    _install(tmp_path / "usr/lib/postgresql/18/bin", "18.1", ("postgres", "initdb"))
-    _install(tmp_path / "usr/lib/postgresql/17/bin", "")
-    _install(tmp_path / "usr/lib/postgresql/12/bin", "12.3")
-    _install(tmp_path / "usr/lib/postgresql/16/bin", "16.3")
+    install(tmp_path / "usr/lib/postgresql/18/bin", "18.1", ("postgres", "initdb"))
+    install(tmp_path / "usr/lib/postgresql/17/bin", "")
+    install(tmp_path / "usr/lib/postgresql/12/bin", "12.3")
+    install(tmp_path / "usr/lib/postgresql/16/bin", "16.3")
     assert [str(each.version) for each in _finder(tmp_path).all()] == ["16.3"]
 
 
 def test_a_wrapper_directory_such_as_debians_usr_bin_is_no_postgres(tmp_path: Path) -> None:
-    wrappers = _install(tmp_path / "usr/bin", "15.2", ("pgbench", "psql"))
+    wrappers = install(tmp_path / "usr/bin", "15.2", ("pgbench", "psql"))
     with pytest.raises(UsageError, match="it has no postgres, initdb") as caught:
         _finder(tmp_path).named(wrappers)
     assert caught.value.hint
-    real = _install(tmp_path / "usr/lib/postgresql/15/bin", "15.2")
+    real = install(tmp_path / "usr/lib/postgresql/15/bin", "15.2")
     assert _finder(tmp_path, configured=wrappers).find().bindir == real
 
 
 @pytest.mark.parametrize(("version", "words"), [("", "does not run: Permission denied"), ("12.1", "not supported")])
 def test_a_named_directory_must_hold(tmp_path: Path, version: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        _finder(tmp_path).named(_install(tmp_path / "mine", version))
+        _finder(tmp_path).named(install(tmp_path / "mine", version))
 
 
 def test_the_variable_comes_first_and_must_hold(tmp_path: Path) -> None:
-    _install(tmp_path / "usr/lib/postgresql/17/bin", "17.5")
-    mine = _install(tmp_path / "mine", "14.1")
+    install(tmp_path / "usr/lib/postgresql/17/bin", "17.5")
+    mine = install(tmp_path / "mine", "14.1")
     finder = _finder(tmp_path, environment={find.VARIABLE: str(mine)})
     assert (str(finder.find().version), finder.find().found_by) == ("14.1", "environment")
     assert str(finder.find("17").version) == "17.5"
@@ -115,8 +115,8 @@ def test_the_variable_comes_first_and_must_hold(tmp_path: Path) -> None:
 
 
 def test_a_named_directory_serves_its_own_version_and_no_other(tmp_path: Path) -> None:
-    _install(tmp_path / "usr/lib/postgresql/15/bin", "15.2")
-    mine = _install(tmp_path / "mine/bin", "16.4")
+    install(tmp_path / "usr/lib/postgresql/15/bin", "15.2")
+    mine = install(tmp_path / "mine/bin", "16.4")
     finder = _finder(tmp_path)
     assert [str(finder.find(version, mine).version) for version in (None, "16", "15")] == ["16.4", "16.4", "15.2"]
     with pytest.raises(UsageError) as refused:
@@ -134,12 +134,12 @@ def test_nothing_anywhere_says_what_helps(tmp_path: Path) -> None:
 def test_the_wheel_is_found_without_importing_it() -> None:
     import sys
 
-    find.wheel_directory()
-    assert find.WHEEL not in sys.modules
+    embedded.wheel_directory()
+    assert embedded.WHEEL not in sys.modules
 
 
 def test_a_plan_takes_an_installed_postgres_for_a_build_that_is_missing(tmp_path: Path) -> None:
-    _install(tmp_path / "usr/lib/postgresql/15/bin", "15.18")
+    install(tmp_path / "usr/lib/postgresql/15/bin", "15.18")
     finder = _finder(tmp_path)
     for version in ("", "15", "17"):
         found = stand_in(finder, version)

