@@ -8,6 +8,7 @@ from benchmarks.advise import space_with
 from pgassay.advise import budget
 from pgassay.advise.asking import as_many_as_fit, read_configuration, read_space, settings_of
 from pgassay.advise.folder import Kept, begin, read
+from pgassay.advise.knowledge import known_settings
 from pgassay.advise.laboratory import Question, document, keeps
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.errors import PgassayError, UsageError
@@ -116,3 +117,11 @@ def test_the_quick_form_leaves_out_settings_of_nobody_until_the_budget_holds_the
     assert set(fewer.left_out) == {names[-2]}
     assert steps(len(fewer.dimensions)).needed_s <= 1200.0
     assert as_many_as_fit(space, names, steps) is space, "all are the user's: the refusal says what they need"
+
+
+def test_what_is_no_setting_is_varied_as_what_it_is() -> None:
+    known = known_settings()
+    space = space_of([known["table.fillfactor"], known["work_mem"]], Machine(8 << 30, 2), {})
+    other = space.start.with_values({"table.fillfactor": "80", "work_mem": "16MB"})
+    made = document(Question({"scale": "5"}, "tps"), space, "x", [space.start, other], {})
+    assert made["treatments"][1] == {"table.fillfactor": "80", "server.work_mem": "16MB"}

@@ -15,8 +15,8 @@ KNOWN = known_settings()
 @pytest.mark.parametrize("setting", KNOWN.values(), ids=lambda each: each.name)
 def test_each_setting_is_whole(setting: Setting) -> None:
     assert setting.reason
-    assert setting.apply in ("reload", "restart")
-    assert re.fullmatch(r"runtime-config-[a-z]+", setting.section)
+    assert setting.apply in ("reload", "restart") or setting.factor == setting.name
+    assert re.fullmatch(r"runtime-config-[a-z]+|sql-[a-z]+", setting.section)
     assert bool(setting.levels) == (setting.scale is Scale.ENUM)
     assert bool(setting.risks) == (setting.risk is not Risk.SAFE), "a risk is said in words"
     if setting.levels:
@@ -33,6 +33,14 @@ def test_what_trades_durability_is_marked() -> None:
 
 def test_the_manual_is_named() -> None:
     assert KNOWN["work_mem"].manual.endswith("/runtime-config-resource.html#GUC-WORK-MEM")
+
+
+def test_what_is_no_setting_is_a_factor_of_its_own_and_a_comment_among_the_lines() -> None:
+    fillfactor, work_mem = KNOWN["table.fillfactor"], KNOWN["work_mem"]
+    assert (fillfactor.factor, work_mem.factor) == ("table.fillfactor", "server.work_mem")
+    assert fillfactor.line("80") == "# no setting: table.fillfactor = 80"
+    assert work_mem.line("8MB") == "work_mem = '8MB'"
+    assert fillfactor.manual.endswith("/sql-createtable.html#RELOPTION-FILLFACTOR")
 
 
 def test_a_table_is_laid_over_what_is_known() -> None:

@@ -1,6 +1,9 @@
 """A real server with a web shop on it: captured while it runs, unchanged by that, and asked about what was planted."""
 
+import contextlib
 import hashlib
+import io
+import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +31,8 @@ LOGGED = {
     "shared_buffers": "64MB",
 }
 """Every statement that changes rows or the schema is logged, with the name of the application."""
+INDEX = "CREATE INDEX ON orders (customer_id)"
+"""It is missing."""
 SHORT = ("--blocks", "5..5", "--allow-busy", "--allow-volatile", "--set", "load.duration=2s", "--set", "load.warmup=0s")
 
 
@@ -103,7 +108,7 @@ def test_a_capture_holds_the_load_the_columns_and_what_it_cost(captured: Path) -
 
 
 def test_data_from_statistics_answer_the_same_question(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
-    path, index = shop.folder / "synthetic.capture", "CREATE INDEX ON orders (customer_id)"
+    path = shop.folder / "synthetic.capture"
     with web_shop.driven(shop.server.endpoint):
         assert main(["capture", shop.conninfo, "--for", "4s", "--data", "synthetic", "--out", str(path)]) == 0
     assert "no row of your tables is read" in capsys.readouterr().out
@@ -112,7 +117,7 @@ def test_data_from_statistics_answer_the_same_question(shop: Shop, capsys: pytes
     with real.private_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
-        assert main(["ask", str(path), "--index", index, *SHORT, *where]) == 0
+        assert main(["ask", str(path), "--index", INDEX, *SHORT, *where]) == 0
         (verdict,) = Findings(Run.open(run)).verdicts
     assert verdict.verdict.kind.value == "better"
 
@@ -136,16 +141,15 @@ def test_what_cannot_be_captured_is_an_error(
 def test_a_question_finds_the_missing_index(
     captured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = "CREATE INDEX ON orders (customer_id)"
     with real.private_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
-        assert main(["ask", str(captured), "--index", index, *SHORT, *where]) == 0
+        assert main(["ask", str(captured), "--index", INDEX, *SHORT, *where]) == 0
         said = capsys.readouterr().out
         (verdict,) = Findings(Run.open(run)).verdicts
     assert "how like the source's load is this one?" in said
     assert "pattern of LIKE" in said
-    assert verdict.effect.treatment == f"schema.change={index}"
+    assert verdict.effect.treatment == f"schema.change={INDEX}"
     assert (verdict.verdict.kind.value, verdict.effect.estimate > 1.5) == ("better", True)
 
 
@@ -176,3 +180,43 @@ def test_statements_that_get_slower_or_answer_otherwise_are_told(
     assert "a statement of yours fails with schema.change=" in said.err
     assert "violates check constraint" in said.err
     assert [each.text for each in found.tried.values() if "INSERT" in each.text or "UPDATE" in each.text] == []
+
+
+def test_advice_on_a_capture_finds_the_missing_index(captured: Path, shop: Shop) -> None:
+    space, run = shop.folder / "space.toml", shop.folder / "advised"
+    where = ("--data-dir", str(shop.folder / "data"), "--out", str(run))
+    space.write_text(
+        f'[settings]\nbackend_flush_after = ["0", "512kB"]\n"schema.change" = '
+        f'{{ default = "none", levels = ["none", "{INDEX}"], reason = "orders of a customer" }}\n'
+    )
+    words = (
+        "--quick",
+        "--space",
+        str(space),
+        "-T",
+        "1",
+        "--set",
+        "track_io_timing=on",
+        "--budget",
+        "12min",
+        "--seed",
+        "1",
+    )
+    assert main(["advise", str(captured), *words, "--allow-busy", "--allow-volatile", *where]) == 0
+    advice = json.loads((run / "advice.json").read_text())
+    assert advice["confirmed"]
+    assert advice["settings"] == {"schema.change": INDEX}
+    assert advice["start"]["shared_buffers"] == "64MB", "it starts from the settings of the server"
+    lines = (run / "postgresql.auto.conf").read_text().splitlines()
+    assert f"# no setting: schema.change = {INDEX}" in lines
+    assert all(line.startswith("#") for line in lines)
+    said = explain_of(run, "schema.change")
+    assert "advised" in said
+
+
+def explain_of(run: Path, name: str) -> str:
+    """What `pgassay advise --explain` says of a setting."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(["advise", "--resume", str(run), "--explain", name]) == 0
+    return out.getvalue()

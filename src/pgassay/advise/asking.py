@@ -102,6 +102,9 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         window_s=_window_s(wish.question),
         quick=wish.quick and not named,
     )
+    for name in [each.name for each in space.dimensions if each.name.startswith("table.")]:
+        if "scale" not in wish.question.load:
+            space = space.without(name, messages.tables_of_its_own())
     limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))))
     require_room(space, limits)
     (higher, *others), trial_s = _tried(wish.question, space, bench)

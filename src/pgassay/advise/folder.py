@@ -39,9 +39,24 @@ class Kept:
         )
 
 
+class _Result(msgspec.Struct):
+    """What is read of an advice's result."""
+
+    settings: dict[str, str]
+
+
 def point_file(label: str) -> str:
     """The lines of a point of a front, for postgresql.auto.conf."""
     return f"point-{label}.conf"
+
+
+def advised(folder: Path) -> dict[str, str]:
+    """The lines of an advice that has ended, by setting; none where nothing was confirmed. Raises `UsageError`."""
+    try:
+        found = msgspec.json.decode((folder / RESULT_FILE).read_bytes(), type=_Result)
+    except (OSError, msgspec.DecodeError):
+        raise messages.not_ended(folder) from None
+    return found.settings
 
 
 def begin(folder: Path, kept: Kept) -> None:

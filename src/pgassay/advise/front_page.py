@@ -15,7 +15,7 @@ from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.walk import Task
 from pgassay.report import contents, verdict
 from pgassay.report.colours import GREY, INK, PALETTE
-from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Table
+from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Sentences, Table
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -35,6 +35,8 @@ def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tupl
         titles = [findings.responses[each].title for each in objectives]
         head, rows = front_text.table(advice, objectives)
         shown = [[*row, front_text.changes(task, each)] for row, each in zip(rows, advice.points, strict=True)]
+        if task.remarks:
+            yield Sentences(task.remarks)
         yield Figure("front-points", lambda: drawing(advice, titles), key=1)
         notes = (
             "ratios to the start; intervals hold for all of these points and objectives together, at 95 %",

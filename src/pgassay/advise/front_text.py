@@ -47,7 +47,7 @@ def auto_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
     for name, value in point.configuration.changes_from(task.space.start).items():
         setting = setting_in(task, name)
         told.append(f"# {setting.reason or 'no reason is known'}; takes effect by {setting.apply}")
-        told.append(f"{name} = '{value}'")
+        told.append(setting.line(value))
     return "\n".join(told) + "\n"
 
 
@@ -105,6 +105,7 @@ def _effects(point: Point, objectives: Sequence[str]) -> str:
 
 def _sentences(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: str) -> Iterator[str]:
     yield headline(advice, objectives)
+    yield from task.remarks
     yield ""
     if advice.points:
         yield from _aligned(*table(advice, objectives))

@@ -20,6 +20,9 @@ _KEYS = (
     "window", "since", "until", "quick",
 )  # fmt: skip
 
+OF_THE_DATA = ("table.", "schema.")
+"""How names begin that are no settings of the server: each of their levels has data of its own."""
+
 
 class Scale(StrEnum):
     """How a setting's levels follow each other."""
@@ -60,10 +63,24 @@ class Setting:
     quick: bool = False
 
     @property
+    def factor(self) -> str:
+        """Its name in a study."""
+        return self.name if self.name.startswith(OF_THE_DATA) else f"server.{self.name}"
+
+    def line(self, value: str) -> str:
+        """A line for postgresql.auto.conf; of what is no setting a comment that says so."""
+        return f"{self.name} = '{value}'" if self.factor != self.name else f"# no setting: {self.name} = {value}"
+
+    @property
     def manual(self) -> str:
         """Where PostgreSQL's manual describes it."""
-        anchor = self.name.upper().replace("_", "-")
-        return f"https://www.postgresql.org/docs/current/{self.section}.html#GUC-{anchor}"
+        if self.name.startswith("table."):
+            return f"https://www.postgresql.org/docs/current/sql-createtable.html#RELOPTION-{_anchor(self.name[6:])}"
+        return f"https://www.postgresql.org/docs/current/{self.section}.html#GUC-{_anchor(self.name)}"
+
+
+def _anchor(name: str) -> str:
+    return name.upper().replace("_", "-")
 
 
 @cache

@@ -227,7 +227,9 @@ def _treatment(space: Space, configuration: Configuration) -> dict[str, str]:
         if name not in own or own[name].window_s or canonical(value) != canonical(own[name].default)
     }
     first = space.dimensions[0].name
-    return {f"server.{name}": value for name, value in (told or {first: configuration.values[first]}).items()}
+    factors = {name: each.factor for name, each in own.items()}
+    shown = told or {first: configuration.values[first]}
+    return {factors.get(name, f"server.{name}"): value for name, value in shown.items()}
 
 
 def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:

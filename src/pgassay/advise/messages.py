@@ -220,3 +220,13 @@ def robust_of_one() -> UsageError:
         "--robust tries one advice at other loads, and several objectives give a front",
         "leave out --robust, or give --for one objective and state the others as limits with --keep",
     )
+
+
+def tables_of_its_own() -> str:
+    """Why a way to make tables is not tried."""
+    return "this load brings its own tables"
+
+
+def not_ended(path: object) -> UsageError:
+    """An advice without a result."""
+    return UsageError(f'"{path}" has no result', f"let it end: pgassay advise --resume {path}")

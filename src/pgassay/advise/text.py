@@ -30,7 +30,7 @@ def auto_conf(task: Task, advice: Advice, objective: str) -> str:
         if line.kept:
             setting = setting_in(task, line.name)
             told.append(f"# {gain(line, objective)}; {setting.reason}; takes effect by {setting.apply}")
-            told.append(f"{line.name} = '{line.value}'")
+            told.append(setting.line(line.value))
     return "\n".join(told) + "\n"
 
 
@@ -63,6 +63,7 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
 
 def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]:
     """What the fresh trials showed beside the headline, what the lines risk, and which lines went."""
+    yield from task.remarks
     for name in ("default", "rule of thumb"):
         if confirmed(advice) and name in advice.proof:
             yield f"against the {name}: {objective} {ratio_interval(*inverted(advice.proof[name]))}"

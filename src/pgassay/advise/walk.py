@@ -87,6 +87,8 @@ class Task:
     """Is more better, of each further objective? See `front_walk`."""
     conditions: tuple[Condition, ...] = ()
     """Where the advice is tried again; nowhere where that was not asked for."""
+    remarks: tuple[str, ...] = ()
+    """What is to be said of the load beside every answer."""
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,11 @@ All of it happens on clones of the data that the study's own trials will start f
 servers would be the same (another number of clients, say) are tried once.
 """
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
-from pgassay.cli.run import overrides
 
 if TYPE_CHECKING:
     from pgassay.bench.server import Server
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
     from pgassay.record.statements import StatementRecord
+    from pgassay.study.model import Study
 
 Answers = Mapping[str, "Examined"]
 """By script, of one arm."""
@@ -37,14 +36,12 @@ class Tried:
     failures: Mapping[str, str]
 
 
-def tried(name: str, written: "Asked", arguments: argparse.Namespace, bench: "Workbench") -> Tried:
-    """Try the scripts of `written` for the study `name`; raises `BenchError` where the baseline does not start."""
+def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
+    """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
     from pgassay.capture.playing import SETTINGS, play
     from pgassay.lab.arms import resolve
     from pgassay.lab.rehearsal import rehearse
-    from pgassay.lab.run import write_study
 
-    study = write_study(name, written.document(), overrides(arguments, "")).study
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
     stage = _stage(baseline, bench)

@@ -7,7 +7,7 @@ import argparse
 import secrets
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,14 @@ from pgassay.cli.run import add_owned_option, bench_options, run_path, silent
 from pgassay.study.messages import set_needs_value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pgassay.advise.asking import Wish
     from pgassay.advise.folder import Kept
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.walk import Tell
     from pgassay.lab.runner import Watcher
+    from pgassay.lab.workbench import Workbench
     from pgassay.study.model import Study
 
 NAME = "advise"
@@ -36,6 +39,9 @@ QUICK_MARGIN, MARGIN = "10%", "5%"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
+    parser.add_argument(
+        "capture", nargs="?", type=Path, metavar="CAPTURE", help="the load, data and settings of a server, by capture"
+    )
     add_load_options(parser)
     parser.add_argument(
         "--for",
@@ -122,11 +128,11 @@ def _begin(arguments: argparse.Namespace) -> int:
     from pgassay.advise.text import plan
     from pgassay.lab.workbench import Workbench
 
-    wish = _wish(arguments)
     path = run_path(arguments, NAME)
     options = bench_options(arguments)
     with Workbench(options) as bench:
-        task = asking.task_of(wish, bench)
+        wish, remarks = _wish(arguments, bench)
+        task = replace(asking.task_of(wish, bench), remarks=remarks)
     if arguments.dry_run or not silent(arguments):
         print(plan(task, wish.question.objectives), end="", file=sys.stdout if arguments.dry_run else sys.stderr)
     if arguments.dry_run:
@@ -141,38 +147,54 @@ def _begin(arguments: argparse.Namespace) -> int:
     return _walk(arguments, path, kept)
 
 
-def _wish(arguments: argparse.Namespace) -> "Wish":
+def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tuple[str, ...]]":
+    """What is asked for, and what a capture leaves to be said."""
     from pgassay.advise.asking import Wish, objectives_of, read_configuration, read_space
     from pgassay.advise.laboratory import Question
     from pgassay.study import quantities
 
     quick = arguments.quick
-    start = read_configuration(arguments.start) if arguments.start else {}
+    own = read_configuration(arguments.start) if arguments.start else {}
     for text in arguments.set:
         name, equals, value = text.partition("=")
         if not equals:
             raise set_needs_value(text, "--set")
-        start[name.strip().removeprefix("server.").lower()] = value.strip()
+        own[name.strip().removeprefix("server.").lower()] = value.strip()
     objective, *others = objectives_of(arguments.objective)
-    margin = arguments.margin or (QUICK_MARGIN if quick else MARGIN)
-    return Wish(
-        Question(
-            load_of(arguments, QUICK if quick else {}),
-            objective,
-            tuple(arguments.keep),
-            quantities.share("--resolution", arguments.resolution),
-            tuple(others),
-        ),
-        start,
+    load, start, remarks = _load(arguments, bench)
+    question = Question(
+        load,
+        objective,
+        tuple(arguments.keep),
+        quantities.share("--resolution", arguments.resolution),
+        tuple(others),
+    )
+    wish = Wish(
+        question,
+        {**start, **own},
         read_space(arguments.space) if arguments.space else {},
         _names(arguments.only),
         _names(arguments.allow),
         quick,
         quantities.seconds("--budget", arguments.budget or (QUICK_BUDGET if quick else BUDGET)),
-        quantities.share("--margin", margin),
+        quantities.share("--margin", arguments.margin or (QUICK_MARGIN if quick else MARGIN)),
         arguments.seed if arguments.seed is not None else secrets.randbelow(2**31),
         arguments.robust,
     )
+    return wish, remarks
+
+
+def _load(
+    arguments: argparse.Namespace, bench: "Workbench"
+) -> "tuple[Mapping[str, Any], Mapping[str, str], tuple[str, ...]]":
+    """The load, the settings that come with it, and what is to be said of it."""
+    if arguments.capture is None:
+        return load_of(arguments, QUICK if arguments.quick else {}), {}, ()
+    from pgassay.cli._captured import captured
+
+    usual = {name: value for name, value in QUICK.items() if name != "scale"} if arguments.quick else {}
+    found = captured(arguments.capture, arguments, usual, bench)
+    return found.load, found.start, found.remarks
 
 
 def _names(text: str) -> tuple[str, ...]:

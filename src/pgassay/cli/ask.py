@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write scripts into the capture, try them on its data, say how like the source's the load is, run the study."""
     from pgassay.capture import asking, files, likeness, question, texts
-    from pgassay.lab.run import Remark
+    from pgassay.lab.run import Remark, write_study
     from pgassay.record.statements import FILE, encode
 
     given = arguments.levels_given, arguments.changes, arguments.objective, arguments.versions, arguments.builds
@@ -79,7 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
             messages.warn(warning)
         found = None
         if written.load.played and not arguments.dry_run:
-            found = tried(NAME, written, arguments, bench)
+            study = write_study(NAME, written.document(), overrides(arguments, "")).study
+            found = tried(study, written, bench)
             written = found.written
     remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
