@@ -13,7 +13,7 @@ from math import nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, fdtri  # type: ignore[import-untyped]
+from scipy.special import chdtri, fdtri, stdtrit  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import Floats
 
@@ -81,6 +81,18 @@ def nested(values: Floats, hosts: tuple[str, ...]) -> BetweenHosts | None:
     between, within = (sqrt(float(each)) if each == each else nan for each in (found.between, found.within))
     ends = sqrt(float(low)), sqrt(float(high))
     return BetweenHosts(alone, float(found.mean), float(found.error), float(found.freedom), between, *ends, within)
+
+
+def host_interval(found: BetweenHosts, host: HostEffect, alpha: float = 0.05) -> tuple[float, float]:
+    """The interval of the effect on one host alone, at one look: Student's, by the spread that hosts' blocks share.
+
+    NaN where no host has two blocks.
+    """
+    freedom = sum(each.blocks - 1 for each in found.hosts)
+    if freedom < 1 or not found.within >= 0.0:
+        return nan, nan
+    half = float(stdtrit(freedom, 1.0 - alpha / 2.0)) * found.within / sqrt(host.blocks)
+    return host.mean - half, host.mean + half
 
 
 def fit(counts: Floats, means: Floats, inside: Floats) -> Fit:

@@ -23,6 +23,7 @@ from pgassay.report import (
     drives,
     factors,
     headline,
+    hosts,
     ladder,
     measurements,
     messages,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 SECTIONS: tuple[Section, ...] = (
     headline.SECTION,
     verdict.SECTION,
+    hosts.SECTION,
     power_cuts.SECTION,
     doubts.SECTION,
     statements.SECTION,

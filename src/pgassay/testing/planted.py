@@ -42,10 +42,12 @@ def make_run(
     discarded: bool = True,
     fixed: Sequence[str] = (),
     more: Mapping[str, Mapping[str, float]] | None = None,
+    hosts: Mapping[str, float] | None = None,
 ) -> Run:
     """Eight blocks of the quick fillfactor study: 75 is 20 % better, 50 the same within 0.1 %.
 
-    `fixed` as by --set; `more` responses, each by level.
+    `fixed` as by --set; `more` responses, each by level. `hosts` run the blocks in turn: 75 is so many times better on
+    each of them.
     """
     overrides = Overrides(size="quick", fixed=fixed)
     document = resolve("fillfactor", read("fillfactor", builtin.find("fillfactor")[1]), overrides)
@@ -61,15 +63,21 @@ def make_run(
         command=("pgassay", "run", "fillfactor", "--quick"),
         program_version="0.1.0",
     )
-    host = {"cpu": {"model": "planted"}, "mounts": [{"path": "/x", "filesystem": "ext4"}], "swap": None}
+    host: dict[str, object] = {
+        "cpu": {"model": "planted"}, "mounts": [{"path": "/x", "filesystem": "ext4"}], "swap": None,
+    }  # fmt: skip
+    if hosts:
+        kernels = {name: {"facts": {"cpu": {"model": "planted"}, "kernel": {"release": name}}} for name in hosts}
+        host["fleet"] = kernels
     chance = random.Random("report")
     with RunDirectory.create(path, header, write(document), host) as run:
         if discarded:
             _commit(run, 1, "100", chance, Status.INVALID)
+        named = tuple((hosts or {"": 1.0}).items())
         for block in range(1, BLOCKS + 1):
             noise = chance.gauss(0, 0.10)
             for level in TPS:
-                _commit(run, block, level, chance, Status.VALID, noise, more)
+                _commit(run, block, level, chance, Status.VALID, noise, more, named[block % len(named)])
         if discarded:
             _commit(run, BLOCKS, "50", chance, Status.OUTCOME)
         run.decide(Decision(Step.STOP, "0" * 64, 1.0, 1.0, reason="every verdict is settled").as_data())
@@ -86,9 +94,10 @@ def _commit(
     status: Status,
     noise: float = 0.0,
     more: Mapping[str, Mapping[str, float]] | None = None,
+    host: tuple[str, float] = ("", 1.0),
 ) -> None:
     staging = run.begin_trial(run.next_number)
-    factor = 1 + noise + chance.gauss(0, 0.004)
+    factor = (1 + noise + chance.gauss(0, 0.004)) * (host[1] if level == "75" else 1.0)
     responses: dict[str, float | None] = {
         "tps": TPS[level] * factor,
         "latency_p99_ms": 4000 / (TPS[level] * factor),
@@ -105,6 +114,7 @@ def _commit(
         number=number,
         block=block,
         attempt=1,
+        host=host[0],
         treatment=f"{FACTOR}={level}",
         condition="",
         covariate="",

@@ -1,0 +1,172 @@
+"""The effect on each host of a fleet, how far hosts differ, and what is the same of them.
+
+A verdict over several hosts is one of this kind of host (docs/fleet.md). A host's own interval is of that host alone,
+by the spread of blocks that all hosts share: it says whether one stands out, and takes no part in the verdict.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp, isfinite
+from typing import TYPE_CHECKING, Any
+
+from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval
+from pgassay.report import words
+from pgassay.report.colours import INK, PALETTE
+from pgassay.report.provenance import facts
+from pgassay.report.section import Block, Drawing, Figure, Folded, Section, Sentences, Surface, Table
+from pgassay.study.responses import Response, Scale
+
+if TYPE_CHECKING:
+    from pgassay.analysis.effects import Effect
+    from pgassay.report.findings import Findings
+
+KIND = "this kind of host"
+"""The row of a forest that the verdict is about."""
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    effects = _of_hosts(findings)
+    if not effects:
+        return
+    yield Sentences(tuple(_sentence(each, found, findings.primary) for each, found in effects))
+    yield Figure("hosts", lambda: drawing(findings))
+    yield _table(findings, effects)
+    yield from _facts(findings)
+
+
+def _of_hosts(findings: "Findings") -> list[tuple["Effect", BetweenHosts]]:
+    return [(each.effect, each.effect.between) for each in findings.verdicts if each.effect.between is not None]
+
+
+def _sentence(effect: "Effect", found: BetweenHosts, response: Response) -> str:
+    hosts = words.counted(len(found.hosts), "host")
+    spread, low, high = (_spread(value, response) for value in (found.deviation, found.low, found.high))
+    about = f"{effect.place.name}: {words.effect(effect, response)} on {KIND}, by {hosts}"
+    if not isfinite(found.deviation):
+        return f"{about}; how far hosts differ is not known: none has two blocks"
+    within = _spread(found.within, response)
+    return f"{about}; between hosts the effect differs by {spread} [{low}, {high}], from block to block by {within}"
+
+
+def _spread(value: float, response: Response) -> str:
+    """A standard deviation in the scale of contrasts."""
+    if not isfinite(value):
+        return "unknown"
+    if response.scale is Scale.RATIO:
+        return f"{(exp(value) - 1) * 100:.3g} %"
+    return words.quantity(value, response)
+
+
+def _shown(host: HostEffect, found: BetweenHosts, response: Response) -> tuple[float, float, float]:
+    """Estimate and interval on the response's scale."""
+    values = (host.mean, *host_interval(found, host))
+    if response.scale is Scale.RATIO:
+        estimate, low, high = map(exp, values)
+        return estimate, low, high
+    return values
+
+
+def _table(findings: "Findings", effects: Sequence[tuple["Effect", BetweenHosts]]) -> Table:
+    response = findings.primary
+    names = list(dict.fromkeys(host.host for _, found in effects for host in found.hosts))
+    rows = []
+    for name in names:
+        cells = []
+        for _, found in effects:
+            mine = next((host for host in found.hosts if host.host == name), None)
+            cells.append(_cell(mine, found, response) if mine else "–")
+        rows.append([name, *cells])
+    kind = [words.effect(effect, response) for effect, _ in effects]
+    head = ["host", *(effect.place.name for effect, _ in effects)]
+    note = "a host's interval is of that host alone, at 95 % and at one look; the last row is the verdict's"
+    return Table(head, [*rows, [KIND, *kind]], "Effect by host", (note,), texts=True)
+
+
+def _cell(host: HostEffect, found: BetweenHosts, response: Response) -> str:
+    shown = words.interval(*_shown(host, found, response), response.scale, response)
+    return f"{shown} ({words.counted(host.blocks, 'block')})"
+
+
+def drawing(findings: "Findings") -> Drawing | None:
+    """A forest of hosts, a panel for each comparison; None without an interval."""
+    from pgassay.report.forest import forest
+
+    response = findings.primary
+    rows: list[dict[str, Any]] = []
+    for effect, found in _of_hosts(findings):
+        panel = effect.place.name
+        for host in found.hosts:
+            rows += _row(host.host, host.blocks, _shown(host, found, response), response, panel)
+        rows += _row(KIND, effect.blocks, (effect.estimate, effect.low, effect.high), response, panel)
+    if not rows:
+        return None
+    import altair as alt
+
+    order = list(dict.fromkeys(row["label"] for row in sorted(rows, key=lambda row: row["label"] == KIND)))
+    shades = alt.Color("shade:N", scale=alt.Scale(domain=["host", "kind"], range=[PALETTE[0], INK]), legend=None)
+    names = tuple(dict.fromkeys(row["panel"] for row in rows))
+    title = f"{response.title}, change against the baseline, %"
+    return Drawing(
+        "The effect on each host",
+        f"Lines: a host's own interval at 95 %, by the spread of blocks that hosts share; {KIND}: the verdict's, which "
+        "takes the differences between hosts into account.",
+        forest(rows, order, title, shades, field="panel", names=names),
+    )
+
+
+def _row(
+    label: str, blocks: int, values: tuple[float, float, float], response: Response, panel: str
+) -> list[dict[str, Any]]:
+    ratio = response.scale is Scale.RATIO
+    if not all(map(isfinite, values)):
+        return []
+    shown = [(value - 1) * 100 if ratio else value for value in values]
+    return [
+        {
+            "label": label, "estimate": shown[0], "low": shown[1], "high": shown[2], "blocks": blocks, "panel": panel,
+            "text": words.interval(*values, response.scale, response), "shade": "kind" if label == KIND else "host",
+        }
+    ]  # fmt: skip
+
+
+def _leaves(host: object) -> dict[str, str]:
+    found = host.get("facts") if isinstance(host, Mapping) else None
+    return dict(facts(found)) if isinstance(found, Mapping) else {}
+
+
+def _facts(findings: "Findings") -> Iterator[Block]:
+    """What is recorded of the hosts: what differs among them first."""
+    fleet = findings.run.host.get("fleet")
+    if not isinstance(fleet, Mapping) or not fleet:
+        return
+    leaves = {str(host): _leaves(each) for host, each in fleet.items()}
+    names = list(dict.fromkeys(name for each in leaves.values() for name in each))
+    rows = [[name, *(each.get(name, "–") for each in leaves.values())] for name in names]
+    different = [row for row in rows if len(set(row[1:])) > 1]
+    alike = [row for row in rows if len(set(row[1:])) == 1]
+    yield Folded(
+        f"What differs among the hosts: {words.counted(len(different), 'fact')}",
+        (Table(["fact", *leaves], different, on=Surface.PAGE),),
+    )
+    yield Folded("What is the same", (Table(["fact", "all hosts"], [row[:2] for row in alike], on=Surface.PAGE),))
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    response = findings.primary
+    found = [
+        {
+            "treatment": effect.place.treatment, "condition": effect.place.condition,
+            "covariate": effect.place.covariate, "host": host.host, "blocks": host.blocks,
+            **dict(zip(("estimate", "low", "high"), _shown(host, between, response), strict=True)),
+        }
+        for effect, between in _of_hosts(findings)
+        for host in between.hosts
+    ]  # fmt: skip
+    return {"hosts": found} if found else {}
+
+
+def _brief(findings: "Findings") -> str:
+    effects = _of_hosts(findings)
+    return _sentence(*effects[0], findings.primary) if effects else ""
+
+
+SECTION = Section("hosts", "By host", _blocks, _plain, link="By host", brief=_brief)

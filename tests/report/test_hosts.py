@@ -1,0 +1,75 @@
+"""Effects by host: each host's own interval, how far hosts differ, what is the same of them; nothing on one machine."""
+
+from math import nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval, nested
+from pgassay.record.reading import Run
+from pgassay.report import hosts, page
+from pgassay.report.charts import specified
+from pgassay.report.findings import Findings
+from pgassay.report.section import Figure, Folded, Sentences, Table
+from pgassay.testing.planted import make_run
+
+PLANTED = {"alpha": 1.0, "beta": 1.1}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_run(tmp_path_factory.mktemp("hosts") / "run", hosts=PLANTED, discarded=False)
+
+
+def test_a_host_has_the_interval_of_its_own_blocks() -> None:
+    values = np.asarray([0.10, 0.12, 0.30, 0.34])
+    found = nested(values, ("a", "a", "b", "b"))
+    assert found is not None
+    low, high = host_interval(found, found.hosts[1])
+    half = stdtrit(2, 0.975) * found.within / np.sqrt(2)
+    assert (low, high) == pytest.approx((0.32 - half, 0.32 + half))
+    once = BetweenHosts((HostEffect("a", 1, 0.1), HostEffect("b", 1, 0.2)), 0.15, 0.05, 1, nan, nan, nan, nan)
+    assert all(np.isnan(host_interval(once, once.hosts[0])))
+
+
+def test_every_host_is_a_row_and_the_kind_of_host_the_last(run: Run) -> None:
+    findings = Findings(run)
+    sentences, figure, table, different, alike = hosts.SECTION.blocks(findings)
+    assert isinstance(sentences, Sentences)
+    assert all("by 2 hosts; between hosts the effect differs by" in each for each in sentences.texts)
+    assert isinstance(figure, Figure)
+    assert isinstance(table, Table)
+    assert [row[0] for row in table.rows] == ["beta", "alpha", hosts.KIND]
+    assert all("(4 blocks)" in str(cell) for row in table.rows[:2] for cell in row[1:])
+    assert isinstance(different, Folded)
+    assert different.summary == "What differs among the hosts: 1 fact"
+    (rows,) = different.blocks
+    assert isinstance(rows, Table)
+    assert [list(map(str, row)) for row in rows.rows] == [["kernel.release", "alpha", "beta"]]
+    assert isinstance(alike, Folded)
+
+
+def test_the_planted_difference_is_seen(run: Run) -> None:
+    plain = hosts.SECTION.plain(Findings(run))["hosts"]
+    assert isinstance(plain, list)
+    found = {each["host"]: each for each in plain if each["treatment"].endswith("=75")}
+    assert found["beta"]["estimate"] / found["alpha"]["estimate"] == pytest.approx(1.1, rel=0.02)
+    assert found["beta"]["low"] > found["alpha"]["high"]
+    assert found["alpha"]["blocks"] == found["beta"]["blocks"] == 4
+
+
+def test_the_forest_has_a_bar_for_each_host_and_the_verdict_last(run: Run) -> None:
+    drawing = hosts.drawing(Findings(run))
+    assert drawing is not None
+    text = str(specified(drawing.chart))
+    assert all(name in text for name in (*PLANTED, hosts.KIND))
+
+
+def test_the_page_shows_it_and_one_machine_has_none(run: Run, tmp_path: Path) -> None:
+    assert "hosts" in [each.section.name for each in page.chapters(Findings(run), drawn=False)]
+    alone = Findings(make_run(tmp_path / "alone"))
+    assert list(hosts.SECTION.blocks(alone)) == []
+    assert hosts.SECTION.plain(alone) == {}
+    assert "hosts" not in [each.section.name for each in page.chapters(alone, drawn=False)]
