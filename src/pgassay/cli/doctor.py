@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Look and print; exit status 0, or 1 if --strict asks for it."""
     import os
 
+    from pgassay import scratch
     from pgassay.drive.sessions import killed_runs
     from pgassay.host.changes import Ledger, LocalHost, boot_of
     from pgassay.host.doctor import examine
@@ -55,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
             messages.tell_put_back(path)
         for name in remove_left(place):
             messages.tell_removed(name)
+        for left in scratch.remove_left():
+            messages.tell_removed(str(left))
     known = known_clock(mount_of(place))
     clock = client_clock(known[0], IMPOSSIBLE_US, known[1])
     findings = [*examine([place]), clock, changes_owed(ledger), killed_runs(place), *plugin_findings()]

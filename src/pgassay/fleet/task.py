@@ -7,16 +7,14 @@ its block any more (the head is gone, the run has ended). Nothing but bytes and 
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from distributed import get_worker
 
-from pgassay import __version__
+from pgassay import __version__, scratch
 from pgassay.fleet import inbox
 from pgassay.fleet.job import Job
 from pgassay.host.facts import collect, host_id
@@ -43,9 +41,9 @@ def work(job: bytes) -> Shipped:
     worker = get_worker()
     key = worker.get_current_task()
     order = msgspec.json.decode(job, type=Job)
-    with tempfile.TemporaryDirectory(prefix="pgassay-block-") as place:
-        errors = Path(place, "errors")
-        command = [sys.executable, "-m", "pgassay.fleet.child", str(os.getpid()), str(worker.name), place]
+    with scratch.folder("block") as place:
+        errors = place / "errors"
+        command = [sys.executable, "-m", "pgassay.fleet.child", str(os.getpid()), str(worker.name), str(place)]
         with errors.open("wb") as said:
             child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said)
         try:
@@ -58,7 +56,7 @@ def work(job: bytes) -> Shipped:
         if child.returncode != 0:
             told = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise RuntimeError(f"{worker.name}: {told[-1] if told else f'the bench ended with {child.returncode}'}")
-        came = inbox.read(RealDisk(), Path(place, "block"), order.block)
+        came = inbox.read(RealDisk(), place / "block", order.block)
     return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]
 
 

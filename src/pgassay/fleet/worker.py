@@ -7,11 +7,11 @@ Dask's page of a worker, which asks nobody for anything, listens on loopback in 
 import asyncio
 import signal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from distributed import Worker
 
+from pgassay import scratch
 from pgassay.fleet.addresses import Address
 from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.dask_crew import security
@@ -27,8 +27,8 @@ def usual_name() -> str:
 
 def serve(address: Address, credentials: Credentials | None, name: str) -> None:
     """Work until the scheduler is gone, or until SIGINT or SIGTERM."""
-    with TemporaryDirectory(prefix="pgassay-worker-") as folder:
-        asyncio.run(_serve(address, credentials, name, Path(folder)))
+    with scratch.folder("worker") as folder:
+        asyncio.run(_serve(address, credentials, name, folder))
 
 
 async def _serve(address: Address, credentials: Credentials | None, name: str, folder: Path) -> None:

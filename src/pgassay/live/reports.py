@@ -8,11 +8,12 @@ import base64
 import hashlib
 import shutil
 from collections import OrderedDict
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 
+from pgassay import scratch
 from pgassay.live.access import policy
 from pgassay.live.catalogue import signature
 from pgassay.record.reading import Run
@@ -37,13 +38,14 @@ class Reports:
     """Makes one at a time: a second core is the measurement's."""
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="pgassay-live-")
+        self._held = ExitStack()
+        self._folder = self._held.enter_context(scratch.folder("live"))
         self._kept: OrderedDict[str, tuple[str, Report]] = OrderedDict()
         self._lock = Lock()
 
     def close(self) -> None:
         """Remove what is kept."""
-        self._folder.cleanup()
+        self._held.close()
 
     def of(self, identity: str, run: Path) -> Report:
         """The report of a run as it stands; raises whatever a damaged record makes of it."""
@@ -70,7 +72,7 @@ class Reports:
         return Report(html, policy(scripts=_allowed(html), drawn=True), folder / DATA)
 
     def _place(self, identity: str) -> Path:
-        return Path(self._folder.name, identity)
+        return self._folder / identity
 
 
 def _allowed(html: str) -> str:
