@@ -10,10 +10,11 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import main
 from pgassay.errors import UsageError
-from pgassay.fleet import addresses, certificates
+from pgassay.fleet import addresses, certificates, task
 from pgassay.fleet.dask_crew import Terms, checked, differences
-from pgassay.fleet.job import require_no_files
+from pgassay.fleet.job import names_its_postgres, require_no_files
 from pgassay.fleet.messages import FleetError
+from pgassay.testing import real
 
 
 @pytest.mark.parametrize("text", ["tls://head:8786", "tls://[2001:db8::1]:8786", "tcp://127.0.0.1:1", "tcp://[::1]:1"])
@@ -90,6 +91,24 @@ def test_memory_may_differ_by_what_a_kernel_keeps() -> None:
     assert differences({"a": one, "b": other}) == []
     other["facts"] = {**one["facts"], "memory": {"total_bytes": 16 << 30}}  # type: ignore[dict-item]
     assert len(differences({"a": one, "b": other})) == 1
+
+
+def test_hosts_with_other_versions_of_postgresql_are_refused_unless_the_study_names_one() -> None:
+    one, other = host("1"), host("2")
+    one["facts"] = {**one["facts"], "postgres": {"version": "17.5"}}  # type: ignore[dict-item]
+    other["facts"] = {**other["facts"], "postgres": {"version": "16.4"}}  # type: ignore[dict-item]
+    with pytest.raises(FleetError, match=r"postgres version \(a: 17\.5, b: 16\.4\)"):
+        checked({"a": one, "b": other}, Terms(2))
+    checked({"a": one, "b": other}, Terms(2, own_postgres=True))
+    assert not names_its_postgres('[factors]\n"table.fillfactor" = ["100", "75"]\n')
+    assert names_its_postgres('[fixed]\n"postgres.version" = "17"\n')
+    assert names_its_postgres('[[treatments]]\n"build.block_size" = "8kB"\n')
+    assert names_its_postgres('[fixed.postgres]\nversion = "17"\n')
+
+
+def test_the_facts_of_a_host_have_its_postgresql() -> None:
+    told = task.facts()["facts"]["postgres"]["version"]
+    assert told == str(real.installation().version)
 
 
 def test_a_study_with_files_of_its_own_is_refused(tmp_path: Path) -> None:

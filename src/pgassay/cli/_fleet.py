@@ -96,11 +96,15 @@ def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterat
     if not arguments.files_everywhere:
         job.require_no_files(document)
     address = parse(arguments.on)
-    terms = dask_crew.Terms(arguments.hosts, arguments.shared_machine, arguments.mixed_hosts)
+    own = job.names_its_postgres(document)
+    terms = dask_crew.Terms(arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own)
     made = job.Jobs(name, document, arguments.allow_busy, arguments.allow_volatile)
     with dask_crew.connect(address, credentials_of(address, arguments, "head"), terms.wait_s) as client:
         crew = dask_crew.DaskCrew(client, terms, made.of)
         facts = crew.gather()
         machines = {each["machine"] for each in facts.values()}
-        found = ((messages.SHARED, len(machines) < len(facts)), (messages.MIXED, bool(dask_crew.differences(facts))))
+        found = (
+            (messages.SHARED, len(machines) < len(facts)),
+            (messages.MIXED, bool(dask_crew.differences(facts, own_postgres=own))),
+        )
         yield Fleet(crew, facts, tuple(Remark("fleet", text, text) for text, holds in found if holds))

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Work until the end; raises `PgassayError` for what cannot be."""
     require_extra()
     from pgassay.fleet.addresses import parse
-    from pgassay.fleet.child import BINDIR_VARIABLE
+    from pgassay.fleet.task import BINDIR_VARIABLE
     from pgassay.fleet.worker import serve, usual_name
     from pgassay.lab.places import DATA_VARIABLE
 

@@ -16,6 +16,7 @@ from pgassay.errors import PgassayError
 from pgassay.fleet import inbox
 from pgassay.fleet.blocks import HostedBlock
 from pgassay.fleet.job import Job
+from pgassay.fleet.task import BINDIR_VARIABLE
 from pgassay.lab.arms import resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.workbench import BenchOptions, Workbench
@@ -24,8 +25,6 @@ from pgassay.study import document as documents
 from pgassay.study.parsing import parse_recorded
 
 PR_SET_PDEATHSIG = 1
-BINDIR_VARIABLE = "PGASSAY_PG_BINDIR"
-"""Which PostgreSQL serves on this host; the first that is found where it is not set."""
 
 
 def main(words: list[str]) -> int:

@@ -27,6 +27,8 @@ _OF_A_KIND = (
     ("storage.data", "filesystem"), ("storage.data", "model"),
 )  # fmt: skip
 """Facts by which hosts are of one kind. Memory may differ by what a kernel keeps of it."""
+_POSTGRES = ("postgres", "version")
+"""Another such fact, where the study does not say which PostgreSQL serves."""
 _MEMORY_SHARE = 0.02
 
 Work = Callable[[bytes], task.Shipped]
@@ -39,6 +41,8 @@ class Terms:
     hosts: int
     shared_machine: bool = False
     mixed: bool = False
+    own_postgres: bool = False
+    """Does the study say which PostgreSQL serves?"""
     wait_s: float = WAIT_S
 
 
@@ -127,15 +131,15 @@ def checked(facts: Mapping[str, Mapping[str, Any]], terms: Terms) -> None:
     shared = [name for name, each in facts.items() if machines.count(each["machine"]) > 1]
     if shared and not terms.shared_machine:
         raise messages.same_machine(shared)
-    different = differences(facts)
+    different = differences(facts, own_postgres=terms.own_postgres)
     if different and not terms.mixed:
         raise messages.differing(different)
 
 
-def differences(facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def differences(facts: Mapping[str, Mapping[str, Any]], *, own_postgres: bool = False) -> list[str]:
     """What is not the same on all hosts, in words: each value with the hosts that have it."""
     found = []
-    for group, name in _OF_A_KIND:
+    for group, name in _OF_A_KIND if own_postgres else (*_OF_A_KIND, _POSTGRES):
         values = {host: each.get("facts", {}).get(group, {}).get(name) for host, each in facts.items()}
         if not _same(list(values.values())):
             told = ", ".join(f"{host}: {value}" for host, value in values.items())

@@ -4,6 +4,7 @@ So a worker keeps nothing of a run, and a lost one takes nothing along.
 """
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,3 +52,21 @@ def require_no_files(document: str) -> None:
     named = [text for text in texts(tomllib.loads(document)) if "/" in text and Path(text).is_file()]
     if named:
         raise messages.own_files(named)
+
+
+def names_its_postgres(document: str) -> bool:
+    """Does a study say which PostgreSQL serves, by version or by build? Then what else a host has does not matter."""
+    return any(name.startswith(("build.", "postgres.")) for name in _names(tomllib.loads(document)))
+
+
+def _names(value: object) -> Iterator[str]:
+    """Every key of a document, those of nested tables joined by dots, too."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _names(each)
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield str(name)
+            if isinstance(inner, dict):
+                yield from (f"{name}.{each}" for each in _names(inner))
+            yield from _names(inner)

@@ -9,18 +9,26 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from distributed import get_worker
 
 from pgassay import __version__, scratch
+from pgassay.errors import PgassayError
 from pgassay.fleet import inbox
 from pgassay.fleet.job import Job
+from pgassay.host import accounts
+from pgassay.host.clock import SystemClock
 from pgassay.host.facts import collect, host_id
-from pgassay.lab.places import default_directory
+from pgassay.host.runner import LocalRunner
+from pgassay.lab.places import default_directory, embedded_directory
+from pgassay.postgres.find import Finder
 from pgassay.record.disk import RealDisk
 
+BINDIR_VARIABLE = "PGASSAY_PG_BINDIR"
+"""Which PostgreSQL serves on this host; the first that is found where it is not set."""
 _LOOK_S = 0.5
 _GRACE_S = 60.0
 _WANTED = frozenset({"executing", "long-running"})
@@ -33,7 +41,20 @@ def facts() -> Mapping[str, Any]:
     """This host: its machine as a hash, the version of pgassay, and what `host.json` holds of a machine."""
     directory = default_directory(os.environ)
     place = next(each for each in (directory, *directory.absolute().parents) if each.exists())
-    return {"machine": host_id(), "pgassay": __version__, "facts": collect({"data": place})}
+    found = {**collect({"data": place}), "postgres": {"version": _postgres()}}
+    return {"machine": host_id(), "pgassay": __version__, "facts": found}
+
+
+def _postgres() -> str:
+    """The version of the PostgreSQL that serves here where a study names none; `none` without any."""
+    account = accounts.choose(os.environ)
+    copies = embedded_directory(os.environ)
+    finder = Finder(LocalRunner(account), SystemClock(), account, os.environ, copies=copies)
+    bindir = os.environ.get(BINDIR_VARIABLE)
+    try:
+        return str(finder.find(bindir=Path(bindir) if bindir else None).version)
+    except PgassayError:
+        return "none"
 
 
 def work(job: bytes) -> Shipped:
