@@ -17,6 +17,8 @@ _SLACK = 1.2
 _CLOSE_STEP_BYTES = 16 << 20
 _GROWTH = 1.15
 """What a load adds to its tables, and how far estimates of them are off."""
+_GROWTH_LEAST_BYTES = 64 << 20
+"""What half a minute of unlimited updates adds to small tables before autovacuum comes round: 47 MB became 94."""
 _FILE_SYSTEM_SHARE = 0.08
 """Of ext4: blocks reserved for root, inode tables, bitmaps."""
 _JOURNAL_BYTES = 48 << 20
@@ -42,7 +44,8 @@ def sized(needed_bytes: int) -> int:
 
 def closely(needs: Needs, least_bytes: int) -> int:
     """The capacity that is just enough, in steps of 16 MiB."""
-    content = needs.data_bytes * _GROWTH + needs.wal_least_bytes
+    grown = max(needs.data_bytes * _GROWTH, needs.data_bytes + _GROWTH_LEAST_BYTES)
+    content = grown + needs.wal_least_bytes
     wanted = int(content / (1 - _FILE_SYSTEM_SHARE)) + _JOURNAL_BYTES
     return _up(max(wanted, least_bytes), _CLOSE_STEP_BYTES)
 
