@@ -108,7 +108,7 @@ def test_the_quick_form_leaves_out_settings_of_nobody_until_the_budget_holds_the
     names = [each.name for each in space.dimensions]
 
     def steps(settings: int) -> budget.Amounts:
-        return budget.amounts(1200.0, 6.2, settings, finalists=1)
+        return budget.amounts(1200.0, 8.4, settings, finalists=1)
 
     with pytest.raises(UsageError, match="16 settings need at least 21 min"):
         steps(len(names))

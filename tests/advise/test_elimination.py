@@ -55,5 +55,12 @@ def test_of_two_lines_that_do_the_same_one_is_put_back() -> None:
 
 def test_lines_that_are_missed_only_together_stay_together() -> None:
     lines = judged(BEST, START, {START.with_values({"a": "2"}): compared(Kind.WORSE)})
-    assert {each.name: each.together for each in kept_together(lines)} == {"a": True, "b": False}
-    assert reduced(START, kept_together(lines)) == BEST
+    together = kept_together(lines, {"a", "b"})
+    assert {each.name: each.together for each in together} == {"a": True, "b": False}
+    assert reduced(START, together) == BEST
+
+
+def test_a_line_that_no_trial_has_shown_to_matter_does_not_stay_with_the_others() -> None:
+    lines = kept_together(judged(BEST, START, {}), {"b"})
+    assert [(each.name, each.kept, each.together) for each in lines] == [("b", True, True), ("a", False, False)]
+    assert kept_together(judged(BEST, START, {}), set()) == judged(BEST, START, {})

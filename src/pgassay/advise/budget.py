@@ -16,7 +16,8 @@ BLOCKS_MIN, BLOCKS_MAX = 5, 20
 _BATCHES_MIN = 3
 _PROOF_ARMS = 4
 """The advice, the start, the default, the rule of thumb."""
-_SEARCH_SHARE, _ELIMINATION_SHARE = 0.35, 0.4
+_SEARCH_SHARE, _ELIMINATION_SHARE = 0.55, 0.2
+"""Of the time to spare; the rest is the confirmation's. More search was worth more than more elimination, simulated."""
 _ROBUST_SHARE = 0.1
 """Of the time to spare, where an advice is tried at other loads: taken from the confirmation's."""
 FRONT_POINTS, FRONT_POINTS_QUICK = 5, 3
@@ -39,6 +40,8 @@ class Amounts:
     """Of the confirmation of several objectives, which are fixed beforehand."""
     robust_s: float = 0.0
     """Of the trials at other loads."""
+    restoration_s: float = 0.0
+    """Of putting lines back one at a time, which is seldom needed; none where the budget is small."""
 
 
 def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, conditions: int = 0) -> Amounts:
@@ -47,7 +50,8 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, c
     searched = min(settings, LINES_MAX)
     screening = 2 * pairs + batches_needed(settings, PAIRS_A_BATCH)
     search = _BATCHES_MIN * (BATCH + 1)
-    elimination = BLOCKS_MIN * (searched + 2 + 2 + searched + 2 + 2)  # in turn, the rest, put back in turn, the rest
+    elimination = BLOCKS_MIN * (searched + 2 + 2)  # in turn, the rest
+    restoration_s = trial_s * BLOCKS_MIN * (searched + 2 + 2)  # put back in turn, the rest
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
     confirmation = BLOCKS_MIN * _PROOF_ARMS
     elsewhere = BLOCKS_MIN * ARMS_MAX * conditions
@@ -55,6 +59,8 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, c
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
     spare_s = budget_s - needed_s
+    restores = spare_s >= 2 * restoration_s
+    spare_s -= restoration_s if restores else 0.0
     batches = _BATCHES_MIN + int(spare_s * _SEARCH_SHARE // (trial_s * (BATCH + 1)))
     robust_share = _ROBUST_SHARE if conditions else 0.0
     return Amounts(
@@ -65,6 +71,7 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, c
         trial_s * confirmation + spare_s * (1 - _SEARCH_SHARE - _ELIMINATION_SHARE - robust_share),
         needed_s,
         robust_s=trial_s * elsewhere + spare_s * robust_share,
+        restoration_s=restoration_s if restores else 0.0,
     )
 
 

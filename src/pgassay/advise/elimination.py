@@ -4,10 +4,11 @@ Backward elimination by the lab's own verdicts, which hold for all lines togethe
 effect stays is at most that of the family (5 %). What is equivalent or not resolved goes back to the start. Two lines
 of which either one is enough would both go: so the rest is set against the whole, and where it is worse, each line that
 went is put back alone, and the one that is shown to help most stays. Where that does not make up for the rest, or none
-is shown to help alone, all of them stay, and it is said that they were only shown to help together.
+is shown to help alone, those stay that the screening has shown to matter, and it is said that they are missed only
+together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -82,9 +83,12 @@ def restored(
     return tuple(sorted(found, key=lambda each: not each.kept))
 
 
-def kept_together(lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """All lines, those that went by themselves kept as a group."""
-    return tuple(each if each.kept else replace(each, kept=True, together=True) for each in lines)
+def kept_together(lines: tuple[Line, ...], shown: Collection[str]) -> tuple[Line, ...]:
+    """The lines, those of `shown` settings that went by themselves kept as a group."""
+    found = (
+        replace(each, kept=True, together=True) if not each.kept and each.name in shown else each for each in lines
+    )
+    return tuple(sorted(found, key=lambda each: not each.kept))
 
 
 def reduced(start: Configuration, lines: tuple[Line, ...]) -> Configuration:

@@ -4,7 +4,7 @@ All that measures is a `Laboratory`, so that the whole way is tried on simulated
 (benchmarks/advise.py). It holds no state: walked again over what was measured already, it decides the same.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Protocol, TypeVar
@@ -39,8 +39,8 @@ Trials = Callable[[str, Configuration, Sequence[Configuration], int], Mapping[Co
 """One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like for several objectives."""
 Measure = Callable[[str, Sequence[Configuration], int], Mapping[Configuration, V | None]]
 """Values of a batch relative to its start, by name and seed."""
-_IN_TURN, _REST, _BACK = 0.4, 0.1, 0.4
-"""Of the elimination's time: leaving out each line, setting what is left against the whole (twice), putting back."""
+_IN_TURN, _BACK = 0.8, 0.8
+"""Of the elimination's time: leaving out each line; of the restoration's: putting back. Else: what is left at once."""
 _AGAIN = 4
 """The best of a search are measured once more before one is chosen."""
 
@@ -151,7 +151,8 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     arms = list(dict.fromkeys([*left_out_in_turn(best, start).values(), start]))
     share_s = task.amounts.elimination_s / (2 if task.amounts.finalists > 1 else 1)
     compared = laboratory.study("elimination", best, arms, task.seed + 2, share_s * _IN_TURN)
-    lines = _minimal(task, best, judged(best, start, compared), compared.get(start), laboratory, share_s)
+    shown = {each.name for each in screened if each.standing is screening.Standing.ACTIVE}
+    lines = _minimal(task, best, judged(best, start, compared), compared.get(start), laboratory, share_s, shown)
     final = reduced(start, lines)
     proof = {} if final == start else _proof(task, final, laboratory, tell)
     chosen = compared.get(start)
@@ -178,26 +179,36 @@ def _minimal(
     whole: Compared | None,
     laboratory: Laboratory,
     share_s: float,
+    shown: Collection[str],
 ) -> tuple[Line, ...]:
-    """The lines, those that went put back as far as all of them together are missed: one, or else all of them."""
+    """The lines, those that went put back as far as all of them together are missed.
 
-    def missed(left: tuple[Line, ...], name: str, seed: int) -> bool:
+    The one that is shown to help most by itself, if that is enough and there is time to look; or else those together
+    that the screening has `shown` to matter. A line that neither shows stays out, whatever the whole is worth.
+    """
+    amounts = task.amounts
+
+    def missed(left: tuple[Line, ...], name: str, seed: int, budget_s: float) -> bool:
         rest = reduced(task.space.start, left)
         if rest == best:
             return False
-        again = laboratory.study(name, best, [rest], seed, share_s * _REST) if rest != task.space.start else {}
+        again = laboratory.study(name, best, [rest], seed, budget_s) if rest != task.space.start else {}
         found = whole if rest == task.space.start else again.get(rest)
         return found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
 
-    if sum(not each.kept for each in lines) < 2 or not missed(lines, "reduction", task.seed + 4):
+    if sum(not each.kept for each in lines) < 2:
         return lines
-    rest = reduced(task.space.start, lines)
-    arms = [each for each in put_back_in_turn(rest, lines).values() if each != best]
-    found = laboratory.study("restoration", rest, [*arms, best], task.seed + 5, share_s * _BACK)
-    more = restored(rest, lines, found, higher=task.higher)
-    if more == lines or missed(more, "reduction-again", task.seed + 6):
-        return kept_together(lines)
-    return more
+    if not missed(lines, "reduction", task.seed + 4, share_s * (1 - _IN_TURN)):
+        return lines
+    if amounts.restoration_s:
+        rest = reduced(task.space.start, lines)
+        arms = [each for each in put_back_in_turn(rest, lines).values() if each != best]
+        back_s = amounts.restoration_s
+        found = laboratory.study("restoration", rest, [*arms, best], task.seed + 5, back_s * _BACK)
+        more = restored(rest, lines, found, higher=task.higher)
+        if more != lines and not missed(more, "reduction-again", task.seed + 6, back_s * (1 - _BACK)):
+            return more
+    return kept_together(lines, shown)
 
 
 def screened_pairs(
