@@ -40,7 +40,8 @@ def serving(root: Path, kept: Path) -> Iterator[str]:
     """A server of `root` in a thread; gives the address with its token."""
     with listening(0) as bound:
         port = bound.getsockname()[1]
-        config = uvicorn.Config(application(Catalogue(root, kept), "token", port), log_level="error", ws="none")
+        app = application(Catalogue(root, kept), "token", port)
+        config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()

@@ -1,6 +1,7 @@
 """The pages in a real Chromium: they draw, obey their own policy, fit a phone, and shut nobody out."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,15 @@ def test_the_live_page_shuts_nobody_out(runs: Path, axe_script: str, tmp_path: P
         assert violations(page, axe_script) == []
         assert page.evaluate(OVER_THE_EDGE) == 0
         assert faults == []
+
+
+def test_when_a_finished_runs_server_ends_its_page_says_so_and_asks_no_more(runs: Path, tmp_path: Path) -> None:
+    with ExitStack() as server:
+        served = server.enter_context(serving(runs, tmp_path / "index"))
+        with opened(served) as (page, _):
+            page.goto(served.partition("/?")[0] + f"{address('one')}live")
+            page.wait_for_selector("#effects svg")
+            assert page.locator("#connection").inner_text() == ""
+            server.close()
+            page.wait_for_function("() => document.getElementById('connection').textContent !== ''")
+            assert "The run has ended, and its server with it" in page.locator("#connection").inner_text()

@@ -95,6 +95,11 @@
   heard("fault", (told) => { at("connection").textContent = told.text; });
   source.addEventListener("open", () => { at("connection").textContent = ""; });
   source.addEventListener("error", () => {
+    if (at("state").textContent === "finished") {
+      source.close();
+      at("connection").textContent = "The run has ended, and its server with it: pgassay serve shows it again.";
+      return;
+    }
     at("connection").textContent = source.readyState === EventSource.CLOSED
       ? "The server has ended: open the address that the next one prints." : "The connection is lost; trying again.";
   });
