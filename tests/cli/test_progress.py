@@ -1,15 +1,24 @@
 """What builds and runs tell: a build's bar on one line of a terminal, and a line a block of a run elsewhere."""
 
 import io
+import time
 from pathlib import Path
 
 import pytest
 
 from pgassay.cli.progress import build_bar, build_line, watcher_for
-from pgassay.lab.notes import Assignment
+from pgassay.lab.notes import Assignment, HostState
 from pgassay.postgres.builds.compilation import Progress
 from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
 
 NAME = "15.18, 2kB pages, 8kB WAL blocks"
 
@@ -54,6 +63,25 @@ def test_without_a_terminal_a_run_prints_a_line_a_block(tmp_path: Path) -> None:
     (discarded,) = [line for line in lines if "invalid: steal" in line]
     assert f"block {findings.discarded[0].block} of" in discarded
     assert all(each.effect.place.name in lines[-1] for each in findings.verdicts)
+
+
+def test_what_hosts_do_is_told_when_it_is_not_as_usual(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    slow = HostState("h2", 3, 720.0, usual_s=240.0, late=True)
+    with watcher_for(Findings(make_run(tmp_path / "run")).study, stream, quiet=False) as watcher:
+        watcher.hosts([HostState("h1", 2, 60.0, usual_s=240.0), slow, HostState("h3")])
+        watcher.hosts([slow, HostState("h3", 3, 2.0)])
+    assert stream.getvalue().splitlines() == ["h2: block 3 for 12 min, late: blocks take 4 min", "h1: gone"]
+
+
+def test_on_a_terminal_each_host_has_a_line(tmp_path: Path) -> None:
+    stream = Terminal()
+    with watcher_for(Findings(make_run(tmp_path / "run")).study, stream, quiet=False) as watcher:
+        watcher.hosts([HostState("h1", 2, 60.0), HostState("h2")])
+        watcher.hosts([HostState("h1", 2, 62.0)])
+        time.sleep(0.3)  # the bar is drawn ten times a second
+    assert "h1: block 2 for" in stream.getvalue()
+    assert "h2: gone" in stream.getvalue()
 
 
 def test_a_quiet_run_prints_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a worker of the tests runs instead of a bench: a machine of fakes."""
 
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -7,21 +8,28 @@ import msgspec
 from distributed import get_worker
 
 from pgassay.fleet.job import Job
-from pgassay.fleet.task import Shipped
+from pgassay.fleet.task import Shipped, _wanted
 from tests.fleet.fleet_of_fakes import hosted
 
-KILLS = "kills"
-"""Of the study's name: the first worker that begins block 3 dies, once for each file of this name."""
+HANGS = "hangs"
+"""Name of a file of which the worker hangs that is to die of any other."""
 
 
 def work(job: bytes) -> Shipped:
-    """Run a block on fakes; a job whose document names a file makes the worker die if it can remove that file."""
+    """Run a block on fakes; of a job whose document names a file the worker that can remove it in block 3 dies."""
     import os
 
     order = msgspec.json.decode(job, type=Job)
     if order.block == 3 and order.document and Path(order.document).exists():
         Path(order.document).unlink()
-        os._exit(9)
+        if Path(order.document).name != HANGS:
+            os._exit(9)
+        worker = get_worker()
+        key = worker.get_current_task()
+        while _wanted(worker, key):
+            time.sleep(0.1)
+        Path(order.document).with_suffix(".over").touch()
+        raise RuntimeError("nobody wants this block any more")
     with TemporaryDirectory() as place:
         came = hosted(Path(place))(order.order, str(get_worker().name))
     return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]

@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from pgassay.fleet.dask_crew import DaskCrew, Terms, connect
 from pgassay.fleet.head import FleetConductor
 from pgassay.fleet.job import Jobs
 from pgassay.fleet.messages import FleetError
+from pgassay.lab.notes import HostState
 from pgassay.lab.runner import Watcher
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
@@ -76,6 +78,16 @@ def fleet(folder: Path, names: tuple[str, ...], **environment: str) -> Iterator[
         yield address
 
 
+@dataclass
+class Listener(Watcher):
+    """Keeps what it is told of the hosts."""
+
+    told: list[HostState]
+
+    def hosts(self, states: Sequence[HostState]) -> None:
+        self.told.extend(states)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     if shutil.which("openssl") is None:
@@ -101,6 +113,30 @@ def test_a_study_of_fakes_over_two_workers_one_of_which_dies(tmp_path: Path, fol
     found = ending(simulation)
     assert {trial.host for trial in found.trials} <= {"h1", "h2", "h3"}
     assert len({(trial.block, trial.host) for trial in found.trials}) == len({trial.block for trial in found.trials})
+
+
+def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, folder: Path) -> None:
+    hangs = tmp_path / fake_worker.HANGS
+    hangs.touch()
+    simulation = simulate(tmp_path)
+    told: list[HostState] = []
+    with ExitStack() as stack:
+        address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
+        client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
+        terms = Terms(2, shared_machine=True, wait_s=READY_S, spare=1)
+        crew = DaskCrew(client, terms, Jobs("simulated", str(hangs)).of, fake_worker.work)
+        assert set(crew.gather()) == {"h1", "h2", "h3"}
+        disk, clock = simulation.machine.disk, simulation.machine.clock
+        run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
+        FleetConductor(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
+        until = time.monotonic() + READY_S
+        while not hangs.with_suffix(".over").exists() and time.monotonic() < until:
+            time.sleep(0.1)
+    assert hangs.with_suffix(".over").exists()
+    (late,) = {each.host for each in told if each.late and each.block == 3}
+    found = ending(simulation)
+    assert {trial.host for trial in found.trials if trial.block == 3} < {"h1", "h2", "h3"} - {late}
+    assert {each.host for each in told} == {"h1", "h2", "h3"}
 
 
 def test_nobody_comes_in_without_a_certificate_of_the_fleet(tmp_path: Path, folder: Path) -> None:

@@ -39,6 +39,9 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     """Where blocks run, when not on this machine."""
     parser.add_argument("--on", metavar="ADDRESS", help="run blocks on the workers of this scheduler: tls://HOST:PORT")
     parser.add_argument("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
+    parser.add_argument(
+        "--spare", type=whole(0), default=0, metavar="N", help="with --on: so many more, for blocks lost or late"
+    )
     add_certificates_option(parser)
     parser.add_argument("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
     parser.add_argument(
@@ -97,7 +100,9 @@ def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterat
         job.require_no_files(document)
     address = parse(arguments.on)
     own = job.names_its_postgres(document)
-    terms = dask_crew.Terms(arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own)
+    terms = dask_crew.Terms(
+        arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own, spare=arguments.spare
+    )
     made = job.Jobs(name, document, arguments.allow_busy, arguments.allow_volatile)
     with dask_crew.connect(address, credentials_of(address, arguments, "head"), terms.wait_s) as client:
         crew = dask_crew.DaskCrew(client, terms, made.of)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from pgassay.analysis.effects import Effect
-from pgassay.lab.notes import Assignment
+from pgassay.lab.notes import Assignment, HostState
 from pgassay.lab.runner import Watcher
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
@@ -20,6 +20,8 @@ from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Scale, Status
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from pgassay.postgres.builds.compilation import Progress as BuildProgress
     from pgassay.postgres.builds.compilation import Tell
 
@@ -64,6 +66,7 @@ class _Bar(Watcher):
         self._lengths_s: list[float] = []
         self._used_s = 0.0
         self._told: Sequence[Effect] = ()
+        self._hosts: dict[str, TaskID] = {}
 
     def preparing(self, arm: Arm) -> None:
         self._progress.update(self._task, description=f"preparing {arm.name}")
@@ -92,6 +95,13 @@ class _Bar(Watcher):
     def dropped(self, arm_name: str, reason: str) -> None:
         self._progress.console.print(f"{arm_name}: {reason}")
 
+    def hosts(self, states: Sequence[HostState]) -> None:
+        lines = {each.host: _doing(each) for each in states}
+        for host in (*self._hosts, *lines):
+            if host not in self._hosts:
+                self._hosts[host] = self._progress.add_task("", total=1, left="")
+            self._progress.update(self._hosts[host], description=lines.get(host, f"{host}: gone"))
+
     def _left(self) -> str:
         mean_s = sum(self._lengths_s) / len(self._lengths_s)
         left_s = (self._total - len(self._lengths_s)) * mean_s
@@ -110,6 +120,8 @@ class BlockLines(Watcher):
         self._trials: list[TrialRecord] = []
         self._effects: Sequence[Effect] = ()
         self._dropped: list[str] = []
+        self._hosts: frozenset[str] = frozenset()
+        self._late: set[tuple[str, int | None]] = set()
 
     def trial_started(self, assignment: Assignment) -> None:
         if self._trials and assignment.block != self._trials[-1].block:
@@ -123,6 +135,16 @@ class BlockLines(Watcher):
 
     def dropped(self, arm_name: str, reason: str) -> None:
         self._dropped.append(f"{arm_name} left: {reason}")
+
+    def hosts(self, states: Sequence[HostState]) -> None:
+        there = frozenset(each.host for each in states)
+        for host in sorted(self._hosts - there):
+            print(f"{host}: gone", file=self._stream, flush=True)
+        for each in states:
+            if each.late and (each.host, each.block) not in self._late:
+                self._late.add((each.host, each.block))
+                print(_doing(each), file=self._stream, flush=True)
+        self._hosts = there
 
     def end(self) -> None:
         """Print the line of the block in hand, if a trial of it was run."""
@@ -140,6 +162,14 @@ class BlockLines(Watcher):
         line = "; ".join((*told, *self._dropped))
         print(f"block {block} of at most {most}: {line}", file=self._stream, flush=True)
         self._trials, self._effects, self._dropped = [], (), []
+
+
+def _doing(state: HostState) -> str:
+    """`host-3f2a1b: block 7 for 12 min, late: blocks take 4 min`."""
+    if state.block is None:
+        return f"{state.host}: free"
+    late = f", late: blocks take {words.duration(state.usual_s)}" if state.late and state.usual_s is not None else ""
+    return f"{state.host}: block {state.block} for {words.duration(state.seconds)}{late}"
 
 
 def _said(effect: Effect) -> str:

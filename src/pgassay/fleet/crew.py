@@ -1,9 +1,13 @@
 """Who runs blocks for the head: the interface, which has a fake beside it (`testing.fakes.crew`)."""
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.parcels import Arrived
+from pgassay.lab.notes import HostState
+
+Tell = Callable[[Sequence[HostState]], None]
 
 
 class Crew(Protocol):
@@ -16,8 +20,12 @@ class Crew(Protocol):
     def submit(self, order: BlockOrder) -> None:
         """Have a block run; one that was ordered already is not ordered again."""
 
-    def next_arrived(self) -> Arrived:
-        """Wait for any of the ordered blocks; raises `FleetError` where one cannot be run."""
+    def next_arrived(self, tell: Tell) -> Arrived:
+        """Wait for any of the ordered blocks, and tell meanwhile what the hosts do.
+
+        A block that is late is begun on a free host as well, and the first that comes home counts. Raises `FleetError`
+        where a block cannot be run.
+        """
 
     def cancel(self) -> None:
         """Nothing that is still under way is wanted; calling it twice is harmless."""

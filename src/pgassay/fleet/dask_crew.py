@@ -7,7 +7,7 @@ machine are one host, and that hosts of several kinds make another question. Tha
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from distributed import Client, Future, Security, wait
@@ -17,7 +17,10 @@ from pgassay.fleet import messages, task
 from pgassay.fleet.addresses import Address
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.certificates import Credentials
+from pgassay.fleet.crew import Tell
+from pgassay.fleet.pace import Pace
 from pgassay.fleet.parcels import Arrived, Parcel
+from pgassay.lab.notes import HostState
 
 WAIT_S = 60.0
 """How long to wait for a scheduler, and for its workers."""
@@ -44,6 +47,16 @@ class Terms:
     own_postgres: bool = False
     """Does the study say which PostgreSQL serves?"""
     wait_s: float = WAIT_S
+    spare: int = 0
+    """Hosts beyond those that run blocks at once: they take over what is lost or late."""
+
+
+@dataclass
+class _Ordered:
+    """A block that has not come home: what was ordered, and each worker that was asked."""
+
+    order: BlockOrder
+    futures: list[Future] = field(default_factory=list)
 
 
 def security(credentials: Credentials) -> Security:
@@ -78,7 +91,10 @@ class DaskCrew:
         self._terms = terms
         self._order = order
         self._work = work
-        self._pending: dict[int, Future] = {}
+        self._pending: dict[int, _Ordered] = {}
+        self._pace = Pace()
+        self._began: dict[str, tuple[str, float]] = {}
+        """Of each task the worker that has it (none at first), and since when, by the monotonic clock."""
 
     @property
     def hosts(self) -> int:
@@ -86,39 +102,90 @@ class DaskCrew:
 
     def gather(self, tell: Callable[[], Mapping[str, Any]] = task.facts) -> dict[str, Mapping[str, Any]]:
         """Wait for the hosts, and check them; returns their facts by name. Raises `FleetError`."""
-        wanted, until = self._terms.hosts, time.monotonic() + self._terms.wait_s
+        wanted, until = self._terms.hosts + self._terms.spare, time.monotonic() + self._terms.wait_s
         while (found := self._known()) < wanted:
             if time.monotonic() > until:
                 raise messages.too_few_hosts(found, wanted, self._terms.wait_s)
             time.sleep(_LOOK_S / 10)
-        names = {address: str(each["name"]) for address, each in self._client.scheduler_info(-1)["workers"].items()}
+        names = self._names()
         facts = {names[address]: each for address, each in self._client.run(tell).items()}
         checked(facts, self._terms)
         return facts
 
     def _known(self) -> int:
-        return len(self._client.scheduler_info(-1)["workers"])
+        return len(self._names())
+
+    def _names(self) -> dict[str, str]:
+        """The hosts that are connected, by their workers' addresses."""
+        return {address: str(each["name"]) for address, each in self._client.scheduler_info(-1)["workers"].items()}
 
     def submit(self, order: BlockOrder) -> None:
         if order.block not in self._pending:
-            self._pending[order.block] = self._client.submit(self._work, self._order(order), pure=False)
+            self._pending[order.block] = _Ordered(order)
+            self._begin(order.block)
 
-    def next_arrived(self) -> Arrived:
+    def _begin(self, block: int, workers: list[str] | None = None) -> None:
+        ordered = self._pending[block]
+        future = self._client.submit(self._work, self._order(ordered.order), pure=False, workers=workers)
+        self._began[future.key] = ("", time.monotonic())
+        ordered.futures.append(future)
+
+    def next_arrived(self, tell: Tell) -> Arrived:
         while True:
-            with suppress(TimeoutError), self._client.as_current():
-                done = wait(list(self._pending.values()), timeout=_LOOK_S, return_when="FIRST_COMPLETED").done
-                block, future = next((block, each) for block, each in self._pending.items() if each in done)
+            block, future = self._next_done(tell)
+            ordered = self._pending[block]
+            ordered.futures.remove(future)
+            if future.status == "finished":
                 break
+            if not ordered.futures:
+                told = future.exception() if future.status == "error" else messages.SCHEDULER_LOST
+                raise messages.host_failed(block, str(told).strip())
         del self._pending[block]
-        if future.status != "finished":
-            told = future.exception() if future.status == "error" else messages.SCHEDULER_LOST
-            raise messages.host_failed(block, str(told).strip())
+        if ordered.futures:
+            self._client.cancel(ordered.futures, force=True)
         host, shipped = future.result()
+        self._pace.ended(str(host), time.monotonic() - self._began[future.key][1])
         return Arrived(block, str(host), tuple(Parcel(*each) for each in shipped))
+
+    def _next_done(self, tell: Tell) -> tuple[int, Future]:
+        while True:
+            futures = {each: block for block, ordered in self._pending.items() for each in ordered.futures}
+            with suppress(TimeoutError), self._client.as_current():
+                done = wait(list(futures), timeout=_LOOK_S, return_when="FIRST_COMPLETED").done
+                return next((futures[each], each) for each in futures if each in done)
+            with suppress(OSError):  # the scheduler does not answer: if it is gone, the blocks say so
+                self._look(tell)
+
+    def _look(self, tell: Tell) -> None:
+        """Tell what each host does, and begin what is late on a host that is free."""
+        blocks = {each.key: block for block, ordered in self._pending.items() for each in ordered.futures}
+        held = {address: [key for key in keys if key in blocks] for address, keys in self._client.processing().items()}
+        states, free, late = [], [], []
+        for address, name in self._names().items():
+            keys = held.get(address, [])
+            for key in keys:
+                if self._began[key][0] != address:
+                    self._began[key] = (address, time.monotonic())
+            if keys:
+                oldest = min(keys, key=lambda key: self._began[key][1])
+                states.append(self._state(name, blocks[oldest], time.monotonic() - self._began[oldest][1]))
+                if states[-1].late:
+                    late.append(blocks[oldest])
+            else:
+                states.append(HostState(name))
+                free.append(address)
+        tell(states)
+        if len(blocks) == sum(len(keys) for keys in held.values()):  # else the free hosts are about to begin the rest
+            alone = (block for block in late if len(self._pending[block].futures) == 1)
+            for block, address in zip(alone, free, strict=False):
+                self._begin(block, [address])
+
+    def _state(self, host: str, block: int, seconds: float) -> HostState:
+        return HostState(host, block, seconds, self._pace.usual_s(host), self._pace.late(host, seconds))
 
     def cancel(self) -> None:
         if self._pending:
-            self._client.cancel(list(self._pending.values()), force=True)
+            self._client.cancel([each for ordered in self._pending.values() for each in ordered.futures], force=True)
         self._pending.clear()
 
 

@@ -73,7 +73,7 @@ class FleetConductor(Conductor):
         self.inbox.forget_before(block)
         self._order(range(block, min(block + self.crew.hosts, self.resolved.study.design.blocks_max + 1)))
         while block not in self.inbox.blocks():
-            arrived = self.crew.next_arrived()
+            arrived = self.crew.next_arrived(self.watcher.hosts)
             if arrived.block >= block:
                 with self.resolved.site.held():
                     self.inbox.keep(arrived)

@@ -33,6 +33,17 @@ class Assignment:
         return as_record_error(self.staging.parents[1], f"keep {what} of trial {self.number}")
 
 
+@dataclass(frozen=True)
+class HostState:
+    """What a host of a fleet does: a block, for so many seconds, or none. `late`: blocks here take far less."""
+
+    host: str
+    block: int | None = None
+    seconds: float = 0.0
+    usual_s: float | None = None
+    late: bool = False
+
+
 class Laps:
     """`with laps("clone"): …` adds the step's length to `timings_s`, however the step ends.
 

@@ -19,7 +19,7 @@ from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import decide, undone
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.live_trial import LiveTrial
-from pgassay.lab.notes import Assignment
+from pgassay.lab.notes import Assignment, HostState
 from pgassay.lab.preparation import Prepared, Tell, prepare
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
@@ -50,6 +50,9 @@ class Watcher:
 
     def dropped(self, arm_name: str, reason: str) -> None:
         """An arm is taken out of play."""
+
+    def hosts(self, states: Sequence[HostState]) -> None:
+        """What each host of a fleet does, every few seconds while the head waits for a block."""
 
 
 Work = Callable[[Assignment], tuple[TrialRecord, tuple[Sample, ...]]]

@@ -4,7 +4,9 @@ import random
 from collections.abc import Callable, Mapping
 
 from pgassay.fleet.blocks import BlockOrder
+from pgassay.fleet.crew import Tell
 from pgassay.fleet.parcels import Arrived
+from pgassay.lab.notes import HostState
 
 Host = Callable[[BlockOrder, str], Arrived]
 """Runs a block on the host of this name."""
@@ -29,11 +31,12 @@ class FakeCrew:
     def submit(self, order: BlockOrder) -> None:
         self._waiting.setdefault(order.block, order)
 
-    def next_arrived(self) -> Arrived:
+    def next_arrived(self, tell: Tell) -> Arrived:
         while True:
             block = self._random.choice(sorted(self._waiting))
             host = self._random.choice(sorted(self._alive))
             self.started.append((block, host))
+            tell([HostState(each, block if each == host else None) for each in sorted(self._alive)])
             arrived = self._alive[host](self._waiting[block], host)
             if len(self.started) in self._dies:  # with all that it had done: somebody else runs the block
                 del self._alive[host]
