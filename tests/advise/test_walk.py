@@ -1,6 +1,7 @@
 """The whole way on simulated servers whose truth is known: planted settings are found, placebos are not recommended."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration
 from pgassay.advise.text import auto_conf, confirmed, headline, render, values
 from pgassay.advise.walk import Advice, Task, promising, walk
+from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError
 from pgassay.study.responses import Better, Response
 
@@ -44,6 +46,17 @@ def test_planted_settings_are_found_and_confirmed() -> None:
     told_values = values(wanted, found, "tps", "runs/x")
     assert told_values["settings"] == {each.name: each.value for each in kept}
     assert "kept" in explain(kept[0].name, wanted, found)
+
+
+def test_a_default_that_does_better_than_the_advice_is_in_the_headline() -> None:
+    _, _, found = advice(1)
+    assert "better still" not in headline(found, "tps")
+    default = found.proof["default"]
+    better = replace(default, verdict=replace(default.verdict, kind=Kind.BETTER))
+    one = replace(found, proof={**found.proof, "default": better})
+    assert headline(one, "tps").endswith(" against the start; the default did better still")
+    both = replace(one, proof={**one.proof, "rule of thumb": better})
+    assert headline(both, "tps").endswith("; the default and the rule of thumb did better still")
 
 
 def test_the_best_few_are_measured_again_where_there_is_time() -> None:

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from math import ceil
 
 from pgassay.errors import UsageError
+from pgassay.report.words import counted
 from pgassay.study.units import format_size
 
 
@@ -184,7 +185,7 @@ def screens(settings: int, trials: int) -> str:
 
 def searches(names: Sequence[str]) -> str:
     """A step begins."""
-    return f"searching {len(names)} settings that may matter: {', '.join(names)}"
+    return f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}"
 
 
 def eliminates(lines: int) -> str:

@@ -15,6 +15,9 @@ from pgassay.advise.walk import Advice, Task
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.words import counted, duration, number, ratio_interval
 
+_OTHERS = ("default", "rule of thumb")
+"""What an advice is confirmed against, beside the start."""
+
 
 def confirmed(advice: Advice) -> bool:
     """Was the recommendation shown to be better than the start, in trials of its own?"""
@@ -64,7 +67,7 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
 def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]:
     """What the fresh trials showed beside the headline, what the lines risk, and which lines went."""
     yield from task.remarks
-    for name in ("default", "rule of thumb"):
+    for name in _OTHERS:
         if confirmed(advice) and name in advice.proof:
             yield f"against the {name}: {objective} {ratio_interval(*inverted(advice.proof[name]))}"
     if advice.chosen is not None and advice.searched is not None:
@@ -96,7 +99,9 @@ def headline(advice: Advice, objective: str) -> str:
         seen = ratio_interval(*inverted(found))
         return f"no change was confirmed to help: {what} made {objective} {seen} against the start{more}"
     kept = sum(each.kept for each in advice.lines)
-    return f"{counted(kept, 'line')}: {objective} {ratio_interval(*inverted(advice.proof['start']))} against the start"
+    told = f"{counted(kept, 'line')}: {objective} {ratio_interval(*inverted(advice.proof['start']))} against the start"
+    faster = [each for each in _OTHERS if each in advice.proof and advice.proof[each].verdict.kind is Kind.BETTER]
+    return f"{told}; the {' and the '.join(faster)} did better still" if faster else told
 
 
 def plan(task: Task, objectives: Sequence[str]) -> str:
