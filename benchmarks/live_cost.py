@@ -2,9 +2,10 @@
 
 A private server runs pgbench -N; beside it a run is held open whose trial tells of itself once a second, as under the
 lab, and `pgassay serve` shows it. The viewer reads the events and draws nothing: its browser may be on another machine.
-Pairs of runs of pgbench, the first side changing. Goals: ≤ 1 % of a core without a viewer; tps ≥ 0.99.
+The viewer comes and goes during one run of pgbench, since two runs differ by far more than the goal; neighbouring
+windows are compared. Goals: ≤ 1 % of a core without a viewer; tps ≥ 0.99.
 
-    python -m benchmarks.live_cost [--pairs 8] [--seconds 8] [--idle 30] [--scale 10] [--directory DIR]
+    python -m benchmarks.live_cost [--pairs 40] [--seconds 3] [--idle 30] [--scale 10] [--select-only] [--directory DIR]
 """
 
 import argparse
@@ -14,24 +15,39 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from http.client import HTTPResponse
 from http.cookiejar import CookieJar
-from math import log
+from math import ceil, log
 from pathlib import Path
+from statistics import fmean
 
-from benchmarks.player import Case, by_pgbench
+from benchmarks.player import Case, pgbench
 from benchmarks.private_server import Bench, serving
 from benchmarks.ratios import interval
+from pgassay.load.pgbench.output import parse_progress
 from pgassay.probe.processes import ProcessTree
 from pgassay.record import glance
 from pgassay.record.directory import RunDirectory
 from pgassay.record.glance import Glance
 from pgassay.testing.planted import make_run
 
-CASE = Case("-N", "prepared", 4)
+SETTLE_S = 1.5
+"""Connected, and told what there is."""
+WARM_UP_S = 10.0
+
+
+@dataclass(frozen=True)
+class Span:
+    """A window, by the wall clock, with what the page's server used in it."""
+
+    watched: bool
+    start_s: float
+    end_s: float
+    cpu_s: float
 
 
 @dataclass(frozen=True)
@@ -128,29 +144,52 @@ def measure(bench: Bench, pages: Pages, given: argparse.Namespace) -> None:
     with viewer(pages):
         time.sleep(given.idle / 2)
     print(f"the first answer, with loading what it needs: {pages.cpu_s() - before:.1f} s of CPU", flush=True)
-    by_pgbench(bench, CASE, given.seconds)  # pages and caches as in the rest
-    ratios, shares = list[float](), list[float]()
-    for pair in range(given.pairs):
-        tps: dict[bool, float] = {}
-        for watched in (True, False) if pair % 2 else (False, True):
-            if not watched:
-                tps[watched] = by_pgbench(bench, CASE, given.seconds).tps
-                continue
-            with viewer(pages):
-                time.sleep(2)  # connected, and told what there is
-                before, began = pages.cpu_s(), time.monotonic()
-                tps[watched] = by_pgbench(bench, CASE, given.seconds).tps
-                shares.append((pages.cpu_s() - before) / (time.monotonic() - began))
-        ratios.append(log(tps[True] / tps[False]))
+    length_s = ceil(given.pairs * 2 * (SETTLE_S + given.seconds + 1)) + 10
+    command = pgbench(bench, Case(given.load, "prepared", 4), length_s, "-P", "1", "--progress-timestamp")
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(bench.runner.run, command)
+        time.sleep(WARM_UP_S)
+        spans = [span for pair in range(given.pairs) for span in visits(pages, given.seconds, pair % 2 == 0)]
+        told = parse_progress(running.result().stderr)
+    shares = [span.cpu_s / (span.end_s - span.start_s) for span in spans if span.watched]
+    ratios = neighbours(spans, {second.elapsed_s: second.tps for second in told})
     print(f"server with a viewer: {sum(shares) / len(shares):.2%} of a core")
     print(f"tps with a viewer ÷ without: ratio {interval(ratios)} over {len(ratios)} pairs (goal ≥ 0.99)")
+
+
+def visits(pages: Pages, seconds: float, watched_first: bool) -> Iterator[Span]:
+    """A window with a viewer and one without, in this order or the other."""
+    for watched in (watched_first, not watched_first):
+        with viewer(pages) if watched else nullcontext():
+            time.sleep(SETTLE_S)
+            before, start_s = pages.cpu_s(), time.time()
+            time.sleep(seconds)
+            yield Span(watched, start_s, time.time(), pages.cpu_s() - before)
+
+
+def neighbours(spans: Sequence[Span], tps: Mapping[float, float]) -> list[float]:
+    """Of each pair of windows the logarithm of tps with a viewer ÷ without, by the seconds that lie wholly in them.
+
+    `tps` has the end of each second, as pgbench tells it. Pairs without a whole second on both sides are left out.
+    """
+    ratios = []
+    for pair in zip(spans[::2], spans[1::2], strict=True):
+        means = {}
+        for span in pair:
+            inside = [value for end_s, value in tps.items() if span.start_s <= end_s - 1 and end_s <= span.end_s]
+            if inside:
+                means[span.watched] = fmean(inside)
+        if len(means) == len(pair):
+            ratios.append(log(means[True] / means[False]))
+    return ratios
 
 
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("pairs", 8), ("seconds", 8), ("idle", 30), ("scale", 10)):
+    for name, default in (("pairs", 40), ("seconds", 3), ("idle", 30), ("scale", 10)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--select-only", dest="load", action="store_const", const="-S", default="-N")
     parser.add_argument("--directory", type=Path)
     given = parser.parse_args(words)
     with serving(given.directory, "live") as bench:

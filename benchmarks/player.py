@@ -45,17 +45,20 @@ class Rate:
     per_cpu_s: float
 
 
+def pgbench(bench: Bench, case: Case, seconds: int, *more: str) -> list[str]:
+    """The command of one run."""
+    return [
+        *(str(bench.installation.bindir / "pgbench"), "-n", case.flag, "-M", case.protocol, *more),
+        *("-c", str(case.clients), "-j", str(case.threads), "-T", str(seconds)),
+        *("-h", str(bench.server.endpoint.socket_directory), "-p", str(bench.server.endpoint.port)),
+        *("-U", bench.server.endpoint.user, bench.server.endpoint.database),
+    ]
+
+
 def by_pgbench(bench: Bench, case: Case, seconds: int) -> Rate:
     """One run of pgbench."""
     before = _children_cpu_s()
-    done = bench.runner.run(
-        [
-            *(str(bench.installation.bindir / "pgbench"), "-n", case.flag, "-M", case.protocol),
-            *("-c", str(case.clients), "-j", str(case.threads), "-T", str(seconds)),
-            *("-h", str(bench.server.endpoint.socket_directory), "-p", str(bench.server.endpoint.port)),
-            *("-U", bench.server.endpoint.user, bench.server.endpoint.database),
-        ]
-    )
+    done = bench.runner.run(pgbench(bench, case, seconds))
     words = done.stdout.split()
     tps = float(words[words.index("tps") + 2])
     count = int(words[words.index("processed:") + 1].partition("/")[0])
