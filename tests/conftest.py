@@ -2,8 +2,11 @@
 
 On CI the examples are the same at every run, so that nobody's change is refused for what another's change broke; at
 a desk they are fresh each time, to find what nobody thought of.
+
+A slow test may take several times the seconds that it took when it was timed: its limit is there to end what hangs.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.packages import Install, installer
+from tests.slow_share import SECONDS, limit_s
 
 settings.register_profile(
     "pgassay",
@@ -24,6 +28,13 @@ settings.load_profile("pgassay")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest by itself begins first, so that the other worker has something to do beside it."""
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
+    seconds: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
+    for item in items:
+        if item.get_closest_marker("slow") is not None:
+            mark = item.get_closest_marker("timeout")
+            own_s = mark.args[0] if mark is not None and mark.args else 0.0
+            limit = pytest.mark.timeout(limit_s(own_s, seconds.get(item.nodeid, 0.0)))
+            item.add_marker(limit, append=False)
 
 
 @pytest.fixture

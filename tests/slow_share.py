@@ -27,6 +27,11 @@ MARGIN = 1.5
 STUCK_S = 900.0
 """A test that is still running so long after the end of the budget is interrupted and has failed."""
 
+LEAST_S = 900.0
+"""The least limit of a slow test: that of the quick ones ended an advice that was only slower than usual."""
+TIMES = 5.0
+"""A slow test may take this many times what it took when it was timed: its limit is there to end what hangs."""
+
 Run = Callable[[str, float], "Outcome"]
 """Runs one test within a limit of seconds."""
 
@@ -50,6 +55,11 @@ class Share:
     def failed(self) -> list[str]:
         """The tests that did not pass."""
         return [test for test, outcome in self.outcomes.items() if not outcome.passed]
+
+
+def limit_s(own_s: float, known_s: float) -> float:
+    """After how many seconds a slow test is taken to hang: its own limit (0 for none), or by what it took before."""
+    return max(own_s, LEAST_S, TIMES * known_s)
 
 
 def ordered(tests: Iterable[str], seed: str) -> list[str]:

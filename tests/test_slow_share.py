@@ -3,8 +3,10 @@
 import json
 from collections.abc import Mapping
 
+import pytest
+
 from tests import slow_share
-from tests.slow_share import Outcome, Run, Share, ordered, report, run_share
+from tests.slow_share import Outcome, Run, Share, limit_s, ordered, report, run_share
 
 TESTS = [f"tests/a.py::test_{letter}" for letter in "abcdefgh"]
 
@@ -44,6 +46,18 @@ def test_a_test_that_was_never_timed_counts_as_long() -> None:
     never = played(dict.fromkeys(TESTS, 1.0))
     assert len(run_share(TESTS, {}, slow_share.UNKNOWN_S, never).outcomes) == 0
     assert len(run_share(TESTS, {}, slow_share.UNKNOWN_S * slow_share.MARGIN, never).outcomes) == 1
+
+
+def test_a_slow_test_is_not_ended_for_being_slower_than_usual() -> None:
+    assert limit_s(own_s=0.0, known_s=400.0) == 2000.0
+    assert limit_s(own_s=3600.0, known_s=400.0) == 3600.0
+    assert limit_s(own_s=60.0, known_s=0.0) == slow_share.LEAST_S
+
+
+@pytest.mark.slow
+def test_the_limit_of_a_slow_test_is_that_of_slow_ones(request: pytest.FixtureRequest) -> None:
+    limit = request.node.get_closest_marker("timeout")
+    assert limit.args[0] >= slow_share.LEAST_S
 
 
 def test_a_budget_of_nothing_is_said_and_no_failure() -> None:
