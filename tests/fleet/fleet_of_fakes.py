@@ -35,6 +35,7 @@ class Fleet:
     place: Path
     names: tuple[str, ...] = ("h1", "h2", "h3")
     dies: frozenset[int] = frozenset()
+    idle: frozenset[str] = frozenset()
     alike: bool = False
     """Do all hosts give one name? Then which of them ran a block is not in the record, and changes no decision."""
     crews: list[FakeCrew] = field(default_factory=list)
@@ -43,7 +44,7 @@ class Fleet:
         """What `pgassay run --on` does on a fresh head, and `resume --on` where the run exists."""
         disk, clock = self.head.machine.disk, self.head.machine.clock
         changes = {"study": self.head.study, "events": self.head.events, "speeds": self.head.speeds}
-        self.crews.append(FakeCrew({name: self._host(changes) for name in self.names}, seed, self.dies))
+        self.crews.append(FakeCrew({name: self._host(changes) for name in self.names}, seed, self.dies, self.idle))
         if disk.exists(RUN):
             run = RunDirectory.open(RUN, disk, clock.wall_ns)
             if run.finished:

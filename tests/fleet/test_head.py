@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from pgassay.lab.decisions import disagreements
+from pgassay.record.journal import Kind
+from pgassay.study.model import Study
 from pgassay.testing.fakes.disk import Crashed, Survival
 from tests.fleet.fleet_of_fakes import Fleet
 from tests.lab.machine import Planned
@@ -64,6 +66,43 @@ def test_the_order_of_arrival_and_dying_hosts_change_nothing(tmp_path: Path, see
     rough.carry_on(seed)
     assert told(rough.head) == told(calm.head)
     assert len({block for block, _ in rough.crews[0].started}) < len(rough.crews[0].started)
+
+
+def settling(**design: Any) -> Study:
+    """A study of one treatment that is settled after five blocks."""
+    return study_of(factors={"table.fillfactor": ["100", "90"]}, design={"blocks": {"min": 5, "max": 9}, **design})
+
+
+def blocks_of(fleet: Fleet) -> int:
+    return max(trial.block for trial in fleet.head.run.trials)
+
+
+def agreed(fleet: Fleet) -> bool:
+    run = fleet.head.run
+    return disagreements(fleet.head.study, run.header, run.trials, run.journal) == ()
+
+
+def test_no_verdict_ends_a_run_before_other_hosts_that_could_give_blocks_have(tmp_path: Path) -> None:
+    one = Fleet(simulate(tmp_path, study=settling()), tmp_path, idle=frozenset({"h2", "h3"}))
+    one.carry_on()
+    assert blocks_of(one) == 5
+    waits = Fleet(simulate(tmp_path, study=settling(hosts=2)), tmp_path, idle=frozenset({"h2", "h3"}))
+    waits.carry_on()
+    assert blocks_of(waits) == 9
+    assert {trial.host for trial in waits.head.run.trials} == {"h1"}
+    assert agreed(waits)
+    both = Fleet(simulate(tmp_path, study=settling(hosts=2)), tmp_path, names=("h1", "h2"))
+    both.carry_on(seed=1)
+    assert {trial.host for trial in both.head.run.trials} == {"h1", "h2"}
+    assert agreed(both)
+
+
+def test_where_the_other_hosts_are_gone_the_journal_says_so_and_a_verdict_ends_the_run(tmp_path: Path) -> None:
+    fleet = Fleet(simulate(tmp_path, study=settling(hosts=3)), tmp_path, names=("h1", "h2"), dies=frozenset({1}))
+    fleet.carry_on()
+    assert [each.data["within_reach"] for each in fleet.head.run.journal if each.kind == Kind.HOSTS] == [2, 1]
+    assert blocks_of(fleet) == 5
+    assert agreed(fleet)
 
 
 def test_the_raw_outputs_come_home_too(tmp_path: Path) -> None:

@@ -78,14 +78,23 @@ def asked(arguments: argparse.Namespace) -> bool:
 
 
 def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
-    """The study with a budget in the time of all hosts: `--budget 1h` on six hosts is six hours of trials."""
-    design = written.study.design
-    if design.budget_s is None or hosts == 1:
+    """The study for so many hosts: a verdict waits until enough of them have given blocks (`design.hosts`).
+
+    Its budget is in the time of all: `--budget 1h` on six hosts is six hours of trials.
+    """
+    from pgassay.design.hosts import asked as enough
+
+    if hosts == 1:
         return written
-    budget_s = design.budget_s * hosts
-    table = {**written.document.get("design", {}), "budget": f"{budget_s:g}s"}
-    study = replace(written.study, design=replace(design, budget_s=budget_s))
-    return replace(written, study=study, document={**written.document, "design": table})
+    design, table = written.study.design, dict(written.document.get("design", {}))
+    if "hosts" not in table:
+        design = replace(design, hosts=enough(hosts))
+        table["hosts"] = design.hosts
+    if design.budget_s is not None:
+        design = replace(design, budget_s=design.budget_s * hosts)
+        table["budget"] = f"{design.budget_s:g}s"
+    document = {**written.document, "design": table}
+    return replace(written, study=replace(written.study, design=design), document=document)
 
 
 @contextmanager

@@ -17,6 +17,11 @@ def about(title: str, verdict: str) -> str:
     return verdict if title in verdict else f"{title} {verdict}"
 
 
+def hosts_not_heard(heard: int, wanted: int) -> str:
+    """Why a verdict does not end a run over a fleet yet."""
+    return f"unresolved: blocks of {heard} hosts so far, and of {wanted} are wanted"
+
+
 def settled(verdict: str) -> str:
     """Why an arm leaves: its verdict is settled."""
     return f"{SETTLED}: {verdict}"

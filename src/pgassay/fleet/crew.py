@@ -17,6 +17,9 @@ class Crew(Protocol):
     def hosts(self) -> int:
         """How many blocks run at once."""
 
+    def within_reach(self) -> frozenset[str]:
+        """Names of the hosts that are there, or have been missing for a short while only."""
+
     def submit(self, order: BlockOrder) -> None:
         """Have a block run; one that was ordered already is not ordered again."""
 

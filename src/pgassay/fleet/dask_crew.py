@@ -24,6 +24,8 @@ from pgassay.lab.notes import HostState
 
 WAIT_S = 60.0
 """How long to wait for a scheduler, and for its workers."""
+GONE_S = 300.0
+"""A host that has been missing for so long is gone; a cable or a reboot takes less."""
 _LOOK_S = 2.0
 _OF_A_KIND = (
     ("cpu", "model"), ("cpu", "usable_processors"), ("memory", "total_bytes"), ("kernel", "release"),
@@ -95,6 +97,8 @@ class DaskCrew:
         self._pace = Pace()
         self._began: dict[str, tuple[str, float]] = {}
         """Of each task the worker that has it (none at first), and since when, by the monotonic clock."""
+        self._seen: dict[str, float] = {}
+        """When each host was last there, by the monotonic clock."""
 
     @property
     def hosts(self) -> int:
@@ -117,7 +121,15 @@ class DaskCrew:
 
     def _names(self) -> dict[str, str]:
         """The hosts that are connected, by their workers' addresses."""
-        return {address: str(each["name"]) for address, each in self._client.scheduler_info(-1)["workers"].items()}
+        found = {address: str(each["name"]) for address, each in self._client.scheduler_info(-1)["workers"].items()}
+        self._seen.update(dict.fromkeys(found.values(), time.monotonic()))
+        return found
+
+    def within_reach(self) -> frozenset[str]:
+        with suppress(OSError):
+            self._names()
+        now = time.monotonic()
+        return frozenset(name for name, seen in self._seen.items() if now - seen < GONE_S)
 
     def submit(self, order: BlockOrder) -> None:
         if order.block not in self._pending:

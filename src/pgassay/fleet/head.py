@@ -10,16 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pgassay.bench.counters import Sample
+from pgassay.design.schedule import Decision
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.crew import Crew
 from pgassay.fleet.inbox import Inbox
 from pgassay.fleet.parcels import Arrived, unpack
 from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.decisions import hosts_within_reach
 from pgassay.lab.notes import Assignment
 from pgassay.lab.run import committed, journalled
 from pgassay.lab.runner import Conductor, Watcher, keep_block, keep_trial, trial_seed
 from pgassay.record.decisions import Step, decisions_in
 from pgassay.record.directory import RunDirectory
+from pgassay.record.journal import Kind
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 
@@ -46,6 +49,16 @@ class FleetConductor(Conductor):
             with self.resolved.site.held():
                 self.inbox.close()
         return reason
+
+    def _decide(self) -> Decision:
+        """As on one machine, when the journal says how many hosts can be heard, where that is fewer than shall be."""
+        heard = {trial.host for trial in self.trials if trial.host}
+        within_reach = len(heard | self.crew.within_reach())
+        before = hosts_within_reach(self.run.journal.entries)
+        if within_reach != before and (before is not None or within_reach < self.resolved.study.design.hosts):
+            with self.resolved.site.held():
+                self.run.journal.append(Kind.HOSTS, {"within_reach": within_reach})
+        return super()._decide()
 
     def _run_trial(self, block: int, arm: Arm, attempt: int) -> None:
         arrived = self._arrived(block)

@@ -114,5 +114,6 @@ def own_files(names: Sequence[str]) -> UsageError:
 
 
 SCHEDULER_LOST = "the scheduler is gone"
+LOST_SCHEDULER = "the scheduler does not answer; looking for it again"
 SHARED = "several workers on one machine stood for several hosts, so how hosts differ is not known"
 MIXED = "hosts of several kinds ran blocks, as was allowed"

@@ -1,23 +1,35 @@
-"""A worker: one Dask worker with one thread, so one block at a time, until its scheduler is gone or a signal comes.
+"""A worker: one Dask worker with one thread, so one block at a time, until its scheduler ends or a signal comes.
 
+A Dask worker that loses its scheduler (a cable, a killed scheduler) closes for good. A host of a fleet gives back what
+it holds as well, but comes again when the scheduler does: a minute without a network shall not cost a host.
 Its own port asks for a certificate as the scheduler's does, and listens on loopback alone where nothing is encrypted.
 Dask's page of a worker, which asks nobody for anything, listens on loopback in any case.
 """
 
 import asyncio
+import logging
 import signal
-from pathlib import Path
+from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 from distributed import Worker
 
 from pgassay import scratch
+from pgassay.fleet import messages
 from pgassay.fleet.addresses import Address
 from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.dask_crew import security
 from pgassay.host.facts import host_id
 
 LOOPBACK = "127.0.0.1"
+REJOIN_S = 600.0
+"""How long a worker looks for a scheduler that it has lost."""
+SIGNAL = "signal"
+_AGAIN_S = 2.0
+_TOLD_TO_END = frozenset({"scheduler-close", "scheduler-close-worker", SIGNAL})
+"""Reasons of an end that was meant, in Dask's words but for the last."""
+_LOG = logging.getLogger(__name__)
 
 
 def usual_name() -> str:
@@ -25,23 +37,73 @@ def usual_name() -> str:
     return f"host-{host_id()[:6]}"
 
 
-def serve(address: Address, credentials: Credentials | None, name: str) -> None:
-    """Work until the scheduler is gone, or until SIGINT or SIGTERM."""
-    with scratch.folder("worker") as folder:
-        asyncio.run(_serve(address, credentials, name, folder))
+def serve(address: Address, credentials: Credentials | None, name: str, rejoin_s: float = REJOIN_S) -> None:
+    """Work until the scheduler ends, until it has been gone for `rejoin_s`, or until SIGINT or SIGTERM."""
+    asyncio.run(_serve(address, credentials, name, rejoin_s))
 
 
-async def _serve(address: Address, credentials: Credentials | None, name: str, folder: Path) -> None:
+async def _serve(address: Address, credentials: Credentials | None, name: str, rejoin_s: float) -> None:
+    left = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, left.set)
+    until: float | None = None
+    while not left.is_set():
+        joined, reason = await _work(address, credentials, name, left, None if until is None else until - loop.time())
+        if reason in _TOLD_TO_END:
+            return
+        if joined or until is None:
+            until = loop.time() + rejoin_s
+        if loop.time() > until:
+            return
+        print(messages.LOST_SCHEDULER, flush=True)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(left.wait(), _AGAIN_S)
+
+
+async def _work(
+    address: Address, credentials: Credentials | None, name: str, left: asyncio.Event, wait_s: float | None
+) -> tuple[bool, str]:
+    """Be a worker of the scheduler for as long as it is there: was it joined at all, and why did it end?"""
     how: dict[str, Any] = {} if credentials is None else {"security": security(credentials), "protocol": "tls"}
     if not address.encrypted:
         how["host"] = LOOPBACK
-    page = f"{LOOPBACK}:0"
-    worker = Worker(
-        address.text, name=name, nthreads=1, memory_limit=0, local_directory=str(folder), dashboard_address=page, **how
-    )
-    loop = asyncio.get_running_loop()
-    closing: list[asyncio.Task[object]] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, lambda: closing.append(loop.create_task(worker.close())))
-    async with worker:
-        await worker.finished()
+    joined = False
+    with scratch.folder("worker") as folder:
+        worker = _Worker(
+            address.text, name=name, nthreads=1, memory_limit=0, local_directory=str(folder), death_timeout=wait_s,
+            dashboard_address=f"{LOOPBACK}:0", **how,
+        )  # fmt: skip
+        leaving = asyncio.ensure_future(left.wait())
+        try:
+            await _unless(leaving, worker.start())
+            joined = not left.is_set()
+            await _unless(leaving, worker.finished())
+        except (RuntimeError, TimeoutError) as failure:  # also: it has not noticed yet that our last one is gone
+            _LOG.info("%s", failure.__cause__ or failure)
+        finally:
+            leaving.cancel()
+            await worker.close(reason=SIGNAL)
+    return joined, SIGNAL if left.is_set() else worker.reason
+
+
+async def _unless(leaving: "asyncio.Future[Any]", work: Coroutine[Any, Any, Any]) -> None:
+    """Do `work`, but not longer than until we are to leave."""
+    task = asyncio.ensure_future(work)
+    await asyncio.wait((leaving, task), return_when=asyncio.FIRST_COMPLETED)
+    if not task.done():
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        return
+    task.result()
+
+
+class _Worker(Worker):  # type: ignore[misc,unused-ignore]
+    """Dask's, which keeps why it was closed first."""
+
+    reason = ""
+
+    async def close(self, *arguments: Any, reason: str = "worker-close", **options: Any) -> Any:
+        self.reason = self.reason or reason
+        return await super().close(*arguments, reason=reason, **options)

@@ -16,6 +16,7 @@ from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design import risk
 from pgassay.design.history import FinishedTrial, History
 from pgassay.design.horizon import FIXED_AFTER, FROM_RULE, Horizon, horizon_of, ruled
+from pgassay.design.hosts import withheld
 from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, between_blocks, next_decision
 from pgassay.design.stopping import effects_of, merged, verdicts_of
 from pgassay.lab.forecast import planned_s
@@ -60,6 +61,8 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
         declared = {each.name: each for each in header.responses}
         verdicts = _verdicts(study, trials, history, declared)
         effects = tuple(effects_of(study, declared[study.primary], observe(trials, study.primary)).values())
+    heard = len({trial.host for trial in trials if trial.host})
+    verdicts = withheld(verdicts, heard, min(study.design.hosts, hosts_within_reach(entries) or study.design.hosts))
     decision = next_decision(study, header.seed, history, verdicts)
     used_s = history.elapsed_s - preparation_s(entries)
     line = replace(line, budget_used_s=round(used_s, 3))
@@ -153,6 +156,11 @@ def disagreements(
             if not _same(decide(study, header, known, entries[:position]).written, decision_of(entry)):
                 found.append(entry.seq)
     return tuple(found)
+
+
+def hosts_within_reach(entries: Sequence[Entry]) -> int | None:
+    """How many hosts have given blocks or still can, as the head last wrote down; None where none was ever missing."""
+    return next((int(each.data["within_reach"]) for each in reversed(entries) if each.kind == Kind.HOSTS), None)
 
 
 def preparation_s(entries: Sequence[Entry]) -> float:

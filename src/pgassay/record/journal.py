@@ -30,6 +30,7 @@ class Kind(StrEnum):
     TRIAL_STARTED = "trial_started"
     BLOCK_SEALED = "block_sealed"
     TRIAL_COMMITTED = "trial_committed"
+    HOSTS = "hosts"
     INTERRUPTED = "interrupted"
     RESUMED = "resumed"
     FINISHED = "finished"

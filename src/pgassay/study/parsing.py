@@ -40,7 +40,7 @@ _STUDY = ("format", "title", "question", "name", "ours", "differs")
 _RESPONSES = ("primary", "secondary")
 _DESIGN = (
     "baseline", "resolution", "precision", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing",
-    "slice", "lead_in", "placement", "risk_below", "reboots",
+    "slice", "lead_in", "placement", "risk_below", "reboots", "hosts",
 )  # fmt: skip
 
 
@@ -254,6 +254,9 @@ def _design(
     reboots = table.get("reboots", False)
     if not isinstance(reboots, bool):
         raise messages.wrong_type("[design]", "reboots", "true or false", reboots)
+    hosts = table.get("hosts", Design.hosts)
+    if isinstance(hosts, bool) or not isinstance(hosts, int) or hosts < 1:
+        raise messages.wrong_type("[design]", "hosts", "a whole number from 1 on", hosts)
     settle = tuple(str(each) for each in _list("[design]", table, "settle"))
     for name in settle:
         if name not in responses:
@@ -269,6 +272,7 @@ def _design(
         seed=seed,
         fixed_order=order,
         settle=settle,
+        hosts=hosts,
         reboots=reboots,
         defaults=_word(table, "defaults", DEFAULTS, PINNED),
         pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),

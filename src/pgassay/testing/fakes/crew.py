@@ -13,12 +13,22 @@ Host = Callable[[BlockOrder, str], Arrived]
 
 
 class FakeCrew:
-    """Runs blocks when somebody waits for one. `dies`: the n-th start (from 1) of any block, at which its host dies."""
+    """Runs blocks when somebody waits for one. `dies`: the n-th start (from 1) of any block, at which its host dies.
 
-    def __init__(self, hosts: Mapping[str, Host], seed: int = 0, dies: frozenset[int] = frozenset()) -> None:
+    `idle`: hosts that are there and never take a block.
+    """
+
+    def __init__(
+        self,
+        hosts: Mapping[str, Host],
+        seed: int = 0,
+        dies: frozenset[int] = frozenset(),
+        idle: frozenset[str] = frozenset(),
+    ) -> None:
         self._alive = dict(hosts)
         self._random = random.Random(seed)
         self._dies = dies
+        self._idle = idle
         self._waiting: dict[int, BlockOrder] = {}
         self.started: list[tuple[int, str]] = []
         """Block and host of each start."""
@@ -28,13 +38,16 @@ class FakeCrew:
     def hosts(self) -> int:
         return len(self._alive)
 
+    def within_reach(self) -> frozenset[str]:
+        return frozenset(self._alive)
+
     def submit(self, order: BlockOrder) -> None:
         self._waiting.setdefault(order.block, order)
 
     def next_arrived(self, tell: Tell) -> Arrived:
         while True:
             block = self._random.choice(sorted(self._waiting))
-            host = self._random.choice(sorted(self._alive))
+            host = self._random.choice(sorted(self._alive.keys() - self._idle))
             self.started.append((block, host))
             tell([HostState(each, block if each == host else None) for each in sorted(self._alive)])
             arrived = self._alive[host](self._waiting[block], host)
