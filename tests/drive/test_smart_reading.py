@@ -10,16 +10,8 @@ import pytest
 
 from pgassay.bench.drive_counters import SMART
 from pgassay.bench.places import Mount
-from pgassay.drive.smart import (
-    MEDIA_LOGS,
-    PROGRAM,
-    Media,
-    SmartCounters,
-    SmartOfMounts,
-    json_options,
-    parse_namespace,
-    unit_bytes_of,
-)
+from pgassay.drive.nvme_cli import PROGRAM, json_options
+from pgassay.drive.smart import MEDIA_LOGS, Media, SmartCounters, SmartOfMounts, parse_namespace, unit_bytes_of
 from pgassay.testing.fakes.runner import FakeRunner, Program
 from tests.drive.test_smart_logs import LOGS, device_stats
 

@@ -30,6 +30,7 @@ _MADE = (DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
 _FOR_EVER_S = 1e6
 _DRIVE_WRITES = 5
+_ERASURES = ("discard", "format", "crypto", "sanitize", "none")
 _TOLD_EVERY_S = 10.0
 
 
@@ -71,7 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     prepare.add_argument("name", metavar="/dev/NAME", help="a device with nothing on it that pgassay did not make")
     prepare.add_argument("--i-own", metavar="/dev/NAME", help="its name again: allow pgassay to overwrite it")
-    prepare.add_argument("--no-erase", action="store_true", help="do not discard its contents first")
+    prepare.add_argument(
+        "--erase", choices=_ERASURES, default=_ERASURES[0], metavar="HOW",
+        help=f"first give up its contents: {', '.join(_ERASURES)} (the middle three by nvme-cli); default: discard",
+    )  # fmt: skip
+    prepare.add_argument("--trim", action="store_true", help="at the end, discard what the file system does not use")
     prepare.add_argument("--compressed-to", type=float, default=1.0, metavar="SHARE", help="of the filling; default: 1")
     prepare.add_argument(
         "--drive-writes", type=int, default=_DRIVE_WRITES, metavar="N",
@@ -191,6 +196,7 @@ def _record(arguments: argparse.Namespace) -> int:
 def _precondition(arguments: argparse.Namespace) -> int:
     from pgassay.drive.block import device
     from pgassay.drive.block import messages as block_messages
+    from pgassay.drive.block.erasing import Erasure
     from pgassay.drive.block.preparation import SEQUENTIAL_BYTES
     from pgassay.drive.messages import not_owned
     from pgassay.drive.smart import SmartOfMounts
@@ -211,10 +217,11 @@ def _precondition(arguments: argparse.Namespace) -> int:
     runner = LocalRunner(accounts.choose())
     counters = device.counters_of(path) or SmartOfMounts(runner).of(str(path.resolve()))
     wanted = device.Preparation(
-        not arguments.no_erase,
+        Erasure(arguments.erase),
         arguments.compressed_to,
         arguments.drive_writes,
         proof_bytes,
+        arguments.trim,
     )
     found = device.prepare(path, wanted, runner, linux_kernel(), counters, time.sleep, _Told())
     proof, written = found.proof, found.overwritten

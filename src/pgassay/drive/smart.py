@@ -5,23 +5,19 @@ What lies under a mount is found here: an NVMe controller, or a SATA drive (`sat
 Forms and units as nvme-cli's plugins print them: OCP's log 0xC0 counts bytes in 128 bits, `hi` and `lo`; Micron prints
 hexadecimal texts; WD two halves or flat `… raw` names; Intel and Solidigm count 32 MiB units; ScaleFlux and those who
 copied Intel's log count units that only the drive knows, equal for host and NAND. Samsung has OCP's log alone.
-
-How a command is asked for JSON differs between plugins and versions (`-j`, `-o json`, `-f json`, not at all), so the
-installed nvme-cli is asked for that command's options first; it lists them without a device.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
-from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Mount
-from pgassay.bench.running import Completed, Runner
-from pgassay.drive import sata
+from pgassay.bench.running import Runner
+from pgassay.drive import nvme_cli, sata
+from pgassay.drive.nvme_cli import PROGRAM, NvmeCli, number
 
 DATA_UNIT_BYTES = 512_000
 """NVM Express Base Specification, SMART / Health Information: thousands of 512-byte units."""
@@ -55,13 +51,13 @@ class Media:
 
 def parse_standard(text: str) -> Standard | None:
     """`nvme smart-log -o json`; None for anything else."""
-    log = _table(text)
-    written = _number(log.get("data_units_written"))
+    log = nvme_cli.table(text)
+    written = number(log.get("data_units_written"))
     if written is None:
         return None
-    read = _number(log.get("data_units_read"))
+    read = number(log.get("data_units_read"))
     used = log.get("percent_used", log.get("percentage_used"))
-    return Standard(written * DATA_UNIT_BYTES, None if read is None else read * DATA_UNIT_BYTES, _number(used))
+    return Standard(written * DATA_UNIT_BYTES, None if read is None else read * DATA_UNIT_BYTES, number(used))
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class Contents:
 
 def parse_media(text: str, plugin: str = "") -> Media | None:
     """Any log with NAND writes in it, read by `plugin`; None where none of the known forms is found."""
-    for table in _tables(_table(text)):
+    for table in _tables(nvme_cli.table(text)):
         for form in (_ocp, _device_stats, _micron, _wd_halves, _flat, _fdp):
             found = form(table, plugin)
             if found is not None:
@@ -87,9 +83,9 @@ def parse_contents(text: str) -> Contents | None:
 
     The drive's ratio is its own, of all that it holds; below 1 and above 8 it does not count.
     """
-    for table in _tables(_table(text)):
+    for table in _tables(nvme_cli.table(text)):
         names = ("Provisioned Capacity [GB]", "Free Physical Space [GB]", "Compression Ratio")
-        provisioned, free, ratio = (_number(table.get(name)) for name in names)
+        provisioned, free, ratio = (number(table.get(name)) for name in names)
         if provisioned is not None and free is not None and ratio is not None:
             physical_bytes = max(0.0, provisioned - free) * 1e9
             return Contents(physical_bytes, physical_bytes * ratio / 100.0)
@@ -101,16 +97,16 @@ def parse_namespace(text: str) -> Counted:
 
     A drive that allocates on demand (thin provisioning) counts blocks in use; others report all as used.
     """
-    log = _table(text)
+    log = nvme_cli.table(text)
     size, capacity, used, features, chosen = (
-        _number(log.get(name)) for name in ("nsze", "ncap", "nuse", "nsfeat", "flbas")
+        number(log.get(name)) for name in ("nsze", "ncap", "nuse", "nsfeat", "flbas")
     )
     formats = log.get("lbafs")
     if size is None or capacity is None or chosen is None or not isinstance(formats, list):
         return {}
     index = int(chosen) & 0xF | (int(chosen) >> 5 & 0x3) << 4
     form = formats[index] if index < len(formats) else None
-    shift = _number(form.get("ds")) if isinstance(form, dict) else None
+    shift = number(form.get("ds")) if isinstance(form, dict) else None
     if shift is None or not _SHIFT_MIN <= shift <= _SHIFT_MAX:
         return {}
     block_bytes = 2.0**shift
@@ -125,15 +121,15 @@ def _ocp(log: Mapping[str, Any], plugin: str) -> Media | None:
     both = log.get("physical_media_units_written", log.get("Physical media units written"))
     if not isinstance(both, dict):
         return None
-    high, low = _number(both.get("hi")), _number(both.get("lo"))
+    high, low = number(both.get("hi")), number(both.get("lo"))
     return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
 
 
 def _device_stats(log: Mapping[str, Any], plugin: str) -> Media | None:
     nand, host = log.get("nand_bytes_written"), log.get("host_bytes_written")
-    if not isinstance(nand, dict) or (written := _number(nand.get("raw"))) is None:
+    if not isinstance(nand, dict) or (written := number(nand.get("raw"))) is None:
         return None
-    return Media(written, _number(host.get("raw")) if isinstance(host, dict) else None, _UNITS_OF.get(plugin))
+    return Media(written, number(host.get("raw")) if isinstance(host, dict) else None, _UNITS_OF.get(plugin))
 
 
 def _micron(log: Mapping[str, Any], plugin: str) -> Media | None:
@@ -142,24 +138,24 @@ def _micron(log: Mapping[str, Any], plugin: str) -> Media | None:
         ("Physical Media Units Written",),
         ("Physical Media Units Written - TLC", "Physical Media Units Written - SLC"),
     ):
-        parts = [_number(log.get(name)) for name in names]
+        parts = [number(log.get(name)) for name in names]
         if all(part is not None for part in parts):
             return Media(sum(part for part in parts if part is not None), unit_bytes=1)
     return None
 
 
 def _wd_halves(log: Mapping[str, Any], plugin: str) -> Media | None:
-    high, low = _number(log.get("NAND Bytes Written Hi")), _number(log.get("NAND Bytes Written Lo"))
+    high, low = number(log.get("NAND Bytes Written Hi")), number(log.get("NAND Bytes Written Lo"))
     return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
 
 
 def _flat(log: Mapping[str, Any], plugin: str) -> Media | None:
-    nand = _number(log.get("nand_bytes_written raw"))
-    return None if nand is None else Media(nand, _number(log.get("host_bytes_written raw")))
+    nand = number(log.get("nand_bytes_written raw"))
+    return None if nand is None else Media(nand, number(log.get("host_bytes_written raw")))
 
 
 def _fdp(log: Mapping[str, Any], plugin: str) -> Media | None:
-    media, host = _number(log.get("mbmw")), _number(log.get("hbmw"))
+    media, host = number(log.get("mbmw")), number(log.get("hbmw"))
     return None if media is None else Media(media, host, unit_bytes=1)
 
 
@@ -174,36 +170,6 @@ def _tables(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _tables(inner)
 
 
-def _table(text: str) -> Mapping[str, Any]:
-    """A JSON document; what stands behind it does not count (`sfx` prints the letters `/n` there until 2.11)."""
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text.lstrip())
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _number(value: Any) -> float | None:
-    """Whole numbers as nvme-cli prints them: plain, or as a text where 64 bits do not hold them, or hexadecimal."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value)
-    if not isinstance(value, str):
-        return None
-    try:
-        return float(int(value.strip().replace(",", ""), 0))
-    except ValueError:
-        return None
-
-
-PROGRAM = "nvme"
-_JSON_BY: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
-    (re.compile(r"--json\S*, -j\b"), ("-j",)),
-    (re.compile(r"--output-format=<\S+, -o\b"), ("-o", "json")),
-    (re.compile(r"--format=<\S+, -f\b"), ("-f", "json")),
-)
-"""By what its help lists, how a command is asked for JSON; the first that is there."""
 _CONTENTS = ("sfx", "status")
 MEDIA_LOGS: tuple[tuple[str, ...], ...] = (
     ("ocp", "smart-add-log"),
@@ -218,14 +184,6 @@ MEDIA_LOGS: tuple[tuple[str, ...], ...] = (
     ("dapustor", "smart-log-add"),
 )
 """Plugin and command, most widely spread first; each refuses drives that it does not know."""
-
-
-def json_options(help_text: str) -> tuple[str, ...] | None:
-    """How a command is asked for JSON, by its help; None where it cannot be, or there is no such command."""
-    return next((options for pattern, options in _JSON_BY if pattern.search(help_text)), None)
-
-
-TIMEOUT_S = 10.0
 _NVME = re.compile(r"(?P<namespace>(?P<controller>/dev/nvme\d+)n\d+)(?:p\d+)?$")
 _SATA = re.compile(r"(?P<disk>/dev/sd[a-z]+)\d*$")
 
@@ -234,13 +192,12 @@ class SmartCounters:
     """Reads one NVMe drive; see `bench.drive_counters.DriveCounters`. The device is only ever asked, never written."""
 
     def __init__(self, runner: Runner, device: Path, namespace: Path | None = None) -> None:
-        self._runner = runner
+        self._program = NvmeCli(runner)
         self._device = device
         self._namespace = namespace
         self._command: tuple[str, ...] | None = None
         self._tried = False
         self._unit_bytes: float | None = None
-        self._options: dict[tuple[str, ...], tuple[str, ...] | None] = {}
 
     def __call__(self) -> Counted:
         """What the drive reports now; nothing where nvme-cli is missing or the drive does not answer."""
@@ -296,22 +253,7 @@ class SmartCounters:
         return parse_contents(self._ask(_CONTENTS))
 
     def _ask(self, command: tuple[str, ...], device: Path | None = None) -> str:
-        if command not in self._options:
-            self._options[command] = json_options(self._help(command))
-        options = self._options[command]
-        done = None if options is None else self._run(*command, str(device or self._device), *options)
-        return done.stdout if done is not None and done.status == 0 else ""
-
-    def _help(self, command: Sequence[str]) -> str:
-        """What nvme-cli says of a command's options: on either stream, with a status that says nothing."""
-        done = self._run(*command, "--help")
-        return "" if done is None else done.stdout + done.stderr
-
-    def _run(self, *arguments: str) -> Completed | None:
-        try:
-            return self._runner.run([PROGRAM, *arguments], timeout_s=TIMEOUT_S)
-        except (BenchError, TimeoutError):
-            return None
+        return self._program.ask(command, device or self._device)
 
 
 class SmartOfMounts:

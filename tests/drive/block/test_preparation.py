@@ -15,6 +15,7 @@ from pgassay.bench.store import Needs
 from pgassay.drive.block import daemon, device, kernel
 from pgassay.drive.block.device import Preparation, Prepared, prepare, state_of
 from pgassay.drive.block.emulated import RealDaemon
+from pgassay.drive.block.erasing import Erasure
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.preparation import (
     PATIENCE_S,
@@ -201,7 +202,7 @@ def test_a_round_in_which_a_counter_stood_still_tells_nothing() -> None:
 
 # On loop devices, and on an emulated drive as a block device.
 
-WANTED = Preparation(erase=True, compressed_to=1.0, drive_writes=1, proof_bytes=16 * MIB)
+WANTED = Preparation(erase=Erasure.DISCARD, compressed_to=1.0, drive_writes=1, proof_bytes=16 * MIB)
 
 
 def nothing_told(doing: str, done: int, most: int, last: float | None) -> None:
@@ -313,13 +314,37 @@ def emulated(place: Path) -> Iterator[Callable[..., Path]]:
 @pytest.mark.parametrize(("kind", "role"), [("ssd", Role.NORMAL), ("csd", Role.COMPRESSING)])
 def test_an_emulated_drive_settles_and_shows_what_it_is(emulated: Callable[[str], Path], kind: str, role: Role) -> None:
     path = emulated(kind)
-    wanted = Preparation(erase=True, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB)
+    wanted = Preparation(erase=Erasure.DISCARD, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB)
     found = prepared(path, wanted)
     assert (found.not_erased, found.proof.problem, found.proof.role) == ("", "", role)
     assert found.overwritten.settled
     assert found.label == "pgassay-aged"
     assert state_of(path, RUNNER) == "preconditioned until write amplification settled"
     assert all(each > 0.3 for each in found.overwritten.amplification)
+
+
+@pytest.mark.system
+@pytest.mark.slow
+def test_what_the_file_system_does_not_use_is_trimmed_and_the_state_says_so(emulated: Callable[[str], Path]) -> None:
+    path = emulated("ssd")
+    counters = device.counters_of(path)
+    assert counters is not None
+    wanted = Preparation(erase=Erasure.NONE, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB, trim=True)
+    found = prepared(path, wanted)
+    assert (found.not_erased, found.label) == ("not asked for", "pgassay-trimmed")
+    assert state_of(path, RUNNER) == (
+        "preconditioned until write amplification settled, then trimmed: what is not used adds to its spare flash"
+    )
+    mapped = counters()["logical_bytes"]
+    assert 0 < mapped < 16 * MIB, "of 64 MB that were all written"
+
+
+@pytest.mark.system
+def test_a_loop_device_is_refused_a_secure_erase_untouched(loop: Path, place: Path) -> None:
+    before = (place / "disk").read_bytes()
+    with pytest.raises(UsageError, match="is no NVMe namespace"):
+        prepared(loop, Preparation(erase=Erasure.FORMAT, compressed_to=1.0, drive_writes=1, proof_bytes=16 * MIB))
+    assert (place / "disk").read_bytes() == before
 
 
 @pytest.mark.system

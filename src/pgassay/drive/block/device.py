@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from pgassay.drive.block import daemon, filesystems, mounts
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.answers import neutral
 from pgassay.drive.block.drive import OVERHEAD_SHARE
+from pgassay.drive.block.erasing import Erasure, erase, require_erasable, require_trimmable, trim
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, overwrite, precondition, prove
@@ -36,9 +38,11 @@ OWN_LABEL = f"{filesystems.LABEL}-own"
 """The label that says whose a device is which carries nothing else."""
 AGED_LABEL = "aged"
 """Behind ours, the label of a device that `pgassay drive precondition` brought to a steady state."""
-_ERASE_S = 3600.0
+TRIMMED_LABEL = "trimmed"
+"""The same, and then told what its file system does not use."""
 _STATS_PATIENCE_S = 5.0
 SETTLED = "preconditioned until write amplification settled"
+TRIMMED = f"{SETTLED}, then trimmed: what is not used adds to its spare flash"
 
 
 class DeviceDrive(DirectoryDrive):
@@ -117,12 +121,16 @@ def counters_of(device: Path) -> DriveCounters | None:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How a device is to be prepared; sizes in bytes, `drive_writes` of random overwriting at most."""
+    """How a device is to be prepared; sizes in bytes, `drive_writes` of random overwriting at most.
 
-    erase: bool
+    `trim`: is the drive told afterwards what its new file system does not use?
+    """
+
+    erase: Erasure
     compressed_to: float
     drive_writes: int
     proof_bytes: int
+    trim: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,10 +160,16 @@ def prepare(
     require_ours(device, runner)
     filesystem = Filesystem()
     require_size(device, filesystem)
+    require_erasable(device, wanted.erase, runner)
+    if wanted.trim:
+        require_trimmable(device)
     read = counters or (dict)
     label = OWN_LABEL
     try:
-        not_erased = _erase(device, runner) if wanted.erase else "not asked for"
+        whole = size_bytes(device)
+        not_erased = erase(
+            device, wanted.erase, runner, pause, lambda share: tell("erasing", int(share * whole), whole, None)
+        )
         with RawDevice(device, wanted.compressed_to) as raw:
             tell("proving its counters", 0, 2 * min(wanted.proof_bytes, raw.size_bytes // 2), None)
             proof = prove(raw, read, pause, wanted.proof_bytes)
@@ -163,12 +177,24 @@ def prepare(
             raw.fill(0, raw.size_bytes)
             found = overwrite(raw, None if proof.problem else read, wanted.drive_writes, tell)
         if found.settled:
-            label = f"{filesystems.LABEL}-{AGED_LABEL}"
+            label = f"{filesystems.LABEL}-{TRIMMED_LABEL if wanted.trim else AGED_LABEL}"
     except BaseException:
         _mark(device, filesystem, kernel)
         raise
     kernel.make(device, filesystem, label)
+    if wanted.trim:
+        _trim(device, filesystem, runner, kernel)
     return Prepared(not_erased, proof, found, label)
+
+
+def _trim(device: Path, filesystem: Filesystem, runner: Runner, kernel: Kernel) -> None:
+    with tempfile.TemporaryDirectory(prefix="pgassay-trim-") as folder:
+        point = Path(folder)
+        kernel.mount(device, point, filesystem)
+        try:
+            trim(point, runner)
+        finally:
+            kernel.unmount(point)
 
 
 def _mark(device: Path, filesystem: Filesystem, kernel: Kernel) -> None:
@@ -185,15 +211,6 @@ def require_size(device: Path, filesystem: Filesystem) -> None:
     size = size_bytes(device)
     if size < filesystem.least_bytes:
         raise messages.too_small(size, filesystem.least_bytes)
-
-
-def _erase(device: Path, runner: Runner) -> str:
-    """Discard all of it; returns why that was not possible, or nothing."""
-    outcome = runner.run(["blkdiscard", str(device)], timeout_s=_ERASE_S)
-    if outcome.status == 0:
-        return ""
-    said = (outcome.stderr or outcome.stdout).strip().splitlines()
-    return said[-1] if said else f"blkdiscard ended with status {outcome.status}"
 
 
 class MountedDevice:
@@ -274,7 +291,9 @@ class MountedDevice:
 def state_of(device: Path, runner: Runner) -> str:
     """In which state a device of ours is found: as it is, or as `pgassay drive precondition` left it."""
     labels = [str(each.get("label") or "") for each in signatures(runner, device)]
-    return SETTLED if f"{filesystems.LABEL}-{AGED_LABEL}" in labels else DeviceDrive.start
+    states = {AGED_LABEL: SETTLED, TRIMMED_LABEL: TRIMMED}
+    left = (state for label, state in states.items() if f"{filesystems.LABEL}-{label}" in labels)
+    return next(left, DeviceDrive.start)
 
 
 def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:

@@ -55,6 +55,51 @@ def moved_wrongly(counter: str, moved_bytes: float, written_bytes: int, what: st
     )
 
 
+def no_namespace(device: Path, how: str) -> UsageError:
+    """A secure erase of a partition, or of what is no NVMe drive."""
+    return UsageError(
+        f'"{device}" is no NVMe namespace, and --erase {how} erases nothing else',
+        "name the namespace, such as /dev/nvme0n1, or use --erase discard",
+    )
+
+
+def erasure_not_known(device: Path, how: str) -> UsageError:
+    """A drive that does not say what an erase would reach."""
+    return UsageError(
+        f'"{device}" does not say what --erase {how} would reach: it is left alone',
+        "install nvme-cli and run as root, or use --erase discard",
+    )
+
+
+def cannot_erase(device: Path, how: str) -> UsageError:
+    """A controller without the command."""
+    return UsageError(f'"{device}" cannot do --erase {how}: its controller does not offer it', "use --erase discard")
+
+
+def erases_others(device: Path, how: str, others: int) -> UsageError:
+    """An erase that takes namespaces that nobody named."""
+    return UsageError(
+        f'--erase {how} of "{device}" would erase {others} more {"namespace" if others == 1 else "namespaces"} of its '
+        "drive: it is left alone",
+        "use --erase discard, which stays within the device",
+    )
+
+
+def erasure_failed(device: Path, how: str, said: str) -> DriveError:
+    """The drive began and did not do it, or refused; nothing else was written."""
+    return DriveError(f'could not erase "{device}" by {how}: {said}', "use --erase discard")
+
+
+SANITIZE_FAILED = "its log says that it failed"
+SANITIZE_GOES_ON = "it still goes on"
+NO_SANITIZE_LOG = "the drive does not say how far it is"
+
+
+def cannot_trim(device: Path) -> UsageError:
+    """A device that takes no discards."""
+    return UsageError(f'"{device}" takes no discards, so --trim would do nothing', "leave --trim out")
+
+
 def share_out_of_range(name: str, value: float) -> UsageError:
     """A share of nothing, or of more than all."""
     return UsageError(f"{name} cannot be {value:g}", "give a share above 0 and up to 1")
