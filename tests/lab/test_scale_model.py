@@ -75,6 +75,17 @@ def test_the_largest_data_get_the_size_that_is_asked_for() -> None:
     assert data[1] * 281 == pytest.approx(4096, rel=0.01), "host.memory is 281 MB"
 
 
+def test_connections_that_nobody_opens_take_no_memory_of_a_model() -> None:
+    """At 1:4768 room for 1000 of them took half of host.memory, and the kernel ended every server."""
+    study = shrunk("fillfactor-drive", scale_to="1GB")
+    assert study.fixed["server.max_connections"].typed == "148", "128 threads and a reserve"
+    (found,) = (each for each in model_of(study).resized if each.factor == "server.max_connections")
+    assert (found.original, found.model) == ("1000", "148")
+    assert "does not shrink" in found.note
+    few = write_study("x", small(fixed={"server.max_connections": "60"}), Overrides(scale="1/4")).study
+    assert few.fixed["server.max_connections"].typed == "60", "no more than was asked for"
+
+
 @pytest.mark.parametrize("name", ["page-size", "fillfactor", "fillfactor-sysbench", "cache", "disk", "cores"])
 def test_other_studies_have_models_too(name: str) -> None:
     study = shrunk(name, scale="1/20")

@@ -41,6 +41,8 @@ CHOSEN = "the original's is pgassay's choice"
 KEPT_WITHIN = 0.1
 """A number that differs by more is not kept."""
 _MEMORY, _CAPACITY = "host.memory", ".capacity"
+_MAX_CONNECTIONS = "server.max_connections"
+_STOCK_CONNECTIONS, _SPARE_CONNECTIONS = 100, 20
 _SHARED_BUFFERS, _MAX_WAL, _MIN_WAL = "server.shared_buffers", "server.max_wal_size", "server.min_wal_size"
 _CHECKPOINT_SHARE = 0.5
 """A checkpoint begins once this share of max_wal_size is written, at a completion target of 0.9 (manual, "WAL
@@ -80,7 +82,29 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
     by = request.by or _fitting(parse(name, whole, catalogue), catalogue, request.to_bytes or 0)
     fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
     small, model = shrink(whole, catalogue, by, fewer)
-    return Modelled(small, whole, request, replace(model, resized=tuple(_ours(model, request))))
+    small, fewer_connections = _with_fewer_connections(name, small, catalogue)
+    resized = (*_ours(model, request), *fewer_connections)
+    return Modelled(small, whole, request, replace(model, resized=resized))
+
+
+def _with_fewer_connections(
+    name: str, document: Document, catalogue: FactorCatalogue
+) -> tuple[Document, tuple[Resized, ...]]:
+    """The document with room for no more connections than its arms open, and a reserve.
+
+    Shared memory for each connection (locks above all) does not shrink with the data: 1000 of them take 25 MB, as much
+    as all of a small model's shared_buffers, and the kernel ends a server that its memory does not hold.
+    """
+    held = document.get("fixed", {}).get(_MAX_CONNECTIONS)
+    if held is None or not str(held).isdigit():
+        return document, ()
+    study = parse(name, document, catalogue)
+    opened = max(setup_of(study, arm, catalogue).load.connections for arm in study.arms)
+    enough = max(_STOCK_CONNECTIONS, opened + _SPARE_CONNECTIONS)
+    if int(held) <= enough:
+        return document, ()
+    fewer = Resized(_MAX_CONNECTIONS, str(held), str(enough), messages.AS_MANY_AS_OPENED)
+    return documents.with_fixed(document, {_MAX_CONNECTIONS: str(enough)}), (fewer,)
 
 
 def _ours(model: ScaleModel, request: Request) -> Iterator[Resized]:

@@ -280,6 +280,10 @@ def model_not_smaller(wanted: str, there: str) -> UsageError:
     )
 
 
+AS_MANY_AS_OPENED = "no more than are opened: the shared memory of each does not shrink"
+"""Why a model has fewer connections than its original."""
+
+
 def model_limit(typed: str) -> str:
     """Why a size did not shrink so far."""
     return f"no less than {typed}"
