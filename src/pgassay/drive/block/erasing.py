@@ -100,7 +100,7 @@ def erase(device: Path, how: Erasure, runner: Runner, pause: Callable[[float], N
 
 
 def _wait(device: Path, path: Path, program: NvmeCli, pause: Callable[[float], None], tell: Tell) -> None:
-    """A sanitize goes on by itself, also over a loss of power, until its log says how it ended."""
+    """A sanitize continues, also over a loss of power, until its log says how it ended."""
     waited_s, unread = 0.0, 0
     while True:
         status, share = _sanitized(program.ask(("sanitize-log",), path))
