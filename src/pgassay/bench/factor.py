@@ -100,6 +100,10 @@ class Factor:
     def on_loaded_data(self, name: str, level: Level, server: Server) -> None:
         """DATA stage: rows and indexes exist."""
 
+    def on_copied_data(self, name: str, level: Level, server: Server) -> None:
+        """DATA stage of a cluster that is a copy of another: its layout is kept where the level does not change it."""
+        self.on_loaded_data(name, level, server)
+
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """What really holds, in the level's canonical form if it agrees; None when nothing can show it."""
         raise NotImplementedError

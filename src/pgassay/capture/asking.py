@@ -4,6 +4,7 @@ They stand in the capture, scripts in a folder of their own for each question (`
 resumed and the scripts can be read and changed.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
 from pgassay.capture import dump, messages
 from pgassay.capture.format import Capture
+from pgassay.capture.physical import messages as refusals
 from pgassay.capture.question import Question, document
 from pgassay.capture.scripts import ScriptedLoad, UnplayedStatement, scripted
 from pgassay.capture.synthetic import files as synthetic
@@ -84,6 +86,7 @@ def write(
         raise messages.no_data(path)
     for installation in installations:
         _require_extensions(capture, installation, runner)
+        _require_serves(capture, installation, runner)
     unknown = _unknown_settings(capture, installations)
     known = {name: value for name, value in capture.source.settings.items() if name not in unknown}
     capture = replace(capture, source=replace(capture.source, settings=known))
@@ -114,7 +117,9 @@ def _data(
     folder: Path,
     runner: Runner,
 ) -> dump.Playable:
-    """The file that `load.init` takes: the dump, or a script that makes data from statistics."""
+    """What the study takes: the dump, a script that makes data from statistics, or the directory of the files."""
+    if capture.data.physical is not None:
+        return dump.Playable(path / capture.data.file)
     newest_first = sorted(installations, key=lambda each: -each.version.major)
     programs = [each.bindir / "pg_restore" for each in newest_first]
     if synthesis is None:
@@ -133,6 +138,36 @@ def _require_extensions(capture: Capture, installation: Installation, runner: Ru
     missing = [name for name in wanted if not (folder / f"{name}.control").is_file()]
     if missing:
         raise messages.missing_extensions(missing, str(installation.version))
+
+
+def require_versions(capture: Capture, question: Question) -> None:
+    """Raise `CaptureError` for a version that cannot read the files of a capture: known before anything is built."""
+    if capture.data.physical is None:
+        return
+    for _, level in question.programs:
+        if level.split(".")[0].isdecimal() and int(level.split(".")[0]) != capture.source.major:
+            raise refusals.only_dumps(level, capture.source.major)
+
+
+def _require_serves(capture: Capture, installation: Installation, runner: Runner) -> None:
+    """Raise `CaptureError` where the server's files cannot be served: another major version, libraries missing."""
+    needs = capture.data.physical
+    if needs is None:
+        return
+    if installation.version.major != capture.source.major:
+        raise refusals.only_dumps(str(installation.version), capture.source.major)
+    told = runner.run([str(installation.bindir / "pg_config"), "--pkglibdir"])
+    if told.status:
+        return  # a PostgreSQL without pg_config: the functions themselves will tell
+    folder = Path(told.stdout.strip())
+    missing = [each for each in needs.libraries if not _is_library(each, folder)]
+    if missing:
+        raise refusals.missing_libraries(missing, str(installation.version))
+
+
+def _is_library(name: str, folder: Path) -> bool:
+    path = Path(name.replace("$libdir", str(folder)) if "/" in name else folder / name)
+    return path.is_file() or path.with_name(f"{path.name}.so").is_file()
 
 
 def _libraries(
@@ -176,11 +211,20 @@ def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -
     return found
 
 
+def libc_version() -> str:
+    """Of this machine, as PostgreSQL writes it down for collations of libc (`2.36`); empty where it is not glibc."""
+    name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    return version if name == "glibc" else ""
+
+
 def _warnings(capture: Capture, installations: Sequence[Installation], missing: tuple[str, ...]) -> dict[str, str]:
     source, found = capture.source, {}
     if source.major not in {each.version.major for each in installations}:
         found["other_version"] = messages.other_version(source.major, installations[0].version.major)
-    if source.collation not in _C_LOCALES:
+    needs, here = capture.data.physical, libc_version()
+    if needs is not None and needs.provider == "c" and here and needs.collation_version not in ("", here):
+        found["collation_version"] = refusals.collation_differs(needs.collation_version, here)
+    if needs is None and source.collation not in _C_LOCALES:
         found["other_collation"] = messages.other_collation(source.collation)
     if missing:
         found["left_out"] = messages.left_out(missing)

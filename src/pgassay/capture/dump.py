@@ -62,10 +62,15 @@ def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[st
 
     Into a file that is called `SCHEMA` no data are dumped.
     """
-    connection = " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
+    connection = connection_words(parameters)
     options = ["--format=custom", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions"]
     options += ["--schema-only"] if file.name == SCHEMA else []
     return [str(program), *options, f"--lock-wait-timeout={LOCK_WAIT}", f"--file={file}", f"--dbname={connection}"]
+
+
+def connection_words(parameters: Mapping[str, str]) -> str:
+    """A libpq connection string."""
+    return " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
 
 
 def _quoted(value: str) -> str:

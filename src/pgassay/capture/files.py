@@ -16,6 +16,7 @@ import msgspec
 
 from pgassay.capture import messages
 from pgassay.capture.format import FORMAT, Capture, Cost, Data, Load, Source, Table
+from pgassay.capture.physical.fetching import KINDS
 
 HEAD = "capture.json"
 STATISTICS = "statistics.json"
@@ -32,6 +33,7 @@ pgassay ask {name} work_mem=4MB,64MB puts a question to it. The format is descri
 
 _DATA = {
     "dump": "the data, by pg_dump",
+    **dict.fromkeys(KINDS, "the data, as the server's own files, of all its databases"),
     "synthetic": "statistics without values, which data are made from; the schema is in schema.dump",
 }
 
@@ -111,7 +113,7 @@ def read(path: Path) -> Capture:
     head = _decoded(path / HEAD, _Head)
     load = _decoded(path / LOAD, Load) if (path / LOAD).is_file() else None
     tables = _decoded(path / STATISTICS, tuple[Table, ...])
-    if head.data.file and not (path / head.data.file).is_file():
+    if head.data.file and not (path / head.data.file).exists():
         raise messages.not_a_capture(path, f"its data, {head.data.file}, are missing")
     return Capture(
         head.captured_utc, head.program_version, head.source, tables, head.volatile_functions, load, head.data,

@@ -13,7 +13,7 @@ class CaptureError(BenchError):
 
 def unreachable(detail: str) -> CaptureError:
     """No connection, or one that ended."""
-    return CaptureError(f"could not read the server: {detail}", _hint(detail, _CONNECTING, _AS_FOR_PSQL))
+    return CaptureError(f"could not read the server: {detail}", hint_for(detail, _CONNECTING, _AS_FOR_PSQL))
 
 
 _AS_FOR_PSQL = "give a libpq connection string or URI, as for psql; nothing is changed there"
@@ -37,7 +37,8 @@ _CONNECTING = (
 """What libpq and the server say in English, the first that fits, and what helps."""
 
 
-def _hint(detail: str, known: Iterable[tuple[str, str]], otherwise: str) -> str:
+def hint_for(detail: str, known: Iterable[tuple[str, str]], otherwise: str) -> str:
+    """The hint of the first words that stand in `detail`, else `otherwise`."""
     return next((hint for words, hint in known if words in detail), otherwise)
 
 
@@ -190,7 +191,7 @@ def dump_failed(detail: str) -> CaptureError:
     """pg_dump ended with an error."""
     return CaptureError(
         f"pg_dump failed: {detail}",
-        _hint(detail, _DUMPING, "the role must be able to read every table: grant pg_read_all_data to it"),
+        hint_for(detail, _DUMPING, "the role must be able to read every table: grant pg_read_all_data to it"),
     )
 
 

@@ -24,6 +24,7 @@ CHANGE = "schema.change"
 OBJECTIVE = "tps"
 INSTALLED, BUILT, BUILD = "postgres.version", "build.version", "build.source"
 """The factors of `--version`, of versions that are not all installed, and of `--build`."""
+COPY, COPY_DATABASE = "init.copy_of", "init.copy_database"
 CHECKSUMS = "init.data_checksums"
 _CHECKSUMS_SINCE = 18
 """The version whose initdb turns data checksums on."""
@@ -126,7 +127,9 @@ def protocol_of(load: Load) -> str:
 def document(
     source: Source, load: Load | None, data: Path, scripts: Mapping[Path, int], question: Question
 ) -> dict[str, Any]:
-    """The tables of a study file: `data` is what `load.init` takes, `scripts` are files with their weights."""
+    """The tables of a study file: `data` is what `load.init` takes, or a directory with the server's files; `scripts`
+    are files with their weights.
+    """
     factors: dict[str, list[str]] = {}
     kinds = {name for name, _ in question.programs}
     if len(kinds) == 1:
@@ -135,11 +138,14 @@ def document(
     if question.changes:
         factors[CHANGE] = [NONE, *question.changes]
     held = {f"server.{name}": value for name, value in source.settings.items()}
-    if question.programs:  # else a version would be compared with its initdb's default
+    copied = data.is_dir()
+    if copied:
+        held |= {COPY: str(data), COPY_DATABASE: source.database}
+    elif question.programs:  # else a version would be compared with its initdb's default
         held[CHECKSUMS] = "on" if source.major >= _CHECKSUMS_SINCE else "off"
     played: dict[str, Any] = {
         "driver": "pgbench",
-        "init": str(data),
+        **({} if copied else {"init": str(data)}),
         "duration": "20s",
         "warmup": "2s",
         "jobs": "clients",

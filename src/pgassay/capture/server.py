@@ -3,24 +3,59 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import disk_usage
+from time import monotonic
 
 from pgassay.bench.running import Clock, Runner
-from pgassay.capture import dump, files
-from pgassay.capture.format import Cost, Data
+from pgassay.capture import dump, files, reads
+from pgassay.capture.format import Cost, Data, Physical
+from pgassay.capture.physical import cost as costs
+from pgassay.capture.physical import fetching as physical
+from pgassay.capture.physical import messages
+from pgassay.capture.physical.cost import Estimate
+from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.reads import MARK
 from pgassay.capture.source import Session, cpu_ms, server_cpu_ms
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.reading import read_statistics
 from pgassay.capture.taking import Identity, Request, Taken, take
+from pgassay.postgres.installation import LocalInstallation
+
+_BULK_MB = 16
+"""Asked of the server at once, to see how fast bytes come."""
 
 
 @dataclass(frozen=True)
 class Tools:
-    """What a capture is made with on our side; `pg_dump` is None where no data are wanted."""
+    """What a capture is made with on our side; `pg_dump` is None where no data are wanted, or the server's files.
+
+    `serving` is the PostgreSQL of the server's own version, where files are wanted.
+    """
 
     runner: Runner
     clock: Clock
-    pg_dump: Path | None
+    pg_dump: Path | None = None
+    serving: LocalInstallation | None = None
+
+
+def estimate(session: Session, wish: Wish, place: Path) -> Estimate:
+    """What the files will cost, by rates that are measured now; `place` is where they will be.
+
+    Raises `CaptureError`, and `ClusterError` for a directory that is none of a server.
+    """
+    size, checkpoint_s = session.read("the sizes of the databases", reads.sizes()).rows[0]
+    where = costs.existing(place)
+    rates = {"writing here": costs.writing_rate(where)}
+    if wish.kind == physical.BASEBACKUP:
+        began = monotonic()
+        session.read("how fast bytes come", reads.bulk(_BULK_MB))
+        rates["the connection"] = (_BULK_MB << 20) / (monotonic() - began)
+    if wish.directory is not None:
+        size = costs.size_bytes(wish.directory)
+        rates["reading the backup"] = costs.reading_rate(wish.directory)
+    slowest = min(rates, key=lambda each: rates[each])
+    spread = wish.kind == physical.BASEBACKUP and wish.checkpoint == physical.SPREAD
+    return Estimate(int(size), rates[slowest], slowest, disk_usage(where).free, float(checkpoint_s) if spread else 0.0)
 
 
 def capture(
@@ -43,6 +78,10 @@ def capture(
             arguments = dump.command(tools.pg_dump, parameters(session), file)
             dumped = dump.dump(arguments, session.password, file, tools.runner, clock, session, local=session.local)
             data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
+        fetched_s = 0.0
+        if request.files is not None and tools.serving is not None:
+            data, fetched_s, warned = _files(session, identity, request.files, folder, tools.serving)
+            taken = replace(taken, warnings=(*taken.warnings, *warned))
         if statistics is not None:
             data = Data("synthetic", synthetic.FILE, synthetic.save(statistics, folder), identity.database_bytes)
             taken = replace(taken, warnings=(*taken.warnings, *statistics.notes))
@@ -54,12 +93,38 @@ def capture(
             received_bytes=spent.received_bytes,
             cpu_ms=own_ms,
             server_cpu_ms=all_ms,
-            dump_s=dumped.elapsed_s if dumped else 0.0,
+            dump_s=dumped.elapsed_s if dumped else fetched_s,
             dump_cpu_ms=dumped.cpu_ms if dumped else None,
         )
         whole = replace(taken.capture, data=data, cost=cost)
         files.write(whole, folder, path.name)
     return replace(taken, capture=whole)
+
+
+def _files(
+    session: Session, identity: Identity, wish: Wish, folder: Path, serving: LocalInstallation
+) -> tuple[Data, float, list[str]]:
+    """The server's files with what they need, how long it took, and what to warn of."""
+    places = [str(row[0]) for row in session.read("the tablespaces", reads.tablespaces()).rows]
+    row = session.read("what the files need", reads.files(identity.source.major)).rows[0]
+    system, provider, version, libraries = row
+    found = physical.fetch(wish, folder, serving, parameters(session), session.password, places)
+    about = found.control
+    needs = Physical(
+        system_identifier=about.system_identifier,
+        state=about.state,
+        checkpoint_at=about.checkpoint_at,
+        block_bytes=about.block_bytes,
+        wal_block_bytes=about.wal_block_bytes,
+        wal_segment_bytes=about.wal_segment_bytes,
+        checksums=about.checksums,
+        provider=provider or "",
+        collation_version=version or "",
+        libraries=tuple(map(str, libraries)),
+    )
+    other = about.system_identifier != system
+    warned = [messages.other_cluster(about.system_identifier, system)] if other else []
+    return Data(wish.kind, physical.FOLDER, found.bytes, identity.database_bytes, needs), found.elapsed_s, warned
 
 
 def parameters(session: Session) -> dict[str, str]:

@@ -14,6 +14,8 @@ from pgassay.bench.running import Clock
 from pgassay.capture import logs, messages, reads
 from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Source, Statement
 from pgassay.capture.logs import LogFiles
+from pgassay.capture.physical import fetching as physical
+from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.privacy import secret_in, without_literals
 from pgassay.capture.schema import tables_of
 from pgassay.capture.source import Readable, Row
@@ -25,10 +27,17 @@ PERIOD_S = 1.0
 EXTENSION = "pg_stat_statements"
 
 
+_FILES = {
+    physical.BASEBACKUP: reads.Read("every file", "the data of all databases, by pg_basebackup, after the load"),
+    physical.BACKUP: reads.Read("the backup's files", "the data of all databases; nothing is written there"),
+    physical.RESTORED: reads.Read("your restore command", "the data of all databases, into a new directory here"),
+}
+
+
 @dataclass(frozen=True)
 class Request:
     """What is to be captured: `window_s` of load unless that is left out, and the data as `dump`, `none`,
-    or `synthetic`: made on our side from statistics.
+    `synthetic`: made on our side from statistics, or as one of `physical.KINDS`: the server's files, as `files` says.
     """
 
     window_s: float = 600.0
@@ -36,11 +45,12 @@ class Request:
     with_load: bool = True
     with_literals: bool = False
     logs: LogFiles | None = None
+    files: Wish | None = None
 
     @property
     def with_values(self) -> bool:
-        """Are values of the user's columns part of it? They are in a dump anyway."""
-        return self.with_literals or self.data == "dump"
+        """Are values of the user's columns part of it? They are in a dump and in files anyway."""
+        return self.with_literals or self.data == "dump" or self.files is not None
 
     def reads(self, *, counted: bool = True) -> tuple[reads.Read, ...]:
         """What is read, in order; not `counted` where there is no pg_stat_statements."""
@@ -52,6 +62,9 @@ class Request:
             found.append(reads.Read(named, "the server's log: transactions, and values with --with-literals"))
         if self.data == "dump":
             found.append(reads.Read("every table", "the data, by pg_dump in one snapshot, after the load"))
+        if self.files is not None:
+            found.append(reads.Read("pg_database, pg_tablespace, pg_proc", "what serves such files: sizes, libraries"))
+            found.append(_FILES[self.files.kind])
         if self.data == "synthetic":
             found.append(reads.Read("pg_stats, pg_constraint", "of each column: ranks and widths of its values, keys"))
             found.append(reads.Read("pg_catalog", "the schema, by pg_dump; no data"))

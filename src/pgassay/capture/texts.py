@@ -5,6 +5,9 @@ from pathlib import Path
 
 from pgassay.capture.format import Capture, Cost, Logged
 from pgassay.capture.likeness import ENOUGH, Likeness, Part
+from pgassay.capture.physical import fetching as physical
+from pgassay.capture.physical.cost import Estimate
+from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.scripts import ScriptedLoad
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
@@ -14,7 +17,7 @@ _SHOWN = 5
 _WIDTH = 60
 
 
-def announcement(identity: Identity, request: Request) -> str:
+def announcement(identity: Identity, request: Request, estimate: Estimate | None = None) -> str:
     """Which server, each read with its purpose, and what the data will cost."""
     source = identity.source
     lines = [f"PostgreSQL {source.version}, database {source.database}, {format_size(identity.database_bytes)}"]
@@ -30,9 +33,34 @@ def announcement(identity: Identity, request: Request) -> str:
         lines.append(f"the load is watched for {format_number(request.window_s)} s")
     if request.data == "dump":
         lines.append(f"pg_dump reads {format_size(identity.database_bytes)} once, and holds back VACUUM while it runs")
+    if request.files is not None and estimate is not None:
+        lines += cost_of_files(request.files, estimate)
     if request.data == "synthetic":
         lines.append("no row of your tables is read; numbers are moved before they are written, texts are not read")
     return "\n".join(lines) + "\n"
+
+
+def cost_of_files(wish: Wish, found: Estimate) -> Iterator[str]:
+    """What the server's files cost it and us."""
+    read, room, free = map(format_size, (found.bytes, found.room_bytes, found.free_bytes))
+    rate = format_size(int(found.rate_bytes_per_s))
+    yield (
+        f"files: {read} are read, about {_duration(found.seconds)} at {rate} a second (measured now;"
+        f" {found.limited_by} is slowest); {room} are needed here, {free} are free"
+    )
+    if wish.kind == physical.RESTORED:
+        yield "how fast your restore command is cannot be known before; the size is that of the server's databases now"
+    if wish.kind == physical.BASEBACKUP:
+        said = f"spread over up to {_duration(found.checkpoint_s)}" if found.checkpoint_s else "at full speed"
+        yield (
+            f"pg_basebackup makes the server write a checkpoint, {said}, and WAL with whole pages while it lasts;"
+            " it takes two connections and a temporary replication slot, and writes nothing else there"
+        )
+    yield "a question needs that room twice more where its clusters live, less where the file system shares blocks"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{max(1, round(seconds))} s"
 
 
 def summary(capture: Capture, path: Path) -> str:
@@ -50,7 +78,7 @@ def summary(capture: Capture, path: Path) -> str:
     if capture.data.file:
         lines.append(f"data: {capture.data.file}, {format_size(capture.data.bytes)}")
     lines += [f"left out: {each}" for each in capture.secrets]
-    lines.append(cost(capture.cost))
+    lines.append(cost(capture.cost, physical_data=capture.data.physical is not None))
     lines.append(f"next: pgassay ask {path.name} work_mem=4MB,64MB")
     return "\n".join(lines) + "\n"
 
@@ -64,7 +92,7 @@ def _logged(found: Logged) -> str:
     )
 
 
-def cost(found: Cost) -> str:
+def cost(found: Cost, *, physical_data: bool = False) -> str:
     """What it cost the server, in a sentence."""
     parts = [f"{found.statements} statements, {found.in_server_ms:.0f} ms in the server"]
     parts.append(f"{format_size(found.received_bytes)} received")
@@ -76,7 +104,8 @@ def cost(found: Cost) -> str:
         parts.append(f"{found.cpu_ms:.0f} ms of CPU")
     if found.dump_s:
         spent = "" if found.dump_cpu_ms is None else f" and {found.dump_cpu_ms:.0f} ms of CPU"
-        parts.append(f"the dump took {found.dump_s:.1f} s{spent}")
+        what = "the files" if physical_data else "the dump"
+        parts.append(f"{what} took {found.dump_s:.1f} s{spent}")
     return f"cost to the server: {'; '.join(parts)}"
 
 

@@ -73,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with _workbench(arguments) as bench:
         asked = question.with_programs(asked, capture.source, lambda version: _is_installed(bench, version))
+        asking.require_versions(capture, asked)
         serving = _serving(asked, capture, arguments, bench)
         written = asking.write(arguments.capture, capture, asked, serving, bench.runner, stamp, own_scripts=own_scripts)
         for warning in written.warnings.values():

@@ -4,8 +4,12 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+
+if TYPE_CHECKING:
+    from pgassay.capture.physical.fetching import Wish
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,12 +18,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("conninfo", metavar="CONNINFO", help="connection string or URI of the server, as for psql")
     add("--for", dest="window", default="10min", metavar="TIME", help="how long the load is watched (default: 10min)")
     add("--out", type=Path, metavar="DIR", help="the directory to make (default: DATABASE.capture)")
-    data = ("dump", "synthetic", "none")
-    add("--data", choices=data, default="dump", help="by pg_dump, made from statistics, or none (default: dump)")
+    kinds = "dump: by pg_dump (default); basebackup or backup:DIR: the server's files; synthetic: from statistics; none"
+    add("--data", metavar="KIND", help=kinds)
+    restore = "a program of yours that restores a base backup into the empty directory %%p: the server's files"
+    add("--restore-command", metavar="WORDS", help=restore)
+    add(
+        "--checkpoint",
+        choices=("spread", "fast"),
+        default="spread",
+        help="with which pg_basebackup begins on the server (default: spread, which takes minutes and disturbs least)",
+    )
     literals = parser.add_mutually_exclusive_group()
     kept = "keep literals in the texts of statements, and values of columns"
     literals.add_argument("--with-literals", action="store_true", help=kept)
-    literals.add_argument("--no-literals", dest="with_literals", action="store_false", help="keep none (default)")
+    literals.add_argument("--no-literals", action="store_true", help="keep none (default)")
     add("--without-load", action="store_true", help="settings and data alone: pg_stat_statements is not needed")
     add("--log", metavar="FILE[,FILE]", help="the server's log, in order: its transactions and, with literals, values")
     add(
@@ -29,7 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PREFIX",
         help="with which the log was written (default: the server's setting); again for another",
     )
-    add("--pg-bindir", type=Path, metavar="DIR", help="where pg_dump is (default: the first that fits)")
+    add(
+        "--pg-bindir",
+        type=Path,
+        metavar="DIR",
+        help="where pg_dump or pg_basebackup is (default: the first that fits)",
+    )
     add(
         "-n",
         "--dry-run",
@@ -42,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Say what is read, read it, say what it cost."""
     from pgassay.capture import dump, files, texts
     from pgassay.capture.logs import LogFiles
-    from pgassay.capture.server import Tools, capture
+    from pgassay.capture.physical import cost as costs
+    from pgassay.capture.physical import fetching as physical
+    from pgassay.capture.server import Tools, capture, estimate
     from pgassay.capture.source import Session
     from pgassay.capture.taking import Request, identify
     from pgassay.host import accounts
@@ -59,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise messages.excluded("--log", "--without-load")
         named = LogFiles(tuple(map(Path, arguments.log.split(","))), tuple(arguments.log_line_prefix))
         named.check()
-    request = Request(window_s, arguments.data, not arguments.without_load, arguments.with_literals, named)
+    data, wish = _data(arguments)
+    request = Request(window_s, data, not arguments.without_load, arguments.with_literals, named, wish)
     if arguments.out is not None:
         files.require_absent(arguments.out)
     account, clock = accounts.choose(), SystemClock()
@@ -67,18 +87,46 @@ def run(arguments: argparse.Namespace) -> int:
     with Session(arguments.conninfo) as session:
         identity = identify(session, request)
         path = (arguments.out or Path(f"{identity.source.database}.capture")).absolute()
-        program = None
-        if request.data != "none":
-            finder = Finder(runner, clock, account, os.environ, copies=embedded_directory(os.environ))
+        finder = Finder(runner, clock, account, os.environ, copies=embedded_directory(os.environ))
+        program = serving = cost = None
+        if wish is not None:
+            serving = physical.installation_for(identity.source.major, finder, arguments.pg_bindir)
+            cost = estimate(session, wish, path)
+        elif request.data != "none":
             program = dump.program_for(identity.source.major, finder, arguments.pg_bindir)
-        print(texts.announcement(identity, request), end="")
+        print(texts.announcement(identity, request, cost), end="")
+        if cost is not None:
+            costs.require_room(cost, costs.existing(path))
         if arguments.dry_run:
             return messages.SUCCESS
-        taken = capture(session, identity, request, path, Tools(runner, clock, program), _tick)
+        taken = capture(session, identity, request, path, Tools(runner, clock, program, serving), _tick)
     for warning in taken.warnings:
         messages.warn(warning)
     print(texts.summary(taken.capture, path), end="")
     return messages.SUCCESS
+
+
+def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
+    """The kind of data, and where files of the server come from; raises `UsageError`."""
+    from pgassay.capture.physical import fetching as physical
+    from pgassay.capture.physical import messages as refusals
+
+    text = arguments.data
+    if arguments.restore_command is not None:
+        if text is not None:
+            raise messages.excluded("--restore-command", "--data")
+        wish = physical.Wish(physical.RESTORED, command=physical.words_of(arguments.restore_command))
+    elif text is not None and text.startswith(f"{physical.BACKUP}:"):
+        wish = physical.Wish(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
+    elif text == physical.BASEBACKUP:
+        wish = physical.Wish(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
+    elif text in (None, "dump", "synthetic", "none"):
+        return text or "dump", None
+    else:
+        raise refusals.not_data(text)
+    if arguments.no_literals:
+        raise refusals.all_values("--restore-command" if text is None else f"--data {text}")
+    return wish.kind, wish
 
 
 def _tick(left_s: float) -> None:

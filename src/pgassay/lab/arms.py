@@ -15,12 +15,14 @@ from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
 from pgassay.bench.load import Load
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
+from pgassay.drive import copying
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import PREPARING, STOCK_BYTES, settings_of
 from pgassay.lab.setup import Setup
 from pgassay.lab.site import Site
+from pgassay.postgres import copied
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
 from pgassay.study.units import parse_memory
@@ -99,7 +101,10 @@ class ResolvedArm:
 
     @cached_property
     def data_bytes(self) -> int:
-        """What the load says that its rows take, at this FILLFACTOR and page size."""
+        """What the load says that its rows take, at this FILLFACTOR and page size; or what the copied files take."""
+        if self.setup.copy_of is not None:
+            copied.require_there(self.setup.copy_of)
+            return copying.size_bytes(self.setup.copy_of)
         return stored_bytes(self.setup, self.load.estimated_bytes())
 
     @cached_property
@@ -131,7 +136,7 @@ class ResolvedArm:
         Arms with one key share one snapshot. It is made anew at each call, because a file with the user's data may
         change during a run; the load reads such a file again only if it did.
         """
-        parts = {
+        parts: dict[str, object] = {
             "bindir": str(self.installation.bindir),
             "version": self.installation.version.text,
             "init": dict(sorted(self.setup.init_options.items())),
@@ -139,6 +144,8 @@ class ResolvedArm:
             "data": dict(sorted(self.load.data_key().items())),
             "levels": {each.name: each.level.canonical for each in self.at(*BAKED)},
         }
+        if self.setup.copy_of is not None:
+            parts |= {"data": {}, "copy": copied.identity(self.setup.copy_of)}
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 

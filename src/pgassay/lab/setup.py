@@ -5,6 +5,7 @@ Only PostgreSQL's own vocabulary stays name to value: its settings, and the opti
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pgassay.bench.factor import SetupDraft
 from pgassay.bench.load import LoadOptions
@@ -12,6 +13,8 @@ from pgassay.drive.options import DriveOptions
 from pgassay.load import drivers
 from pgassay.postgres.builds.recipe import DEFAULT_BLOCK_BYTES
 from pgassay.postgres.builds.request import BuildRequest
+from pgassay.postgres.installation import COPY_DATABASE, COPY_OF
+from pgassay.postgres.messages import fixed_by_copy
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,16 @@ class Setup:
         """The page size of the server."""
         return self.build.block_bytes if self.build else DEFAULT_BLOCK_BYTES
 
+    @property
+    def copy_of(self) -> Path | None:
+        """The data directory that the cluster is a copy of, with its data; None for a new cluster."""
+        found = self.init_options.get(COPY_OF)
+        return Path(found) if found else None
+
     @classmethod
     def of(cls, draft: SetupDraft) -> "Setup":
         """Of what the factors wrote; raises `UsageError` for options that are not known or do not go together."""
-        return cls(
+        made = cls(
             version=draft.version,
             build=BuildRequest.from_levels(draft.build) if draft.build else None,
             init_options=dict(draft.init_options),
@@ -50,3 +59,12 @@ class Setup:
             memory_bytes=draft.memory_bytes,
             table_fillfactor=draft.table_fillfactor,
         )
+        made._require_data_once()
+        return made
+
+    def _require_data_once(self) -> None:
+        """A copied cluster is as its source made it, and has its data."""
+        others = [f"init.{name}" for name in self.init_options if name not in (COPY_OF, COPY_DATABASE)]
+        loaded = [f"load.{name}" for name in ("init", "age") if getattr(self.load, name, None)]
+        if self.copy_of is not None and (others or loaded):
+            raise fixed_by_copy([*others, *loaded][0])

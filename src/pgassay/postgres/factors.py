@@ -4,13 +4,17 @@ One small object each; `FACTORS` is what the lab's catalogue takes. Fillfactors 
 options of `builds.request`.
 """
 
+from pathlib import Path
+
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
+from pgassay.bench.kinds import NONE
 from pgassay.bench.options import factors_of
 from pgassay.bench.server import Server
 from pgassay.postgres import effective, find, messages, settings
+from pgassay.postgres.adoption import DATABASE
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.fillfactor import IndexFillFactor, NamedTableFillFactor, TableFillFactor
-from pgassay.postgres.installation import wal_segment_bytes
+from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, wal_segment_bytes
 from pgassay.postgres.schema import SchemaChange
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
@@ -135,10 +139,59 @@ class WalSegmentSize(Factor):
         return canonical(str(readable.server.query("SHOW wal_segment_size")[0][0]))
 
 
+class CopyOf(Factor):
+    """`init.copy_of`: the cluster is a copy of a data directory, as it lies there, instead of a new one."""
+
+    pattern = f"{_INITIAL}{COPY_OF}"
+    stage = Stage.INIT
+    summary = "a base backup, or the data directory of a stopped server, that clusters are copies of"
+    accepts = "a directory, or none"
+    default = NONE
+
+    def parse(self, name: str, typed: str) -> Level:
+        """The path from the root, or `none`."""
+        text = typed.strip()
+        return Level(typed, NONE if text == NONE else str(Path(text).expanduser().absolute()))
+
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
+        """In the place of initdb."""
+        if level.canonical != NONE:
+            setup.init_options[COPY_OF] = level.canonical
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """A server does not know of what it is a copy."""
+        return None
+
+
+class CopyDatabase(Factor):
+    """`init.copy_database`: which database of a copied cluster the load uses."""
+
+    pattern = f"{_INITIAL}{COPY_DATABASE}"
+    stage = Stage.INIT
+    summary = "the database of a copied cluster that is used"
+    accepts = "a name"
+    default = DATABASE
+
+    def parse(self, name: str, typed: str) -> Level:
+        """Any name."""
+        return Level(typed, typed)
+
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
+        """For the adoption of a copy; a new cluster has `postgres` alone."""
+        if level.canonical != DATABASE:
+            setup.init_options[COPY_DATABASE] = level.canonical
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """Where we are connected."""
+        return str(readable.server.query("SELECT current_database()")[0][0])
+
+
 FACTORS: tuple[Factor, ...] = (
     PostgresVersion(),
     DataChecksums(),
     WalSegmentSize(),
+    CopyOf(),
+    CopyDatabase(),
     TableFillFactor(),
     NamedTableFillFactor(),
     IndexFillFactor(),

@@ -8,7 +8,7 @@ directory is closed to others), all others rejected; no password exists anywhere
 import shutil
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench import versions
@@ -16,9 +16,9 @@ from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account, Endpoint, Version
 from pgassay.bench.running import Clock, Runner, Running
 from pgassay.bench.server import READY_S
-from pgassay.postgres import messages, ownership, processes, settings
+from pgassay.postgres import adoption, messages, ownership, processes, settings
 from pgassay.postgres.messages import complaint
-from pgassay.postgres.server import IMMEDIATE_S, LocalServer, tail
+from pgassay.postgres.server import IMMEDIATE_S, LocalServer, Session, tail
 from pgassay.study.units import parse_boolean, parse_memory
 
 SUPERUSER = "postgres"
@@ -39,9 +39,15 @@ class LocalInstallation:
     account: Account
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
-        """initdb into `directory` (absent or empty), with our marker; raises `ClusterError`."""
+        """initdb into `directory` (absent or empty), or adopt the copy that `options` name, with our marker.
+
+        Raises `ClusterError`.
+        """
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise messages.not_empty(directory)
+        if COPY_OF in options:
+            self._adopt(directory, options)
+            return
         flags = initdb_flags(options, self.version)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         ownership.give(directory, self.account)
@@ -53,6 +59,35 @@ class LocalInstallation:
             file.write(f"\ninclude '{settings.FILE}'\n")
         self._write_settings(directory, {})
         ownership.mark(directory, self.clock.wall_ns(), str(self.version), self.account)
+
+    def _adopt(self, directory: Path, options: Mapping[str, str]) -> None:
+        """A cluster from a copied data directory; transactions that were prepared there are rolled back."""
+        others = [name for name in options if name not in (COPY_OF, COPY_DATABASE)]
+        if others:
+            raise messages.fixed_by_copy(f"init.{others[0]}")
+        database = options.get(COPY_DATABASE, adoption.DATABASE)
+        programs = adoption.Programs(self.bindir, self.version, self.runner, self.account)
+        found = adoption.adopt(programs, Path(options[COPY_OF]), directory, database)
+        ownership.mark(
+            directory, self.clock.wall_ns(), str(self.version), self.account, database=database, role=adoption.ROLE
+        )
+        if any((directory / "pg_twophase").iterdir()):
+            self._roll_back_prepared(directory, found.prepared_max)
+
+    def _roll_back_prepared(self, directory: Path, most: int) -> None:
+        """They would hold their locks for ever; each can be ended in its own database alone."""
+        sockets = ownership.make_private_directory(self.account)
+        try:
+            server = self.start(directory, {"max_prepared_transactions": str(most)}, sockets)
+            try:
+                for gid, database in server.query("SELECT gid, database FROM pg_prepared_xacts"):
+                    session = Session(replace(server.endpoint, database=str(database)))
+                    session.query(f"ROLLBACK PREPARED {_literal(str(gid))}")
+                    session.close()
+            finally:
+                server.stop()
+        finally:
+            shutil.rmtree(sockets)
 
     def start(
         self,
@@ -66,7 +101,7 @@ class LocalInstallation:
 
         Call from a thread that outlives the server: when that thread dies, the server shuts down at once.
         """
-        ownership.require_mark(directory)
+        marker = ownership.require_mark(directory)
         self._require_version(directory)
         if (pid := processes.postmaster(directory)) is not None:
             raise messages.already_running(directory, pid)
@@ -100,7 +135,7 @@ class LocalInstallation:
             processes.end(directory, IMMEDIATE_S)
             ownership.release(directory)
             raise
-        endpoint = Endpoint(socket_directory, port, "postgres", SUPERUSER)
+        endpoint = Endpoint(socket_directory, port, marker.database, marker.role)
         return LocalServer(running, directory, endpoint, self.version, log, placement)
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
@@ -154,6 +189,10 @@ _ask = settings.ask
 _options = settings.as_options
 
 
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _status(directory: Path, pid: int) -> str:
     try:
         lines = (directory / "postmaster.pid").read_text(encoding="utf-8").splitlines()
@@ -164,6 +203,8 @@ def _status(directory: Path, pid: int) -> str:
 
 INITDB_ALWAYS = ("--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=reject")
 INITDB_OPTIONS = ("data_checksums", "wal_segment_size")
+COPY_OF, COPY_DATABASE = "copy_of", "copy_database"
+"""Instead of initdb: the data directory that a cluster is a copy of, and its database that is used."""
 _MB = 1024**2
 
 

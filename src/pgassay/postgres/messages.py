@@ -247,6 +247,106 @@ def server_elsewhere(directory: Path) -> ClusterError:
     )
 
 
+def no_data_directory(directory: Path, why: str) -> ClusterError:
+    """A copy that is incomplete, or no data directory at all."""
+    return ClusterError(
+        f'"{directory}" is not a whole data directory: {why}',
+        "a base backup has PG_VERSION, global/pg_control and backup_label; one in tar files must be unpacked first",
+    )
+
+
+def unreadable_directory(directory: Path) -> ClusterError:
+    """The account may not read it."""
+    return ClusterError(f'no permission to read "{directory}"', "run as root, or as the account that owns the copy")
+
+
+def directory_in_use(directory: Path, pid: int) -> ClusterError:
+    """A server runs on what was named as a copy."""
+    return ClusterError(
+        f'"{directory}" is in use by a running server (process {pid})',
+        "a copy of its files now would be torn: capture it with --data basebackup, or stop the server first",
+    )
+
+
+def torn_copy(directory: Path, state: str) -> ClusterError:
+    """Copied while its server ran, without a label."""
+    return ClusterError(
+        f'"{directory}" was copied while its server ran, or after a crash: it is "{state}", and has no backup_label',
+        "its pages may be of different moments; take a base backup, or a copy of a server that was shut down",
+    )
+
+
+def missing_wal(directory: Path, files: Sequence[str]) -> ClusterError:
+    """A base backup without the WAL that makes it whole."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return ClusterError(
+        f'"{directory}" has not the WAL that recovery needs: pg_wal/{files[0]}{more} is missing',
+        "take it with WAL (pg_basebackup --wal-method=stream, pgBackRest archive-copy=y, barman recover), or copy the"
+        " files from the archive into its pg_wal",
+    )
+
+
+def leads_outside(link: Path) -> ClusterError:
+    """A link out of the copy, which a server of ours would write through."""
+    return ClusterError(
+        f'"{link}" leads out of the copy', "pgassay capture --data backup:DIR makes a copy that holds its tablespaces"
+    )
+
+
+def other_major(directory: Path, found: int, major: int) -> ClusterError:
+    """Files of one major version cannot be read by another."""
+    return ClusterError(
+        f'the files in "{directory}" are of PostgreSQL {found}, and PostgreSQL {major} cannot read them',
+        "a dump can be loaded by any version: pgassay capture --data dump",
+    )
+
+
+def other_build(directory: Path, what: str, theirs: int, ours: int) -> ClusterError:
+    """Compiled with another size of pages."""
+    return ClusterError(
+        f'the files in "{directory}" have a {what} of {theirs} bytes, and these programs were built with {ours}',
+        "name a PostgreSQL built alike with --pg-bindir, or capture the data with --data dump",
+    )
+
+
+def not_copied(directory: Path, words: str) -> ClusterError:
+    """cp failed."""
+    return ClusterError(f'could not copy "{directory}": {words}')
+
+
+def tablespace_in_wal(directory: Path) -> ClusterError:
+    """A tablespace was created during the backup."""
+    return ClusterError(
+        f'a tablespace was created while the backup in "{directory}" was taken, and recovery would make it at the'
+        " path of the source",
+        "take the backup again",
+    )
+
+
+def not_recovered(words: str, hint: str | None) -> ClusterError:
+    """The private server could not make a copy whole."""
+    asked = hint or "the copy may be incomplete; pg_verifybackup checks a base backup"
+    if "incompatible with operating system" in words or "was initialized with LC_" in words:
+        asked = "install the locale here (locale -a lists them), or capture the data with --data dump"
+    return ClusterError(f"the copied data could not be recovered: {words}", asked)
+
+
+def nothing_to_copy(directory: Path) -> UsageError:
+    """No data directory at this path."""
+    return UsageError(
+        f'"init.copy_of" cannot be "{directory}": it is no data directory',
+        "a base backup, unpacked, has the file PG_VERSION",
+    )
+
+
+def fixed_by_copy(name: str) -> UsageError:
+    """An option of initdb, or other data, for a cluster that is copied."""
+    return UsageError(
+        f'"{name}" cannot be asked of a cluster that is a copy ("init.copy_of"): it is as its source has it',
+        "data that were captured with --data dump are loaded into a new cluster, where it can be varied",
+    )
+
+
 _LINE = re.compile(r"^(?:.*?\s)?(PANIC|FATAL|ERROR|LOG|error|fatal|HINT|DETAIL|hint|detail):\s+(.*)$")
 _VAGUE = re.compile(r'configuration file ".*" contains errors')
 _SEVERE = ("panic", "fatal", "error")

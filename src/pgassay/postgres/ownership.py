@@ -26,18 +26,29 @@ MARKER_FORMAT = 1
 
 @dataclass(frozen=True)
 class Marker:
-    """Who made a cluster and when: `made_wall_ns` since the epoch."""
+    """Who made a cluster and when (`made_wall_ns` since the epoch), and how we connect to it."""
 
     format: int
     identity: str
     made_wall_ns: int
     made_by_uid: int
     version: str
+    database: str = "postgres"
+    role: str = "postgres"
+    """As whom, and where, we connect: a cluster that came from elsewhere has its own database, and a role of ours."""
 
 
-def mark(directory: Path, made_wall_ns: int, version: str, account: Account) -> Marker:
+def mark(
+    directory: Path,
+    made_wall_ns: int,
+    version: str,
+    account: Account,
+    *,
+    database: str = Marker.database,
+    role: str = Marker.role,
+) -> Marker:
     """Write our marker into `directory`; returns it."""
-    marker = Marker(MARKER_FORMAT, str(uuid.uuid4()), made_wall_ns, os.getuid(), version)
+    marker = Marker(MARKER_FORMAT, str(uuid.uuid4()), made_wall_ns, os.getuid(), version, database, role)
     path = directory / MARKER_FILE
     path.write_text(json.dumps(asdict(marker), indent=1) + "\n", encoding="utf-8")
     if account.name is not None:

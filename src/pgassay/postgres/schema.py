@@ -1,7 +1,9 @@
 """`schema.change`: SQL that changes the schema once the data are loaded: an index, a column's type, a partition.
 
 The change is part of the prepared data, so it is made once for all trials, and each treatment has its own copy. What
-follows it is a VACUUM (ANALYZE): a rewritten table has no visibility map, an index on an expression no statistics.
+follows it is a VACUUM (ANALYZE): a rewritten table has no visibility map, an index on an expression no statistics. In a
+copy of another cluster only tables that need it get that: else the change would be compared, vacuumed, with data as
+they were.
 """
 
 from pgassay.bench.factor import Factor, Readable, Stage
@@ -9,6 +11,14 @@ from pgassay.bench.kinds import NONE
 from pgassay.bench.server import Server
 from pgassay.postgres import messages
 from pgassay.study.levels import Level
+
+_TABLES = (
+    "SELECT c.oid::regclass::text, pg_relation_filenode(c.oid)::int8, ARRAY(SELECT i.indexrelid::int8 FROM pg_index i"
+    " WHERE i.indrelid = c.oid AND i.indexprs IS NOT NULL ORDER BY 1) FROM pg_class c JOIN pg_namespace n"
+    " ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') AND n.nspname !~ '^pg_'"
+    " AND n.nspname <> 'information_schema' ORDER BY 1"
+)
+"""Each table with its file, which a rewrite changes, and its indexes on expressions."""
 
 
 class SchemaChange(Factor):
@@ -32,6 +42,19 @@ class SchemaChange(Factor):
         if level.canonical != NONE:
             server.execute(level.canonical)
             server.execute("VACUUM (ANALYZE)")
+
+    def on_copied_data(self, name: str, level: Level, server: Server) -> None:
+        """Make the change, and tidy what it made anew; raises `QueryError` in the server's own words."""
+        if level.canonical == NONE:
+            return
+        before = {table: (file, indexes) for table, file, indexes in server.query(_TABLES)}
+        server.execute(level.canonical)
+        for table, file, indexes in server.query(_TABLES):
+            old_file, old_indexes = before.get(table, (None, None))
+            if file != old_file:
+                server.execute(f"VACUUM (ANALYZE) {table}")
+            elif indexes != old_indexes:
+                server.execute(f"ANALYZE {table}")
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """Nothing can show whether a statement was run; one that failed has stopped the preparation."""

@@ -1,0 +1,88 @@
+"""What a server's files will cost, before they are read: bytes, time at rates that are measured now, and room here."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from pgassay.capture.physical import messages
+from pgassay.drive import copying
+from pgassay.postgres import control, copied
+
+_GROWTH = 1.02
+_WAL_BYTES = 64 << 20
+_PROBE_BYTES = 64 << 20
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What it will cost: bytes to be read from the source, the rate that was measured just now, and the room here."""
+
+    bytes: int
+    rate_bytes_per_s: float
+    limited_by: str
+    free_bytes: int
+    checkpoint_s: float = 0.0
+    """How long the server may take for the checkpoint that a base backup begins with."""
+
+    @property
+    def room_bytes(self) -> int:
+        """With WAL that is written meanwhile."""
+        return int(self.bytes * _GROWTH) + _WAL_BYTES
+
+    @property
+    def seconds(self) -> float:
+        """At that rate, the checkpoint apart."""
+        return self.bytes / self.rate_bytes_per_s
+
+
+def require_room(estimate: Estimate, place: Path) -> None:
+    """Raise `CaptureError` where the files would not fit."""
+    if estimate.room_bytes > estimate.free_bytes:
+        raise messages.no_room(place, estimate.room_bytes, estimate.free_bytes)
+
+
+def existing(path: Path) -> Path:
+    """The directory itself, or the nearest above it that is there."""
+    return next(each for each in (path, *path.parents) if each.is_dir())
+
+
+def size_bytes(directory: Path) -> int:
+    """What the files of a data directory take, and those that its links lead to; raises `ClusterError`."""
+    control.major_of(directory)
+    try:
+        return copying.size_bytes(directory) + sum(
+            copying.size_bytes(place) for each in copied.outside(directory) if (place := each.resolve()).is_dir()
+        )
+    except OSError as error:
+        raise messages.not_copied(directory, str(error.strerror)) from None
+
+
+def writing_rate(place: Path) -> float:
+    """Bytes a second that the file system of `place` takes, by a file that is gone afterwards."""
+    path = place / f".pgassay-rate-{os.getpid()}"
+    piece = os.urandom(_PIECE)
+    began = monotonic()
+    try:
+        with path.open("wb") as file:
+            for _ in range(_PROBE_BYTES // _PIECE):
+                file.write(piece)
+            os.fsync(file.fileno())
+    finally:
+        path.unlink(missing_ok=True)
+    return _PROBE_BYTES / (monotonic() - began)
+
+
+def reading_rate(directory: Path) -> float:
+    """Bytes a second that the largest files of a data directory are read with, out of the page cache or not."""
+    found = ((each.stat().st_size, each) for each in (directory / "base").rglob("*") if each.is_file())
+    files = [path for _, path in sorted(found, reverse=True)]
+    done, began = 0, monotonic()
+    for path in files:
+        with path.open("rb", buffering=0) as file:
+            while done < _PROBE_BYTES and (piece := file.read(_PIECE)):
+                done += len(piece)
+        if done >= _PROBE_BYTES:
+            break
+    return max(done, 1) / max(monotonic() - began, 1e-6)

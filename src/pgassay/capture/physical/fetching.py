@@ -1,0 +1,198 @@
+"""A server's files into a capture: its data directory, whole by itself and checked.
+
+They come by pg_basebackup over the connection, from a base backup or a stopped server's directory (read only, never
+started in place), or from a program of the user's that restores one into a directory that we made. Links out of the
+directory (tablespaces, WAL) become directories in their place, so that a copy of it is a copy of all, and no server of
+ours writes through a link. What recovery and our private server need is `postgres.adoption`'s business; here it is only
+checked that it could.
+"""
+
+import shlex
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from pgassay.bench.running import Runner
+from pgassay.capture.dump import connection_words
+from pgassay.capture.physical import messages
+from pgassay.drive import copying
+from pgassay.postgres import adoption, control, copied
+from pgassay.postgres.control import Control
+from pgassay.postgres.find import Finder
+from pgassay.postgres.installation import LocalInstallation
+
+FOLDER = "cluster"
+"""Of the capture: the data directory."""
+BASEBACKUP, BACKUP, RESTORED = "basebackup", "backup", "restored"
+KINDS = (BASEBACKUP, BACKUP, RESTORED)
+SPREAD, FAST = "spread", "fast"
+PLACE = "%p"
+_SHELL = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
+_TABLESPACES = "tablespaces"
+_LAST_LINES = 3
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How the files come here: over the connection, from `directory`, or by `command`, in which `%p` is where to."""
+
+    kind: str
+    directory: Path | None = None
+    command: tuple[str, ...] = ()
+    checkpoint: str = SPREAD
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """A restore command as its words; raises `UsageError` for one that names no place, or that only a shell knows."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise messages.bad_command(text, str(error).lower().rstrip(".")) from None
+    if not any(PLACE in word for word in words):
+        raise messages.bad_command(text, f"{PLACE}, the directory to fill, is not in it")
+    if shell := next((word for word in words if word in _SHELL), None):
+        raise messages.bad_command(text, f'"{shell}" means something to a shell only, and none runs it')
+    return words
+
+
+def installation_for(major: int, finder: Finder, bindir: Path | None = None) -> LocalInstallation:
+    """A PostgreSQL of this machine of just this major version; raises `CaptureError` where there is none."""
+    for found in [finder.named(bindir)] if bindir else finder.all():
+        if found.version.major == major and (found.bindir / "pg_basebackup").exists():
+            return found
+    raise messages.no_such_programs(major)
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """The files are in place: what they take, how long it took, and what the control file says."""
+
+    bytes: int
+    elapsed_s: float
+    control: Control
+    warnings: tuple[str, ...] = ()
+
+
+def fetch(
+    wish: Wish,
+    folder: Path,
+    found: LocalInstallation,
+    parameters: Mapping[str, str],
+    password: str,
+    places: Iterable[str],
+) -> Fetched:
+    """The data directory into `folder`/`FOLDER`, checked; raises `CaptureError` and `ClusterError`.
+
+    `parameters` and `password` lead to the server, whose tablespaces are at `places`.
+    """
+    began = monotonic()
+    target, programs = folder / FOLDER, _programs(found)
+    if wish.kind == BASEBACKUP:
+        _back_up(found, parameters, password, folder, target, wish.checkpoint, places)
+    elif wish.kind == BACKUP:
+        assert wish.directory is not None
+        _copy(wish.directory, target, programs)
+    else:
+        _restore(wish.command, target, found.runner)
+    _make_whole(target)
+    if wish.kind != BASEBACKUP:
+        verify(target, found)
+    about = adoption.examine(programs, target)
+    return Fetched(copying.size_bytes(target), monotonic() - began, about)
+
+
+def _programs(found: LocalInstallation) -> adoption.Programs:
+    return adoption.Programs(found.bindir, found.version, found.runner, found.account)
+
+
+def command(program: Path, parameters: Mapping[str, str], target: Path, checkpoint: str) -> list[str]:
+    """The command line of pg_basebackup, without a password; WAL comes along, on a second connection."""
+    given = {name: value for name, value in parameters.items() if name != "dbname"}
+    options = ["--format=plain", "--wal-method=stream", f"--checkpoint={checkpoint}", "--label=pgassay capture"]
+    return [str(program), f"--pgdata={target}", *options, f"--dbname={connection_words(given)}"]
+
+
+def _back_up(
+    found: LocalInstallation,
+    parameters: Mapping[str, str],
+    password: str,
+    folder: Path,
+    target: Path,
+    checkpoint: str,
+    places: Iterable[str],
+) -> None:
+    words = command(found.bindir / "pg_basebackup", parameters, target, checkpoint)
+    for number, place in enumerate(places):
+        escaped = place.replace("=", "\\=")
+        words.append(f"--tablespace-mapping={escaped}={folder / _TABLESPACES / str(number)}")
+    log = folder / "pg_basebackup.log"
+    environment = {"PGPASSWORD": password} if password else {}
+    running = found.runner.start(words, stdout=log, stderr=log, environment=environment)
+    try:
+        done = running.wait()
+    finally:
+        running.terminate()
+    if done.status:
+        raise messages.basebackup_failed(_said(done.stderr, "pg_basebackup"))
+    log.unlink(missing_ok=True)
+
+
+def _said(text: str, program: str) -> str:
+    lines = [line.removeprefix(f"{program}: ") for line in text.splitlines() if line.strip()]
+    named = [line for line in lines if line.startswith("error")]
+    return (named or lines or ["it printed nothing"])[0].removeprefix("error: ")
+
+
+def _copy(source: Path, target: Path, programs: adoption.Programs) -> None:
+    """Of a directory that nothing writes to; raises `ClusterError` where something does."""
+    about = control.read(source, programs.bindir, programs.runner)
+    copied.require_not_served(source)
+    copied.require_usable(source, about)
+    before = copied.identity(source)
+    _copy_files(source, target, programs.runner)
+    copied.require_not_served(source)
+    if copied.identity(source) != before:
+        raise messages.changed_meanwhile(source)
+
+
+def _copy_files(source: Path, target: Path, runner: Runner) -> None:
+    done = runner.run(["cp", "--archive", "--reflink=auto", "--no-target-directory", str(source), str(target)])
+    if done.status:
+        raise messages.not_copied(source, _said(done.stderr, "cp"))
+
+
+def _restore(words: Sequence[str], target: Path, runner: Runner) -> None:
+    """Run the user's program, without a shell, on an empty directory of ours."""
+    target.mkdir(mode=0o700)
+    done = runner.run([word.replace(PLACE, str(target)) for word in words])
+    if done.status:
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise messages.restore_failed(words[0], done.status, " / ".join(lines[-_LAST_LINES:]))
+    if not any(target.iterdir()):
+        raise messages.nothing_restored(words[0])
+
+
+def _make_whole(target: Path) -> None:
+    """Put what links of the data directory lead to in the place of the links."""
+    for link in copied.outside(target):
+        place = link.resolve()
+        if not place.is_dir():
+            raise messages.tablespace_missing(link, place)
+        link.unlink()
+        if place.is_relative_to(target.parent):
+            place.rename(link)
+        else:
+            shutil.copytree(place, link, symlinks=True)
+    shutil.rmtree(target.parent / _TABLESPACES, ignore_errors=True)
+
+
+def verify(target: Path, found: LocalInstallation) -> None:
+    """Each file of a base backup against its manifest, where it has one; raises `CaptureError` for what differs."""
+    program = found.bindir / "pg_verifybackup"
+    if not ((target / copied.MANIFEST).is_file() and (target / copied.LABEL).is_file() and program.exists()):
+        return
+    done = found.runner.run([str(program), "--exit-on-error", "--no-parse-wal", str(target)])
+    if done.status:
+        raise messages.incomplete_backup(_said(done.stderr, "pg_verifybackup"))

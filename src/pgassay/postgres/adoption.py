@@ -1,0 +1,168 @@
+"""A copied data directory made a cluster of ours: copied once more, freed of its place, recovered, marked.
+
+What a server does by its place it must not do here: archive, follow a primary, listen, load libraries whose workers
+reach out, subscribe, use the passwords of foreign servers. All of that is configuration or rows of the catalog, so both
+are replaced before a server of ours accepts anybody. Recovery runs in single-user mode: no background process, no
+client, and it needs no role whose name we would have to know (manual, "postgres", single-user mode). The source's roles
+and their grants stay, but pg_hba.conf lets nobody in but our own role.
+"""
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.places import Account, Version
+from pgassay.bench.running import Completed, Runner
+from pgassay.postgres import control, copied, messages, ownership, settings
+from pgassay.postgres.control import Control
+from pgassay.postgres.messages import complaint
+
+ROLE = "pgassay"
+"""Our superuser in a cluster that came from elsewhere."""
+DATABASE = "postgres"
+_SIGNALS = ("standby.signal", "recovery.signal", "recovery.conf", "recovery.done", "postmaster.opts", copied.PID_FILE)
+_OURS = (ownership.MARKER_FILE, ownership.OWNER_FILE)
+"""Where the source itself was a cluster of ours: it is another one."""
+_EMPTIED = (
+    "pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans", "log",
+    "pg_log",
+)  # fmt: skip
+"""What pg_basebackup leaves out too, since a start makes it anew (a slot would hold back WAL), and logs."""
+_HBA = f"local all {ROLE} trust\nlocal all all reject\nhost all all all reject\n"
+_REACHED = "pgassay: adopted"
+_SQL = (
+    f"DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{ROLE}')"
+    f" THEN CREATE ROLE {ROLE}; END IF; END $$",
+    f"ALTER ROLE {ROLE} SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'",
+    "DELETE FROM pg_db_role_setting",
+    "UPDATE pg_subscription SET subenabled = false",
+    "DO $$ DECLARE e record; BEGIN FOR e IN SELECT evtname FROM pg_event_trigger WHERE evtenabled <> 'D'"
+    " LOOP EXECUTE format('ALTER EVENT TRIGGER %I DISABLE', e.evtname); END LOOP; END $$",
+    "DO $$ DECLARE m record; BEGIN FOR m IN SELECT srvname, CASE WHEN umuser = 0 THEN 'PUBLIC' ELSE"
+    " quote_ident(usename) END AS whom FROM pg_user_mappings LOOP"
+    " EXECUTE format('DROP USER MAPPING FOR %s SERVER %I', m.whom, m.srvname); END LOOP; END $$",
+    f"SELECT '{_REACHED}'",
+)
+"""One line each: in single-user mode a line is a statement. Roles' and databases' own settings would outdo a study's;
+those of the captured database are in the study."""
+_TABLESPACE_MADE = re.compile(r"rmgr: Tablespace\b.*\bCREATE\b")
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The PostgreSQL that adopts, and who runs it."""
+
+    bindir: Path
+    version: Version
+    runner: Runner
+    account: Account
+
+
+def adopt(programs: Programs, source: Path, directory: Path, database: str) -> Control:
+    """Fill the empty `directory` from the copy `source`, which is only read; raises `ClusterError`.
+
+    The caller marks it. What is returned was true of the copy.
+    """
+    found = examine(programs, source)
+    _copy(programs, source, directory)
+    _free_of_its_place(directory)
+    _give(directory, programs.account)
+    if (directory / copied.LABEL).is_file():
+        _require_no_new_tablespace(programs, directory)
+    _recover(programs, directory, database, found)
+    return found
+
+
+def examine(programs: Programs, source: Path) -> Control:
+    """The copy's control file, once it is known that these programs can serve it; raises `ClusterError`."""
+    found = control.read(source, programs.bindir, programs.runner)
+    if found.major != programs.version.major:
+        raise messages.other_major(source, found.major, programs.version.major)
+    built = _compiled(programs)
+    for what, theirs in (("block_size", found.block_bytes), ("wal_block_size", found.wal_block_bytes)):
+        if built[what] != theirs:
+            raise messages.other_build(source, what, theirs, built[what])
+    copied.require_not_served(source)
+    copied.require_usable(source, found)
+    links = list(copied.outside(source))
+    if links:
+        raise messages.leads_outside(links[0])
+    return found
+
+
+def _compiled(programs: Programs) -> dict[str, int]:
+    """Sizes that are fixed when PostgreSQL is compiled."""
+    scratch = ownership.make_private_directory(programs.account)
+    try:
+        (scratch / "postgresql.conf").touch()
+        names = ("block_size", "wal_block_size")
+        return {name: int(settings.ask(programs.runner, programs.bindir, scratch, {}, name)) for name in names}
+    finally:
+        shutil.rmtree(scratch)
+
+
+def _copy(programs: Programs, source: Path, directory: Path) -> None:
+    """By reference where the file system can (cp's --reflink)."""
+    words = ["cp", "--archive", "--reflink=auto", "--no-target-directory", str(source), str(directory)]
+    done = programs.runner.run(words)
+    if done.status:
+        raise messages.not_copied(source, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "cp failed")
+
+
+def _free_of_its_place(directory: Path) -> None:
+    for name in (*_SIGNALS, *_OURS):
+        (directory / name).unlink(missing_ok=True)
+    # Our tablespaces are directories in their place; the map would have recovery link them to the source's.
+    (directory / "tablespace_map").unlink(missing_ok=True)
+    for name in _EMPTIED:
+        folder = directory / name
+        for each in folder.iterdir() if folder.is_dir() else ():
+            shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+    (directory / "postgresql.conf").write_text(f"include '{settings.FILE}'\n", encoding="utf-8")
+    (directory / settings.FILE).write_text(settings.file_text({}), encoding="utf-8")
+    (directory / "postgresql.auto.conf").write_text("", encoding="utf-8")
+    (directory / "pg_hba.conf").write_text(_HBA, encoding="utf-8")
+    (directory / "pg_ident.conf").write_text("", encoding="utf-8")
+
+
+def _give(directory: Path, account: Account) -> None:
+    """To the servers' account, closed to all others, as a server demands of its data directory."""
+    for folder, _, files in os.walk(directory):
+        place = Path(folder)
+        place.chmod(0o700)
+        ownership.give(place, account)
+        for name in files:
+            (place / name).chmod(0o600)
+            ownership.give(place / name, account)
+
+
+def _require_no_new_tablespace(programs: Programs, directory: Path) -> None:
+    """Raise `ClusterError` where recovery would make a tablespace at the source's path, which may be its own files."""
+    program = programs.bindir / "pg_waldump"
+    label = (directory / copied.LABEL).read_text(encoding="utf-8", errors="replace")
+    start = re.search(r"^START WAL LOCATION: (\S+)", label, re.MULTILINE)
+    line = re.search(r"^START TIMELINE: (\d+)", label, re.MULTILINE)
+    words = [str(program), f"--path={directory / copied.WAL}", "--rmgr=Tablespace"]
+    words += [f"--start={start[1]}"] if start else []
+    words += [f"--timeline={line[1]}"] if line else []
+    done = programs.runner.run(words, unprivileged=True)  # it ends with an error where the WAL ends
+    if _TABLESPACE_MADE.search(done.stdout):
+        raise messages.tablespace_in_wal(directory)
+
+
+def _recover(programs: Programs, directory: Path, database: str, found: Control) -> None:
+    """Once, by ourselves alone; then its control file says that it was shut down."""
+    given = {"max_prepared_transactions": str(found.prepared_max), "log_destination": "stderr"}
+    words = [str(programs.bindir / "postgres"), "--single", "-D", str(directory), *settings.as_options(given), database]
+    done = programs.runner.run(words, unprivileged=True, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
+    if done.status or _REACHED not in done.stdout or _failed(done):
+        raise messages.not_recovered(*complaint(done.stderr))
+    after = control.read(directory, programs.bindir, programs.runner)
+    if after.state not in control.SHUT_DOWN:
+        raise messages.not_recovered(f"it was left {after.state}", None)
+
+
+def _failed(done: Completed) -> bool:
+    return re.search(r"^(\S+ ){0,4}(ERROR|FATAL|PANIC):", done.stderr, re.MULTILINE) is not None

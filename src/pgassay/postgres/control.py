@@ -1,0 +1,95 @@
+"""What a data directory says of itself, by pg_controldata: whose it is, with which options, and how it was left.
+
+The program reads one file and starts nothing, so it can be asked of a directory that belongs to somebody else (manual,
+"pg_controldata"). Options that are compiled in must be those of the programs that shall serve it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.running import Runner
+from pgassay.postgres import messages
+from pgassay.postgres.messages import complaint
+
+SHUT_DOWN = ("shut down", "shut down in recovery")
+"""States of a cluster whose files are whole by themselves."""
+_ASKED = ("block_size", "wal_block_size")
+
+
+@dataclass(frozen=True)
+class Control:
+    """A cluster's control file, and its major version: sizes in bytes."""
+
+    major: int
+    system_identifier: str
+    state: str
+    checkpoint_at: str
+    """When the last checkpoint began, as the program prints it."""
+    redo_file: str
+    """The first WAL file that recovery would need."""
+    block_bytes: int
+    wal_block_bytes: int
+    wal_segment_bytes: int
+    checksums: bool
+    prepared_max: int
+    """max_prepared_transactions of the server that wrote it: recovery needs as many."""
+
+
+_FIELDS: Mapping[str, str] = {
+    "system_identifier": "Database system identifier",
+    "state": "Database cluster state",
+    "checkpoint_at": "Time of latest checkpoint",
+    "redo_file": "Latest checkpoint's REDO WAL file",
+    "block_bytes": "Database block size",
+    "wal_block_bytes": "WAL block size",
+    "wal_segment_bytes": "Bytes per WAL segment",
+    "checksums": "Data page checksum version",
+    "prepared_max": "max_prepared_xacts setting",
+}
+
+
+def parse(major: int, text: str) -> Control:
+    """From what the program prints; raises `KeyError` where a line is missing, `ValueError` for what is no number."""
+    found = dict(re.findall(r"^([^:\n]+):[ \t]+(.*)$", text, re.MULTILINE))
+    word = {name: found[label].strip() for name, label in _FIELDS.items()}
+    return Control(
+        major=major,
+        system_identifier=word["system_identifier"],
+        state=word["state"],
+        checkpoint_at=word["checkpoint_at"],
+        redo_file=word["redo_file"],
+        block_bytes=int(word["block_bytes"]),
+        wal_block_bytes=int(word["wal_block_bytes"]),
+        wal_segment_bytes=int(word["wal_segment_bytes"]),
+        checksums=word["checksums"] != "0",
+        prepared_max=int(word["prepared_max"]),
+    )
+
+
+def major_of(directory: Path) -> int:
+    """The major version of a data directory; raises `ClusterError` for what is none."""
+    try:
+        return int((directory / "PG_VERSION").read_text(encoding="utf-8").strip())
+    except PermissionError:
+        raise messages.unreadable_directory(directory) from None
+    except (OSError, ValueError):
+        raise messages.no_data_directory(directory, "it has no PG_VERSION") from None
+
+
+def read(directory: Path, bindir: Path, runner: Runner) -> Control:
+    """By the program in `bindir`, of the directory's own major version; raises `ClusterError`."""
+    major = major_of(directory)
+    try:
+        if not (directory / "global" / "pg_control").is_file():
+            raise messages.no_data_directory(directory, "it has no global/pg_control")
+    except PermissionError:
+        raise messages.unreadable_directory(directory) from None
+    done = runner.run([str(bindir / "pg_controldata"), str(directory)])
+    if done.status or "CRC checksum does not match" in done.stdout:
+        raise messages.no_data_directory(directory, complaint(done.stderr or done.stdout)[0])
+    try:
+        return parse(major, done.stdout)
+    except (KeyError, ValueError) as error:
+        raise messages.no_data_directory(directory, f"pg_controldata does not say {error}") from None

@@ -1,0 +1,104 @@
+"""A data directory that was copied: can a server of ours begin from it, and which state is it?
+
+Nothing is started or written here, since the directory may be somebody else's. A copy is usable if its server was shut
+down, or if it is a base backup: `backup_label` says where recovery begins, and the WAL from there on has come along
+(manual, "Continuous Archiving"). A copy of a running server without a label may hold pages of different moments, which
+no recovery would mend, so it is refused.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pgassay.postgres import messages, processes
+from pgassay.postgres.control import SHUT_DOWN, Control
+
+LABEL, MANIFEST, PID_FILE = "backup_label", "backup_manifest", "postmaster.pid"
+WAL, TABLESPACES = "pg_wal", "pg_tblspc"
+_START = re.compile(r"^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)", re.MULTILINE)
+
+
+def identity(directory: Path) -> str:
+    """A short hash of which state this is: the control file's, and the label's of a base backup."""
+    found = hashlib.sha256()
+    for name in ("global/pg_control", LABEL):
+        path = directory / name
+        found.update(path.read_bytes() if path.is_file() else b"-")
+    return found.hexdigest()[:24]
+
+
+def require_there(directory: Path) -> None:
+    """Raise `UsageError` where there is no data directory at all."""
+    if not (directory / "PG_VERSION").is_file():
+        raise messages.nothing_to_copy(directory)
+
+
+def require_not_served(directory: Path) -> None:
+    """Raise `ClusterError` where a server runs on the directory."""
+    try:
+        text = (directory / PID_FILE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    except OSError:
+        raise messages.unreadable_directory(directory) from None
+    word = text.split("\n", 1)[0].strip()
+    pid = int(word) if word.isdecimal() else 0
+    if processes.postmaster(directory) is not None or (os.geteuid() != 0 and processes.started_ticks(pid) is not None):
+        raise messages.directory_in_use(directory, pid)
+
+
+def require_usable(directory: Path, control: Control) -> None:
+    """Raise `ClusterError` for a directory that no server of ours could begin from, with the reason."""
+    label = directory / LABEL
+    if not label.is_file():
+        if control.state not in SHUT_DOWN:
+            raise messages.torn_copy(directory, control.state)
+        _require_wal(directory, [control.redo_file])
+        return
+    start = _START.search(label.read_text(encoding="utf-8", errors="replace"))
+    if start is None:
+        raise messages.no_data_directory(directory, f"its {LABEL} does not say where recovery begins")
+    _require_wal(directory, [start[1], *_of_manifest(directory, control.wal_segment_bytes)])
+
+
+def outside(directory: Path) -> Iterator[Path]:
+    """The links that lead out of the directory, as a server makes them: its WAL, and each tablespace."""
+    folder = directory / TABLESPACES
+    tablespaces = sorted(folder.iterdir()) if folder.is_dir() else []
+    yield from (each for each in (directory / WAL, *tablespaces) if each.is_symlink())
+
+
+def _require_wal(directory: Path, needed: list[str]) -> None:
+    missing = [name for name in dict.fromkeys(needed) if not (directory / WAL / name).is_file()]
+    if missing:
+        raise messages.missing_wal(directory, missing)
+
+
+def _of_manifest(directory: Path, segment_bytes: int) -> Iterator[str]:
+    """The WAL files that a base backup needs, where its manifest says so."""
+    path = directory / MANIFEST
+    if not path.is_file():
+        return
+    try:
+        ranges = json.loads(path.read_text(encoding="utf-8")).get("WAL-Ranges", [])
+        for each in ranges:
+            first, last = (_position(each[name]) // segment_bytes for name in ("Start-LSN", "End-LSN"))
+            # A backup may end where a file begins, of which nothing is needed.
+            last -= _position(each["End-LSN"]) % segment_bytes == 0
+            yield from (segment(each["Timeline"], number, segment_bytes) for number in range(first, last + 1))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise messages.no_data_directory(directory, f"its {MANIFEST} is not whole: {error}") from None
+
+
+def _position(text: str) -> int:
+    high, low = text.split("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def segment(timeline: int, number: int, segment_bytes: int) -> str:
+    """The name of a WAL file (XLogFileName in xlog_internal.h)."""
+    per_id = (1 << 32) // segment_bytes
+    return f"{timeline:08X}{number // per_id:08X}{number % per_id:08X}"
