@@ -8,11 +8,14 @@ import msgspec
 from distributed import get_worker
 
 from pgassay.fleet.job import Job
-from pgassay.fleet.task import Shipped, _wanted
+from pgassay.fleet.task import HostError, Shipped, is_wanted
 from tests.fleet.fleet_of_fakes import hosted
 
 HANGS = "hangs"
 """Name of a file of which the worker hangs that is to die of any other."""
+
+FAILS = "fails"
+"""Of this one h1 can run no block."""
 
 
 def work(job: bytes) -> Shipped:
@@ -26,10 +29,12 @@ def work(job: bytes) -> Shipped:
             os._exit(9)
         worker = get_worker()
         key = worker.get_current_task()
-        while _wanted(worker, key):
+        while is_wanted(worker, key):
             time.sleep(0.1)
         Path(order.document).with_suffix(".over").touch()
         raise RuntimeError("nobody wants this block any more")
+    if Path(order.document).name == FAILS and get_worker().name == "h1":
+        raise HostError("h1", "no space left on device")
     with TemporaryDirectory() as place:
         came = hosted(Path(place))(order.order, str(get_worker().name))
     return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]

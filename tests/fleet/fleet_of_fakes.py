@@ -14,6 +14,9 @@ from pgassay.testing.fakes.crew import FakeCrew
 from tests.lab.machine import ROOT
 from tests.lab.simulation import RUN, Simulation, header, simulate
 
+MESSAGE = "message: "
+"""How the name of a moment begins that is a message."""
+
 
 def hosted(place: Path, **changes: object) -> Callable[[BlockOrder, str], Arrived]:
     """A host: each block on a bench of its own, as each block has a process of its own."""
@@ -44,7 +47,8 @@ class Fleet:
         """What `pgassay run --on` does on a fresh head, and `resume --on` where the run exists."""
         disk, clock = self.head.machine.disk, self.head.machine.clock
         changes = {"study": self.head.study, "events": self.head.events, "speeds": self.head.speeds}
-        self.crews.append(FakeCrew({name: self._host(changes) for name in self.names}, seed, self.dies, self.idle))
+        hosts = {name: self._host(changes) for name in self.names}
+        self.crews.append(FakeCrew(hosts, seed, self.dies, self.idle, self._message))
         if disk.exists(RUN):
             run = RunDirectory.open(RUN, disk, clock.wall_ns)
             if run.finished:
@@ -56,6 +60,10 @@ class Fleet:
         with run:
             trials = list(Run.open(RUN, disk).trials)
             FleetConductor(self.head.resolved(), run, Watcher(), trials, crew=self.crews[-1]).conduct()
+
+    def _message(self, name: str) -> None:
+        """What passes between head and hosts is a moment, too, at which the head can be killed."""
+        self.head.machine.moment(f"{MESSAGE}{name}")
 
     def _host(self, changes: dict[str, object]) -> Callable[[BlockOrder, str], Arrived]:
         run = hosted(self.place, **changes)

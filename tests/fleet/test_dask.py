@@ -16,7 +16,7 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.fleet import addresses, certificates
-from pgassay.fleet.dask_crew import DaskCrew, Terms, connect
+from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard_port
 from pgassay.fleet.head import FleetConductor
 from pgassay.fleet.job import Jobs
 from pgassay.fleet.messages import FleetError
@@ -139,12 +139,30 @@ def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, fo
     assert {each.host for each in told} == {"h1", "h2", "h3"}
 
 
+def test_a_host_that_cannot_do_what_others_do_is_left_out(tmp_path: Path, folder: Path) -> None:
+    simulation = simulate(tmp_path)
+    told: list[HostState] = []
+    with ExitStack() as stack:
+        address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
+        client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
+        crew = DaskCrew(client, Terms(3, shared_machine=True, wait_s=READY_S), Jobs("simulated", fake_worker.FAILS).of,
+                        fake_worker.work)  # fmt: skip
+        crew.gather()
+        disk, clock = simulation.machine.disk, simulation.machine.clock
+        run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
+        FleetConductor(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
+        assert crew.within_reach() == {"h2", "h3"}
+    assert {each.failed for each in told if each.host == "h1"} >= {"no space left on device"}
+    assert {trial.host for trial in ending(simulation).trials} == {"h2", "h3"}
+
+
 def test_nobody_comes_in_without_a_certificate_of_the_fleet(tmp_path: Path, folder: Path) -> None:
     certificates.make(tmp_path / "others", 2)
     with fleet(folder, ()) as address:
         parsed = addresses.parse(address)
         with connect(parsed, certificates.find(folder, "head"), READY_S) as client:
             crew = DaskCrew(client, Terms(1, wait_s=1.0), Jobs("none", "").of)
+            assert dashboard_port(client) is None, "the line of docs/fleet.md asks for none"
             with pytest.raises(FleetError, match="0 of 1 hosts came"):
                 crew.gather()
         with pytest.raises(FleetError, match="no scheduler answers"):

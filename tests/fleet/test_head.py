@@ -10,7 +10,7 @@ from pgassay.lab.decisions import disagreements
 from pgassay.record.journal import Kind
 from pgassay.study.model import Study
 from pgassay.testing.fakes.disk import Crashed, Survival
-from tests.fleet.fleet_of_fakes import Fleet
+from tests.fleet.fleet_of_fakes import MESSAGE, Fleet
 from tests.lab.machine import Planned
 from tests.lab.simulation import Ending, Simulation, ending, simulate, study_of
 
@@ -112,6 +112,46 @@ def test_the_raw_outputs_come_home_too(tmp_path: Path) -> None:
     assert {path for path in fleet.head.committed()} == {path for path in alone.committed()}
     assert fleet.crews[0].cancelled
     assert not fleet.head.machine.disk.exists(fleet.head.run.path / "inbox")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("survival", list(Survival))
+def test_a_head_killed_at_any_message_goes_on_as_if_nothing_had_been(tmp_path: Path, survival: Survival) -> None:
+    """Hosts die on the way as well, and what had not come home is ordered again, of hosts in another order."""
+    study = settling()
+    whole = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True)
+    whole.carry_on()
+    wanted = told(whole.head)
+    messages = [number for number, name in enumerate(whole.head.machine.moments, 1) if name.startswith(MESSAGE)]
+    assert len(messages) > 15
+    for moment in messages:
+        dies = frozenset({moment % 3 + 1})
+        fleet = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True, dies=dies)
+        fleet.head.machine.planned[moment] = Planned.KILL
+        with pytest.raises(Crashed):
+            fleet.carry_on()
+        fleet.head.reboot(survival, moment)
+        fleet.carry_on(seed=moment)
+        assert told(fleet.head) == wanted, f"killed at {whole.head.machine.moments[moment - 1]}"
+        assert agreed(fleet)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("survival", list(Survival))
+def test_a_head_killed_at_every_fifth_moment_goes_on_as_if_nothing_had_been(tmp_path: Path, survival: Survival) -> None:
+    study = settling()
+    whole = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True)
+    whole.carry_on()
+    wanted, moments = told(whole.head), len(whole.head.machine.moments)
+    for moment in range(list(Survival).index(survival) + 1, moments, 5):
+        fleet = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True)
+        fleet.head.machine.planned[moment] = Planned.KILL
+        with pytest.raises(Crashed):
+            fleet.carry_on()
+        fleet.head.reboot(survival, moment)
+        fleet.carry_on(seed=moment)
+        assert told(fleet.head) == wanted, f"killed at moment {moment}"
 
 
 @pytest.mark.thorough

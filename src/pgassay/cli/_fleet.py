@@ -8,9 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgassay.cli.messages import tell_dashboard
 from pgassay.cli.parser import whole
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from pgassay.fleet.addresses import Address
     from pgassay.fleet.certificates import Credentials
     from pgassay.fleet.crew import Crew
@@ -37,12 +40,10 @@ class Fleet:
 
 def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     """Where blocks run, when not on this machine."""
-    parser.add_argument("--on", metavar="ADDRESS", help="run blocks on the workers of this scheduler: tls://HOST:PORT")
-    parser.add_argument("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
+    add_address_options(parser, "run blocks")
     parser.add_argument(
         "--spare", type=whole(0), default=0, metavar="N", help="with --on: so many more, for blocks lost or late"
     )
-    add_certificates_option(parser)
     parser.add_argument("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
     parser.add_argument(
         "--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out"
@@ -50,6 +51,13 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--files-everywhere", action="store_true", help="with --on: scripts are at the same place on every host"
     )
+
+
+def add_address_options(parser: argparse.ArgumentParser, does: str) -> None:
+    """Which fleet."""
+    parser.add_argument("--on", metavar="ADDRESS", help=f"{does} on the workers of this scheduler: tls://HOST:PORT")
+    parser.add_argument("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
+    add_certificates_option(parser)
 
 
 def add_certificates_option(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +83,19 @@ def credentials_of(address: "Address", arguments: argparse.Namespace, end: str) 
 def asked(arguments: argparse.Namespace) -> bool:
     """Is the study to run on other machines?"""
     return getattr(arguments, "on", None) is not None
+
+
+@contextmanager
+def processors_of(arguments: argparse.Namespace) -> "Iterator[Client]":
+    """A client of the fleet whose hosts do work that needs nothing but processors; raises `PgassayError`."""
+    require_extra()
+    from pgassay.fleet import dask_crew, spread
+    from pgassay.fleet.addresses import parse
+
+    address = parse(arguments.on)
+    with dask_crew.connect(address, credentials_of(address, arguments, "head")) as client:
+        spread.hosts_of(client, arguments.hosts, dask_crew.WAIT_S)
+        yield client
 
 
 def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
@@ -114,6 +135,9 @@ def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterat
     )
     made = job.Jobs(name, document, arguments.allow_busy, arguments.allow_volatile)
     with dask_crew.connect(address, credentials_of(address, arguments, "head"), terms.wait_s) as client:
+        port = dask_crew.dashboard_port(client)
+        if port is not None and not (arguments.json or arguments.quiet):
+            tell_dashboard(port)
         crew = dask_crew.DaskCrew(client, terms, made.of)
         facts = crew.gather()
         machines = {each["machine"] for each in facts.values()}

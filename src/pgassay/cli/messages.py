@@ -160,6 +160,11 @@ def tell_removed(name: str) -> None:
     print(f"pgassay: removed: {name}", file=sys.stderr)
 
 
+def tell_dashboard(port: int) -> None:
+    """Where Dask shows its tasks; the page asks nobody for anything, so it listens on loopback."""
+    print(f"pgassay: Dask's page, on the scheduler's machine: http://127.0.0.1:{port}/status", file=sys.stderr)
+
+
 def tell_interrupted(path: Path) -> None:
     """Ctrl-C: said on standard error, not an error."""
     print(f"pgassay: interrupted; every committed trial is kept; continue with: pgassay resume {path}", file=sys.stderr)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import messages
+from pgassay.cli import _fleet, messages
 from pgassay.cli.parser import Action, whole
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--cflags", metavar="FLAGS", help="compiler flags, as --cflags=-O3 (default: -O2)")
     build.add_argument("--source", metavar="SOURCE", help="as for the factor build.source")
     add_build_options(build)
+    _fleet.add_address_options(build, "build")
     verify = actions.add_parser("verify", help="check that builds are complete and of the right sizes")
     verify.add_argument("build", nargs="*", metavar="KEY", help="first digits of the key (default: all)")
     remove = actions.add_parser("remove", help="remove builds from the cache")
@@ -83,6 +84,8 @@ def _build(arguments: argparse.Namespace) -> int:
     if arguments.pg_version:
         parse_requested_version(arguments.pg_version)
     sizes = [block_bytes(size) for size in arguments.block_size.split(",")]
+    if arguments.on:
+        return _build_on_fleet(arguments)
     maker = builder(building_of(arguments))
     for size in sizes:
         wanted = BuildRequest(
@@ -93,6 +96,25 @@ def _build(arguments: argparse.Namespace) -> int:
             source=parse_spec(arguments.source) if arguments.source else None,
         )
         print(maker.installation(wanted).bindir)
+    return messages.SUCCESS
+
+
+def _build_on_fleet(arguments: argparse.Namespace) -> int:
+    """The same on every host at once; each takes what it has in its cache."""
+    _fleet.require_extra()
+    from pgassay.fleet.builds import build_on
+
+    given = {
+        "--block-size": arguments.block_size, "--wal-block-size": arguments.wal_block_size,
+        "--pg-version": arguments.pg_version, "--cflags": arguments.cflags, "--source": arguments.source,
+        "--build-jobs": str(arguments.build_jobs),
+    }  # fmt: skip
+    words = [f"{option}={value}" for option, value in given.items() if value]
+    words += ["--allow-deb-src"] if arguments.allow_deb_src else []
+    with _fleet.processors_of(arguments) as client:
+        for host, folders in build_on(client, words):
+            for each in folders:
+                print(f"{host}: {each}")
     return messages.SUCCESS
 
 

@@ -141,7 +141,7 @@ class BlockLines(Watcher):
         for host in sorted(self._hosts - there):
             print(f"{host}: gone", file=self._stream, flush=True)
         for each in states:
-            if each.late and (each.host, each.block) not in self._late:
+            if (each.late or each.failed) and (each.host, each.block) not in self._late:
                 self._late.add((each.host, each.block))
                 print(_doing(each), file=self._stream, flush=True)
         self._hosts = there
@@ -166,6 +166,8 @@ class BlockLines(Watcher):
 
 def _doing(state: HostState) -> str:
     """`host-3f2a1b: block 7 for 12 min, late: blocks take 4 min`."""
+    if state.failed:
+        return f"{state.host}: left out: {state.failed}"
     if state.block is None:
         return f"{state.host}: free"
     late = f", late: blocks take {words.duration(state.usual_s)}" if state.late and state.usual_s is not None else ""

@@ -83,6 +83,12 @@ def connect(address: Address, credentials: Credentials | None, wait_s: float = W
         raise messages.no_scheduler(address.text, str(error) or type(error).__name__) from None
 
 
+def dashboard_port(client: Client) -> int | None:
+    """Where the scheduler's own page is; None where it has none."""
+    port = client.scheduler_info(-1).get("services", {}).get("dashboard")
+    return None if port is None else int(port)
+
+
 class DaskCrew:
     """Workers of a scheduler; `order` makes the bytes that a worker gets of a block's order."""
 
@@ -97,6 +103,10 @@ class DaskCrew:
         self._pace = Pace()
         self._began: dict[str, tuple[str, float]] = {}
         """Of each task the worker that has it (none at first), and since when, by the monotonic clock."""
+        self._failed: dict[int, dict[str, str]] = {}
+        """Of each block the hosts that could not run it, and why."""
+        self._out: dict[str, str] = {}
+        """Hosts that could not do what others did, and why: they get no more blocks."""
         self._seen: dict[str, float] = {}
         """When each host was last there, by the monotonic clock."""
 
@@ -138,7 +148,9 @@ class DaskCrew:
 
     def _begin(self, block: int, workers: list[str] | None = None) -> None:
         ordered = self._pending[block]
-        future = self._client.submit(self._work, self._order(ordered.order), pure=False, workers=workers)
+        future = self._client.submit(
+            self._work, self._order(ordered.order), pure=False, workers=workers, allow_other_workers=workers is not None
+        )
         self._began[future.key] = ("", time.monotonic())
         ordered.futures.append(future)
 
@@ -149,15 +161,43 @@ class DaskCrew:
             ordered.futures.remove(future)
             if future.status == "finished":
                 break
+            failure = future.exception() if future.status == "error" else messages.SCHEDULER_LOST
+            if isinstance(failure, task.HostError) and self._elsewhere(block, failure):
+                continue
             if not ordered.futures:
-                told = future.exception() if future.status == "error" else messages.SCHEDULER_LOST
-                raise messages.host_failed(block, str(told).strip())
+                raise messages.host_failed(block, self._why(block, failure))
         del self._pending[block]
         if ordered.futures:
             self._client.cancel(ordered.futures, force=True)
         host, shipped = future.result()
+        self._leave_out(self._failed.pop(block, {}), tell)
         self._pace.ended(str(host), time.monotonic() - self._began[future.key][1])
         return Arrived(block, str(host), tuple(Parcel(*each) for each in shipped))
+
+    def _elsewhere(self, block: int, failure: task.HostError) -> bool:
+        """Begin a block that one host could not run on others; False where a second one could not either."""
+        failed = self._failed.setdefault(block, {})
+        failed[failure.host] = failure.reason
+        others = [address for address, name in self._names().items() if name not in failed]
+        if len(failed) > 1 or not others:
+            return False
+        if not self._pending[block].futures:
+            self._begin(block, others)
+        return True
+
+    def _why(self, block: int, failure: object) -> str:
+        failed = self._failed.get(block, {})
+        return "; ".join(f"{host}: {reason}" for host, reason in failed.items()) or str(failure).strip()
+
+    def _leave_out(self, failed: Mapping[str, str], tell: Tell) -> None:
+        """Another host ran their block, so the fault is theirs: a full disk, a missing program."""
+        self._out.update(failed)
+        leave = [address for address, name in self._names().items() if name in failed]
+        if leave:
+            self._client.retire_workers(leave)
+            tell([HostState(name, failed=reason) for name, reason in self._out.items()])
+        for name in failed:
+            self._seen.pop(name, None)
 
     def _next_done(self, tell: Tell) -> tuple[int, Future]:
         while True:
@@ -186,7 +226,7 @@ class DaskCrew:
             else:
                 states.append(HostState(name))
                 free.append(address)
-        tell(states)
+        tell([*states, *(HostState(name, failed=reason) for name, reason in self._out.items())])
         if len(blocks) == sum(len(keys) for keys in held.values()):  # else the free hosts are about to begin the rest
             alone = (block for block in late if len(self._pending[block].futures) == 1)
             for block, address in zip(alone, free, strict=False):

@@ -4,7 +4,7 @@ So a worker keeps nothing of a run, and a lost one takes nothing along.
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +49,13 @@ class Jobs:
 
 def require_no_files(document: str) -> None:
     """Raise `UsageError` for a study that names files of this machine: they are not on the hosts."""
-    named = [text for text in texts(tomllib.loads(document)) if "/" in text and Path(text).is_file()]
+    require_none([text for text in texts(tomllib.loads(document)) if "/" in text and Path(text).is_file()])
+
+
+def require_none(named: Sequence[str]) -> None:
+    """Raise `UsageError` where files of this machine are named."""
     if named:
-        raise messages.own_files(named)
+        raise messages.own_files(list(dict.fromkeys(named)))
 
 
 def names_its_postgres(document: str) -> bool:

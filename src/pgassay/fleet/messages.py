@@ -95,6 +95,26 @@ def host_failed(block: int, reason: str) -> FleetError:
     return FleetError(f"block {block} failed: {reason}", "resume the run when the hosts are well again")
 
 
+def piece_failed(host: str, reason: str, hint: str | None) -> FleetError:
+    """What a host refused to do."""
+    return FleetError(f"{host}: {reason}", hint)
+
+
+def build_failed(told: Sequence[str]) -> FleetError:
+    """What a build on a host said at its end."""
+    return FleetError((told[0] if told else "no reason given").removeprefix("pgassay: error: "))
+
+
+def piece_lost(reason: str) -> FleetError:
+    """A piece of work that no host brought to its end."""
+    return FleetError(f"the hosts were lost: {reason}", "start the workers again, and the command")
+
+
+def bench_ended(status: int) -> str:
+    """A bench that said nothing."""
+    return f"the bench ended with {status}"
+
+
 def damaged_parcel(block: int, reason: str) -> FleetError:
     """What came home is not what was sent."""
     return FleetError(f"block {block} came home damaged: {reason}", "resume the run: the block is run again")

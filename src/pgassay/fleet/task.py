@@ -17,7 +17,7 @@ from distributed import get_worker
 
 from pgassay import __version__, scratch
 from pgassay.errors import PgassayError
-from pgassay.fleet import inbox
+from pgassay.fleet import inbox, messages
 from pgassay.fleet.job import Job
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
@@ -35,6 +35,15 @@ _WANTED = frozenset({"executing", "long-running"})
 
 Shipped = tuple[str, list[tuple[str, int, str, bytes]]]
 """The host's name, and of each trial its arm, attempt, SHA-256 and content."""
+
+
+class HostError(RuntimeError):
+    """What the bench of a host said at its end."""
+
+    def __init__(self, host: str, reason: str) -> None:
+        super().__init__(host, reason)
+        self.host = host
+        self.reason = reason
 
 
 def facts() -> Mapping[str, Any]:
@@ -58,7 +67,7 @@ def _postgres() -> str:
 
 
 def work(job: bytes) -> Shipped:
-    """Run a block; raises `RuntimeError` with what the bench said."""
+    """Run a block; raises `HostError` with what the bench said."""
     worker = get_worker()
     key = worker.get_current_task()
     order = msgspec.json.decode(job, type=Job)
@@ -71,30 +80,30 @@ def work(job: bytes) -> Shipped:
             assert child.stdin is not None
             with suppress(BrokenPipeError), child.stdin:
                 child.stdin.write(job)
-            _await(child, lambda: _wanted(worker, key))
+            wait_for(child, lambda: is_wanted(worker, key))
         finally:
-            _end(child)
+            end(child)
         if child.returncode != 0:
             told = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise RuntimeError(f"{worker.name}: {told[-1] if told else f'the bench ended with {child.returncode}'}")
+            raise HostError(str(worker.name), told[-1] if told else messages.bench_ended(child.returncode))
         came = inbox.read(RealDisk(), place / "block", order.block)
     return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]
 
 
-def _wanted(worker: Any, key: object) -> bool:
+def is_wanted(worker: Any, key: object) -> bool:
     """Does the scheduler still wait for this task? A worker that lost its scheduler forgets its tasks."""
     known = worker.state.tasks.get(key)
     return known is not None and known.state in _WANTED
 
 
-def _await(child: "subprocess.Popen[bytes]", wanted: Any) -> None:
+def wait_for(child: "subprocess.Popen[bytes]", wanted: Any) -> None:
     while wanted():
         with suppress(subprocess.TimeoutExpired):
             child.wait(_LOOK_S)
             return
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+def end(child: "subprocess.Popen[bytes]") -> None:
     """Ask a child that still runs to give everything back; kill it only if it does not."""
     if child.poll() is None:
         child.terminate()

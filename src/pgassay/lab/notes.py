@@ -35,13 +35,17 @@ class Assignment:
 
 @dataclass(frozen=True)
 class HostState:
-    """What a host of a fleet does: a block, for so many seconds, or none. `late`: blocks here take far less."""
+    """What a host of a fleet does: a block, for so many seconds, or none. `late`: blocks here take far less.
+
+    `failed`: why it takes none any more, where others did what it could not.
+    """
 
     host: str
     block: int | None = None
     seconds: float = 0.0
     usual_s: float | None = None
     late: bool = False
+    failed: str = ""
 
 
 class Laps:

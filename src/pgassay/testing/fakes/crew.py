@@ -15,7 +15,7 @@ Host = Callable[[BlockOrder, str], Arrived]
 class FakeCrew:
     """Runs blocks when somebody waits for one. `dies`: the n-th start (from 1) of any block, at which its host dies.
 
-    `idle`: hosts that are there and never take a block.
+    `idle`: hosts that are there and never take a block. `message` is told of every message before it passes.
     """
 
     def __init__(
@@ -24,11 +24,13 @@ class FakeCrew:
         seed: int = 0,
         dies: frozenset[int] = frozenset(),
         idle: frozenset[str] = frozenset(),
+        message: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._alive = dict(hosts)
         self._random = random.Random(seed)
         self._dies = dies
         self._idle = idle
+        self._message = message
         self._waiting: dict[int, BlockOrder] = {}
         self.started: list[tuple[int, str]] = []
         """Block and host of each start."""
@@ -42,6 +44,7 @@ class FakeCrew:
         return frozenset(self._alive)
 
     def submit(self, order: BlockOrder) -> None:
+        self._message(f"order {order.block}")
         self._waiting.setdefault(order.block, order)
 
     def next_arrived(self, tell: Tell) -> Arrived:
@@ -49,11 +52,13 @@ class FakeCrew:
             block = self._random.choice(sorted(self._waiting))
             host = self._random.choice(sorted(self._alive.keys() - self._idle))
             self.started.append((block, host))
+            self._message(f"start of {block}")
             tell([HostState(each, block if each == host else None) for each in sorted(self._alive)])
             arrived = self._alive[host](self._waiting[block], host)
             if len(self.started) in self._dies:  # with all that it had done: somebody else runs the block
                 del self._alive[host]
                 continue
+            self._message(f"arrival of {block}")
             del self._waiting[block]
             return arrived
 

@@ -1,0 +1,111 @@
+"""Work that needs nothing but processors, over all hosts of a fleet: simulations, builds.
+
+There is no block and no record here: a piece that is lost with its host is done again by another, and a host that
+differs from the others is welcome. A worker has one thread, since a host measures one block at a time; so what a piece
+calls takes all cores of its host by itself.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from distributed import Client, Future, KilledWorker, get_worker
+
+from pgassay import __version__
+from pgassay.errors import PgassayError
+from pgassay.fleet import messages
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+_LOOK_S = 0.2
+
+
+def cores() -> int:
+    """How many cores this host's work may take."""
+    return len(os.sched_getaffinity(0))
+
+
+def hosts_of(client: Client, wanted: int, wait_s: float) -> dict[str, str]:
+    """The hosts by their workers' addresses, as soon as so many are there; raises `FleetError`.
+
+    They must have the version of pgassay that the head has: what crosses are its own values.
+    """
+    until = time.monotonic() + wait_s
+    while len(found := _names(client)) < wanted:
+        if time.monotonic() > until:
+            raise messages.too_few_hosts(len(found), wanted, wait_s)
+        time.sleep(_LOOK_S)
+    for address, version in client.run(_version).items():
+        if version != __version__:
+            raise messages.other_version(found.get(address, address), str(version), __version__)
+    return found
+
+
+def _names(client: Client) -> dict[str, str]:
+    return {address: str(each["name"]) for address, each in client.scheduler_info(-1)["workers"].items()}
+
+
+def _version() -> str:
+    return __version__
+
+
+def least_cores(client: Client) -> int:
+    """Of the host that has fewest: as large is a piece, so that none waits long for the last one."""
+    return min(int(each) for each in client.run(cores).values())
+
+
+def over(client: Client, work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
+    """What `work` makes of each piece, in the order of the pieces, on whichever host is free.
+
+    `work` is a function of a module that the hosts have. Raises `FleetError` for an error of ours that it raised, with
+    its words, and where all hosts are lost; what else it raises comes as it is.
+    """
+    futures = client.map(_told, [(work, piece) for piece in pieces], pure=False)
+    try:
+        for future in futures:
+            yield _result(future)
+    finally:
+        client.cancel(futures, force=True)
+
+
+def on_each(client: Client, work: Callable[[Piece], Result], piece: Piece) -> Iterator[tuple[str, Result]]:
+    """What `work` makes of the same piece on every host that is there, with the host's name, first come first."""
+    names = _names(client)
+    futures = {
+        client.submit(_told, (work, piece), pure=False, workers=[address]): name for address, name in names.items()
+    }
+    try:
+        for future, name in futures.items():
+            yield name, _result(future)
+    finally:
+        client.cancel(list(futures), force=True)
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """One of our errors, which on its way as an exception would lose its hint."""
+
+    host: str
+    message: str
+    hint: str | None
+
+
+def _told(job: tuple[Callable[[Piece], Result], Piece]) -> Result | _Failure:
+    work, piece = job
+    try:
+        return work(piece)
+    except PgassayError as error:
+        return _Failure(str(get_worker().name), error.message, error.hint)
+
+
+def _result(future: Future) -> Any:
+    try:
+        found = future.result()
+    except (CancelledError, KilledWorker) as error:
+        raise messages.piece_lost(str(error).strip()) from None
+    if isinstance(found, _Failure):
+        raise messages.piece_failed(found.host, found.message, found.hint)
+    return found

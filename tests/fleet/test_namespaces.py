@@ -1,0 +1,181 @@
+"""A fleet of hosts with links of their own: what is left of a run, and of a host, when one of them fails.
+
+The hosts are network namespaces of this machine (`namespaces`), each with its own PostgreSQL and data directory, so a
+cable can be pulled and a host can die; what they measure means nothing beside each other.
+"""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from pgassay.lab.replay import replay
+from pgassay.record.check import check
+from pgassay.record.reading import Run
+from pgassay.study.findings import Severity
+from pgassay.testing import real
+from tests.fleet import namespaces
+from tests.fleet.namespaces import Host, Lab
+
+pytestmark = [pytest.mark.slow, pytest.mark.system]
+
+SMALL = (
+    "--levels", "table.fillfactor=100,50", "--set", "load.duration=2s", "--set", "load.warmup=0s", "--set",
+    "load.scale=1", "--pairing", "sequential", "--allow-busy", "--allow-volatile", "--quiet",
+)  # fmt: skip
+CUT_OFF_S = 60.0
+WAIT_S = 300.0
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that the account of servers may enter; pytest closes its own ones whenever it starts."""
+    with TemporaryDirectory(prefix="pgassay-fleet-", dir="/var/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def lab(place: Path) -> Iterator[Lab]:
+    real.installation()
+    with namespaces.lab(place, 3) as made:
+        yield made
+
+
+def awaited(what: str, happens: Callable[[], object], seconds: float = WAIT_S) -> None:
+    """Wait for it; fails by name where it does not happen."""
+    until = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < until, f"{what}: not within {seconds:g} s"
+        time.sleep(0.2)
+
+
+def idle(host: Host) -> Callable[[], bool]:
+    """Has it no server?"""
+    return lambda: not host.servers()
+
+
+def joined(host: Host) -> int:
+    """How often its workers were registered by a scheduler."""
+    return host.said().count("Registered to:")
+
+
+class Fleet:
+    """The programs of a lab, each ended on the way out."""
+
+    def __init__(self, lab: Lab, stack: ExitStack) -> None:
+        self.lab, self._stack = lab, stack
+        self.scheduler = self.keep(lab.scheduler())
+        self.workers = {host.name: self.keep(lab.worker(host)) for host in lab.hosts}
+
+    def keep(self, process: "subprocess.Popen[bytes]") -> "subprocess.Popen[bytes]":
+        self._stack.callback(namespaces.end, process)
+        return process
+
+    def head(self, *words: str) -> "subprocess.Popen[bytes]":
+        """`pgassay` on the head."""
+        return self.keep(self.lab.head.start("pgassay", *words, *self.lab.on(), log="head"))
+
+
+def whole(path: Path, blocks: int) -> Run:
+    """The record of a run that has ended: nothing missing, doubled, mixed, or decided otherwise than it says."""
+    run = Run.open(path)
+    assert [each for each in check(path) if each.severity is Severity.ERROR] == []
+    assert run.journal[-1].kind == "finished"
+    assert len({(trial.block, trial.host) for trial in run.trials}) == blocks
+    assert len({(trial.block, trial.arm, trial.attempt) for trial in run.trials}) == len(run.trials)
+    assert {trial.block for trial in run.trials} == set(range(1, blocks + 1))
+    return run
+
+
+@pytest.mark.timeout(1800)
+def test_a_killed_worker_a_minute_without_a_cable_and_a_killed_head(lab: Lab, place: Path) -> None:
+    out = place / "run"
+    first, second, third = lab.hosts
+    with ExitStack() as stack:
+        fleet = Fleet(lab, stack)
+        head = fleet.head("run", "fillfactor", "--quick", *SMALL, "--blocks", "6..6", "--out", str(out))
+        awaited("a server on the first host", first.servers)
+        fleet.workers[first.name].send_signal(signal.SIGKILL)
+        awaited("the killed worker's servers are stopped", lambda: not first.servers(), 60.0)
+        awaited("its bench has ended", lambda: not first.processes(), 60.0)
+        awaited("a server on the second host", second.servers)
+        second.cable("down")
+        cut = time.monotonic()
+        awaited("the servers of the host that is cut off are stopped", lambda: not second.servers(), 120.0)
+        awaited("a minute", lambda: time.monotonic() - cut > CUT_OFF_S)
+        second.cable("up")
+        awaited("the host that was cut off is back", lambda: joined(second) == 2, 120.0)
+        awaited("a committed trial", lambda: list(out.glob("trials/[0-9]*")))
+        head.send_signal(signal.SIGKILL)
+        head.wait()
+        for host in (second, third):
+            awaited(f"{host.name} gives back what it held for the head", idle(host), 60.0)
+        fleet.workers[first.name] = fleet.keep(lab.worker(first))
+        assert fleet.head("resume", str(out), "--allow-busy", "--allow-volatile", "--quiet").wait(WAIT_S) == 0
+        found = whole(out, 6)
+        assert {trial.host for trial in found.trials} <= {host.name for host in lab.hosts}
+        assert list(replay(out)) == []
+    assert not any(host.processes() for host in (lab.head, *lab.hosts))
+
+
+@pytest.mark.timeout(900)
+def test_a_host_whose_disk_is_full_is_left_out(lab: Lab, place: Path) -> None:
+    out = place / "run"
+    image = place / "image"
+    with image.open("wb") as file:
+        file.truncate(48 << 20)
+    subprocess.run(["mkfs.ext4", "-q", str(image)], check=True)
+    if subprocess.run(["mount", "-o", "loop", image, lab.hosts[0].data], check=False).returncode != 0:
+        pytest.skip("this machine mounts no loop device")
+    try:
+        with ExitStack() as stack:
+            fleet = Fleet(lab, stack)
+            words = ("--blocks", "5..5", "--mixed-hosts", "--out", str(out))
+            assert fleet.head("run", "fillfactor", "--quick", *SMALL, *words).wait(WAIT_S) == 0
+            assert fleet.workers["h1"].wait(60.0) == 0
+            assert {trial.host for trial in whole(out, 5).trials} == {"h2", "h3"}
+    finally:
+        subprocess.run(["umount", str(lab.hosts[0].data)], check=True)
+
+
+@pytest.mark.timeout(900)
+def test_a_killed_scheduler_leaves_no_server_and_workers_find_the_next_one(lab: Lab, place: Path) -> None:
+    host = lab.hosts[0]
+    with ExitStack() as stack:
+        fleet = Fleet(lab, stack)
+        head = fleet.head("run", "fillfactor", "--quick", *SMALL, "--blocks", "5..5", "--out", str(place / "run"))
+        awaited("a server", host.servers)
+        fleet.scheduler.send_signal(signal.SIGKILL)
+        for each in lab.hosts:
+            awaited(f"{each.name} gives back what it held", idle(each), 120.0)
+        namespaces.end(head)
+        assert fleet.workers[host.name].poll() is None
+        scheduler = fleet.keep(lab.scheduler())
+        awaited("the workers are back", lambda: all(joined(each) == 2 for each in lab.hosts), 60.0)
+        namespaces.end(scheduler)
+        awaited(
+            "they end with a scheduler that is ended", lambda: not any(each.processes() for each in lab.hosts), 60.0
+        )
+        assert {each.poll() for each in fleet.workers.values()} == {0}
+
+
+@pytest.mark.timeout(600)
+def test_processors_of_all_hosts_are_used_by_name(lab: Lab) -> None:
+    """A sweep over hosts prints what it prints alone; a build that cannot be made says on which host."""
+    sweep = ("simulate", "--capacity", "64MB", "--sweep", "drive.over_provisioning=7%,28%,50%", "--json")
+    with ExitStack() as stack:
+        fleet = Fleet(lab, stack)
+        alone = fleet.keep(lab.head.start("pgassay", *sweep, log="alone"))
+        assert fleet.head(*sweep).wait(WAIT_S) == 0
+        assert alone.wait(WAIT_S) == 0
+        assert lab.head.said("head") == lab.head.said("alone")
+        refused = ("postgres", "build", "--source", "tarball:/nowhere/postgresql-1.tar.gz")
+        assert fleet.head(*refused).wait(WAIT_S) == 2
+        told = [line for line in lab.head.said("head").splitlines() if line.startswith("pgassay: error:")]
+        assert any(line.startswith(f"pgassay: error: {host.name}:") for line in told for host in lab.hosts)

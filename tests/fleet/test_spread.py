@@ -1,0 +1,78 @@
+"""Work that needs processors alone, over two workers in this process: in order, and with errors that can be read."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.request import urlopen
+
+import pytest
+from distributed import Client, LocalCluster
+
+from pgassay import flash
+from pgassay.errors import PgassayError
+from pgassay.fleet import spread
+from pgassay.fleet.dask_crew import dashboard_port
+from pgassay.fleet.messages import FleetError
+from pgassay.fleet.simulations import simulate_on
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with (
+        LocalCluster(  # type: ignore[no-untyped-call,unused-ignore]
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, protocol="inproc://"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as found,
+    ):
+        yield found
+
+
+@dataclass(frozen=True)
+class Number:
+    """A piece."""
+
+    value: int
+
+
+def squared(piece: Number) -> int:
+    if piece.value < 0:
+        raise PgassayError(f"{piece.value} is below nothing", "take another")
+    return piece.value**2
+
+
+def test_results_come_in_the_order_of_the_pieces(client: Client) -> None:
+    assert list(spread.over(client, squared, [Number(each) for each in range(20)])) == [each**2 for each in range(20)]
+
+
+def test_an_error_of_ours_keeps_its_words_and_says_where(client: Client) -> None:
+    with pytest.raises(FleetError, match="-1 is below nothing") as raised:
+        list(spread.over(client, squared, [Number(1), Number(-1)]))
+    assert raised.value.hint == "take another"
+    assert raised.value.message != "-1 is below nothing"
+
+
+def test_every_host_does_the_same_piece_once(client: Client) -> None:
+    found = dict(spread.on_each(client, squared, Number(3)))
+    assert list(found.values()) == [9, 9]
+
+
+def test_hosts_are_awaited_and_too_few_are_said(client: Client) -> None:
+    assert len(spread.hosts_of(client, 2, 10.0)) == 2
+    assert spread.least_cores(client) == len(os.sched_getaffinity(0))
+    with pytest.raises(FleetError, match="2 of 3 hosts"):
+        spread.hosts_of(client, 3, 0.0)
+
+
+def test_the_page_of_a_scheduler_is_found() -> None:
+    where = {"processes": False, "protocol": "inproc://", "dashboard_address": "127.0.0.1:0", "n_workers": 0}
+    with LocalCluster(**where) as cluster, Client(cluster, set_as_default=False) as found:  # type: ignore[no-untyped-call,unused-ignore]
+        port = dashboard_port(found)
+        assert port is not None
+        with urlopen(f"http://127.0.0.1:{port}/health") as answer:
+            assert answer.read() == b"ok"
+
+
+def test_a_sweep_over_hosts_is_the_sweep_of_one_machine(client: Client) -> None:
+    document = flash.read(None, ["drive.user_bytes=64MB"])
+    points = flash.points(document, ["drive.over_provisioning=7%,28%,50%", "run.seed=1,2"])
+    assert simulate_on(client, document, points) == flash.simulate_all(points)
