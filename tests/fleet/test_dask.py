@@ -172,13 +172,10 @@ def test_nobody_comes_in_without_a_certificate_of_the_fleet(tmp_path: Path, fold
 
 
 @pytest.mark.system
-def test_real_servers_on_two_workers_and_a_head_that_is_killed(tmp_path: Path, folder: Path) -> None:
+def test_real_servers_on_two_workers_and_a_head_that_is_killed(place: Path, folder: Path) -> None:
     real.installation()
-    out, data = tmp_path / "run", tmp_path / "data"
-    tmp_path.parent.parent.chmod(0o755)
-    for each in (tmp_path.parent, tmp_path, data):
-        each.mkdir(exist_ok=True)
-        each.chmod(0o755)
+    out, data = place / "run", place / "data"
+    data.mkdir(mode=0o755)
     study = [
         "--levels", "table.fillfactor=100,50", "--set", "load.duration=2s", "--set", "load.warmup=0s", "--set",
         "load.scale=1", "--blocks", "5..5", "--pairing", "sequential",

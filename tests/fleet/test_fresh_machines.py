@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -45,12 +44,10 @@ def test_there_are_ten_lines_at_most_and_three_places_to_type_them() -> None:
 
 
 @pytest.fixture
-def lab() -> Iterator[Lab]:
+def lab(place: Path) -> Iterator[Lab]:
     real.installation()
-    with TemporaryDirectory(prefix="pgassay-fleet-", dir="/var/tmp") as folder:
-        Path(folder).chmod(0o755)
-        with namespaces.lab(Path(folder), 3) as made:
-            yield made
+    with namespaces.lab(place, 3) as made:
+        yield made
 
 
 def programs(folder: Path) -> str:

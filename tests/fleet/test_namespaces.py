@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -30,14 +29,6 @@ SMALL = (
 )  # fmt: skip
 CUT_OFF_S = 60.0
 WAIT_S = 300.0
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that the account of servers may enter; pytest closes its own ones whenever it starts."""
-    with TemporaryDirectory(prefix="pgassay-fleet-", dir="/var/tmp") as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
 
 
 @pytest.fixture
