@@ -1,7 +1,7 @@
 """Scale models of real studies: what is left open is written out, numbers are kept, bad scales are refused."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -26,9 +26,10 @@ def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Machine, "here", classmethod(lambda cls: Machine(2, 16 << 30)))
 
 
-def shrunk(name: str, **scale: str) -> Study:
+def shrunk(name: str, levels: Sequence[str] = (), **scale: str) -> Study:
     document = read(name, builtin.find(name)[1])
-    return write_study(name, document, Overrides(size=AS_PUBLISHED, **scale)).study  # type: ignore[arg-type]
+    overrides = Overrides(size=AS_PUBLISHED, levels=levels, **scale)  # type: ignore[arg-type]
+    return write_study(name, document, overrides).study
 
 
 def model_of(study: Study) -> ScaleModel:
@@ -49,10 +50,11 @@ def test_the_tpcc_study_keeps_its_numbers() -> None:
     model = model_of(study)
     fixed = {name: level.typed for name, level in study.fixed.items()}
     assert [each.typed for each in study.conditions["load.warehouses"]] == ["28", "54"]
-    assert (fixed["host.memory"], fixed["server.shared_buffers"]) == ("1049MB", "268432kB")
+    assert (fixed["host.memory"], fixed["server.shared_buffers"]) == ("1105MB", "268432kB"), "1049 MB and the processes"
     assert (fixed["load.clients"], fixed["drive.data.capacity"]) == ("4", "auto")
     notes = {each.factor: each.note for each in model.resized}
-    assert (notes["host.memory"], notes["server.shared_buffers"]) == (CHOSEN, "")
+    assert notes["host.memory"] == f"{CHOSEN}; with 56MB more for the server's processes, which do not shrink"
+    assert notes["server.shared_buffers"] == ""
     kept = {each.name: each.kept for each in model.likeness}
     for name in ("data ÷ memory", "shared_buffers ÷ memory", "data ÷ shared_buffers", "over-provisioning"):
         assert kept[name] is True, name
@@ -63,7 +65,8 @@ def test_the_tpcc_study_keeps_its_numbers() -> None:
 
 
 def test_the_largest_data_get_the_size_that_is_asked_for() -> None:
-    model = model_of(shrunk("fillfactor-drive", scale_to="4GB"))
+    study = shrunk("fillfactor-drive", scale_to="4GB", levels=["load.threads=4"])
+    model = model_of(study)
     limits = {each.factor: each.note for each in model.resized if each.note}
     assert limits["server.max_wal_size"] == "no less than 32MB"
     data, buffers = (
@@ -72,7 +75,20 @@ def test_the_largest_data_get_the_size_that_is_asked_for() -> None:
     )
     assert data is not None
     assert buffers is not None
-    assert data[1] * 281 == pytest.approx(4096, rel=0.01), "host.memory is 281 MB"
+    assert study.fixed["host.memory"].typed == "337MB", "and 56 MB are the processes'"
+    assert data[1] * 281 == pytest.approx(4096, rel=0.01), "281 MB cache"
+
+
+def test_memory_is_kept_for_what_it_caches_and_sessions_come_on_top() -> None:
+    """At 1:3725 four sessions on 200 tables took 40 of 70 MB, and the kernel ended every server."""
+    few, many = (shrunk("fillfactor-drive", [f"load.threads={count}"], scale_to="1GB") for count in ("4", "64"))
+    sizes = [int(each.fixed["host.memory"].typed.removesuffix("MB")) for each in (few, many)]
+    assert sizes == [70 + 24 + 4 * 8, 70 + 24 + 64 * 8]
+    for study in (few, many):
+        kept = {each.name: each.kept for each in model_of(study).likeness}
+        assert kept["data ÷ memory"] is True
+    mixed = {each.name: each.kept for each in model_of(shrunk("fillfactor-drive", scale_to="1GB")).likeness}
+    assert mixed["data ÷ memory"] is False, "one limit for 1 and for 128 threads fits only the most"
 
 
 def test_connections_that_nobody_opens_take_no_memory_of_a_model() -> None:

@@ -6,7 +6,7 @@ keeps of its original, and what not, is said by the dimensionless numbers of bot
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pgassay.bench.options import declared_options
@@ -40,6 +40,9 @@ from pgassay.study.units import format_bytes, format_size, parse_memory, split_q
 CHOSEN = "the original's is pgassay's choice"
 KEPT_WITHIN = 0.1
 """A number that differs by more is not kept."""
+SERVER_BYTES, CONNECTION_BYTES = 24 << 20, 8 << 20
+"""What a server takes beside its caches, and each session that has opened some hundred tables (7.6 MB with the 200 of
+sysbench, PostgreSQL 15)."""
 _MEMORY, _CAPACITY = "host.memory", ".capacity"
 _MAX_CONNECTIONS = "server.max_connections"
 _STOCK_CONNECTIONS, _SPARE_CONNECTIONS = 100, 20
@@ -83,8 +86,42 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
     fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
     small, model = shrink(whole, catalogue, by, fewer)
     small, fewer_connections = _with_fewer_connections(name, small, catalogue)
-    resized = (*_ours(model, request), *fewer_connections)
-    return Modelled(small, whole, request, replace(model, resized=resized))
+    small, resized = _with_processes(name, small, catalogue, tuple(_ours(model, request)))
+    return Modelled(small, whole, request, replace(model, resized=(*resized, *fewer_connections)))
+
+
+def _with_processes(
+    name: str, document: Document, catalogue: FactorCatalogue, resized: Sequence[Resized]
+) -> tuple[Document, tuple[Resized, ...]]:
+    """The document with each `host.memory` larger by what a server's processes take, which does not shrink.
+
+    Memory is scaled for what it caches. Where the processes had to come out of it, the kernel ended the servers of a
+    model of 70 MB whose sessions had opened 200 tables each.
+    """
+    limits = {each.model for each in resized if each.factor == _MEMORY}
+    if not limits:
+        return document, tuple(resized)
+    study = parse(name, document, catalogue)
+    more = _process_bytes(max(setup_of(study, arm, catalogue).load.connections for arm in study.arms))
+
+    def beside(text: str) -> str:
+        return format_bytes(parse_memory(text) + more)
+
+    said = messages.beside_processes(format_bytes(more))
+    larger = documents.with_changed_levels(
+        document, lambda factor, text: beside(text) if factor == _MEMORY and text in limits else text
+    )
+    return larger, tuple(
+        replace(each, model=beside(each.model), note="; ".join(filter(None, (each.note, said))))
+        if each.factor == _MEMORY
+        else each
+        for each in resized
+    )
+
+
+def _process_bytes(connections: int) -> int:
+    """What a server's processes take for themselves, and shared memory that is no buffer."""
+    return SERVER_BYTES + connections * CONNECTION_BYTES
 
 
 def _with_fewer_connections(
@@ -178,16 +215,16 @@ def _numbers(study: Study, catalogue: FactorCatalogue, machine: Machine) -> dict
 def _of_one(
     setup: Setup, settings: Mapping[str, str], machine: Machine, largest_bytes: int
 ) -> dict[Number, float | None]:
-    data, memory = _data_bytes(setup), setup.memory_bytes or machine.memory_bytes
+    data, clients = _data_bytes(setup), setup.load.connections
+    memory = _caching_bytes(setup.memory_bytes or machine.memory_bytes, clients)
     buffers = _setting_bytes(settings.get("shared_buffers", STOCK_SHARED_BUFFERS), _PAGE_BYTES)
     wal = None
     if mode_of(setup.load) == "wal":
         wal = _CHECKPOINT_SHARE * _setting_bytes(settings["max_wal_size"], 1 << 20)
     timed = "" if wal is not None else "checkpoints go by time here, so by the speed"
-    clients = setup.load.connections
     return {
-        ("data ÷ memory", ""): _quotient(data, memory),
-        ("shared_buffers ÷ memory", ""): _quotient(buffers, memory),
+        ("data ÷ memory", messages.WITHOUT_PROCESSES): _quotient(data, memory),
+        ("shared_buffers ÷ memory", messages.WITHOUT_PROCESSES): _quotient(buffers, memory),
         ("data ÷ shared_buffers", "the hot set ÷ cache, of a load that reads all its data alike"): _quotient(
             data, buffers
         ),
@@ -205,6 +242,12 @@ def _of_one(
             for name, count in _counts(setup)
         },
     }
+
+
+def _caching_bytes(memory: int | None, connections: int) -> int | None:
+    """Memory that can cache; None where it is not known, or the processes leave none."""
+    left = 0 if memory is None else memory - _process_bytes(connections)
+    return left if left > 0 else None
 
 
 def _counts(setup: Setup) -> list[tuple[str, float]]:

@@ -284,6 +284,15 @@ AS_MANY_AS_OPENED = "no more than are opened: the shared memory of each does not
 """Why a model has fewer connections than its original."""
 
 
+WITHOUT_PROCESSES = "of memory without what the server's processes take"
+"""What a number that has memory in it is about."""
+
+
+def beside_processes(size: str) -> str:
+    """Why a model's memory is not to scale."""
+    return f"with {size} more for the server's processes, which do not shrink"
+
+
 def model_limit(typed: str) -> str:
     """Why a size did not shrink so far."""
     return f"no less than {typed}"
