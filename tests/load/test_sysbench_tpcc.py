@@ -7,9 +7,13 @@ import pytest
 
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
+from pgassay.lab.run import write_study
 from pgassay.load.sysbench.output import parse_seconds
 from pgassay.load.sysbench_tpcc import NAMES, SysbenchTpccOptions, folder_of, run_command
 from pgassay.load.tpcc import tables
+from pgassay.study import builtin
+from pgassay.study.document import Overrides, read
+from pgassay.study.model import Study
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner
 from tests.load.loads import fake_tools, sysbench_tpcc
@@ -52,6 +56,28 @@ def test_scripts_in_path_are_found_and_missing_ones_named(tmp_path: Path, monkey
     assert folder_of(SysbenchTpccOptions.from_levels({})) == tmp_path.resolve()
     with pytest.raises(UsageError, match=r"has no tpcc\.lua"):
         folder_of(SysbenchTpccOptions.from_levels({"lua": str(tmp_path / "elsewhere")}))
+
+
+def test_the_study_as_published_is_played_by_its_own_program_where_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = builtin.find("tpcc-fillfactor")[1]
+
+    def written(*fixed: str) -> Study:
+        overrides = Overrides(size="as-published", fixed=fixed)
+        return write_study("tpcc-fillfactor", read("tpcc-fillfactor", text), overrides).study
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert written().fixed["load.driver"].typed == "tpcc"
+    assert written().differs
+    for name in ("sysbench", "tpcc.lua"):
+        (tmp_path / name).write_text("-- a program\n")
+        (tmp_path / name).chmod(0o755)
+    theirs = written()
+    assert (theirs.fixed["load.driver"].typed, theirs.fixed["load.threads"].typed) == ("sysbench-tpcc", "64")
+    assert theirs.differs == ()
+    assert len(theirs.arms) == 8
+    assert written("load.driver=tpcc").fixed["load.clients"].typed == "64"
 
 
 def test_what_sysbench_said_of_a_run(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Sizes and overrides: what the command line and `[quick]` lay over a study file."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -97,6 +98,46 @@ def test_an_override_without_a_value_is_refused(text: str) -> None:
 def test_toml_errors_name_the_place() -> None:
     with pytest.raises(UsageError, match="line 2"):
         read("demo", "[study]\ntitle = = 3")
+
+
+THEIRS = """
+[load]
+driver = "tpcc"
+clients = 8
+[as-published]
+study = { differs = ["another program"], ours = ["load.jobs"] }
+load = { clients = 64, duration = "600s" }
+[as-published.program]
+study = { differs = [], ours = [] }
+load = { driver = "sysbench-tpcc", threads = 64, duration = "600s" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("fixed", "installed", "driver"),
+    [
+        ((), True, "sysbench-tpcc"),
+        ((), False, "tpcc"),
+        (("load.driver=tpcc",), True, "tpcc"),
+        (("load.driver=sysbench-tpcc", "load.lua=/scripts"), False, "sysbench-tpcc"),
+    ],
+)
+def test_the_authors_program_plays_where_it_can_or_is_named(fixed: Sequence[str], installed: bool, driver: str) -> None:
+    asked: list[str] = []
+
+    def usable(name: str) -> bool:
+        asked.append(name)
+        return installed
+
+    document = read("demo", THEIRS)
+    found = resolve("demo", document, Overrides(size="as-published", fixed=fixed), usable=usable)
+    theirs = driver == "sysbench-tpcc"
+    assert found["load"]["driver"] == driver
+    assert ("clients" in found["load"], "threads" in found["load"]) == (not theirs, theirs), "one program's options"
+    assert found["study"]["differs"] == ([] if theirs else ["another program"])
+    assert "program" not in found
+    assert asked == ([] if fixed else ["sysbench-tpcc"])
+    assert resolve("demo", document, Overrides(), usable=usable)["load"] == {"driver": "tpcc", "clients": 8}
 
 
 _plain = st.one_of(st.integers(-(2**40), 2**40), st.booleans(), st.text(max_size=20))

@@ -359,6 +359,8 @@ class Driver(Generic[Own]):
     """Where to get that program."""
     work: Work = TRANSACTION
     """What the load calls a unit of its work: costs are given for one of it."""
+    require_scripts: Callable[[], object] = object
+    """Raises `UsageError` where scripts that the program plays are not where they are looked for by default."""
 
     @property
     def name(self) -> str:

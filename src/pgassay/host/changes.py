@@ -122,7 +122,7 @@ class LocalHost:
         self._held: list[int] = []
 
     def write(self, path: Path, value: str, back: str | None = None) -> None:
-        """Write a kernel value; raises `HostError` when the kernel refuses, or another lab is changing this machine."""
+        """Write a kernel value; raises `HostError` when the kernel refuses, `BenchError` while another lab has them."""
         self._open()
         try:
             self._ledger.add(VALUE, path, current(path) if back is None else back)

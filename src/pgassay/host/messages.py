@@ -47,11 +47,11 @@ def host_refused(path: Path, value: str, error: OSError) -> HostError:
     return HostError(f'could not write {value} to "{path}": {(error.strerror or str(error)).lower()}')
 
 
-def machine_in_use() -> HostError:
-    """Two labs cannot both have huge pages or limits of their own."""
-    return HostError(
+def machine_in_use() -> BenchError:
+    """Two labs cannot both have huge pages or limits of their own: that interrupts a run and blames no treatment."""
+    return BenchError(
         "another pgassay is changing this machine's settings",
-        "wait for it to end: only one pgassay at a time may use host.* factors",
+        "wait for it to end, then: pgassay resume; only one pgassay at a time may use host.* factors",
     )
 
 

@@ -75,7 +75,7 @@ def write_study(
     """
     overrides = overrides or Overrides()
     catalogue = every_factor()
-    written = documents.resolve(name, document, overrides, catalogue)
+    written = documents.resolve(name, document, overrides, catalogue, drivers.installed)
     machine = Machine.here()
     model = modelled(name, written, catalogue, machine)
     if model is not None:

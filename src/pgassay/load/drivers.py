@@ -78,6 +78,17 @@ def require_program(name: str) -> None:
     find(name).require_program()
 
 
+def installed(name: str) -> bool:
+    """Can the driver of that name be used here as it is, without a word on where its parts are?"""
+    driver = find(name)
+    try:
+        driver.require_program()
+        driver.require_scripts()
+    except UsageError:
+        return False
+    return True
+
+
 def factors() -> tuple[Factor, ...]:
     """The options of all drivers as factors, `load.driver` first; an option that several drivers have is one factor."""
     found: dict[str, dict[Option, list[str]]] = {}

@@ -95,6 +95,7 @@ DRIVER = Driver(
     "the same under sysbench with Percona's scripts, not audited",
     program=PROGRAM,
     program_hint=messages.SYSBENCH_HINT,
+    require_scripts=lambda: folder_of(SysbenchTpccOptions()),
 )
 
 

@@ -1,7 +1,8 @@
 """A study file as a document, before it means anything: reading TOML, choosing a size, overriding, writing back.
 
 A study has up to three sizes in one file: `[quick]` and `[as-published]` are partial documents laid over the default.
-Tables merge key by key; lists and plain values replace.
+Tables merge key by key; lists and plain values replace. A size may have a `[SIZE.program]`: what its authors' own
+program asks for, laid over the size where that program can be used, with a `[load]` that stands alone.
 """
 
 import tomllib
@@ -19,6 +20,9 @@ from pgassay.study.thresholds import split as split_threshold
 Document = dict[str, Any]
 
 SIZES = ("quick", "as-published")
+PROGRAM = "program"
+"""Of a size: the program that its authors used, as a document laid over that size where the program can be used."""
+_DRIVER = "load.driver"
 SCALE = "scale"
 """The table that asks for a scale model."""
 _VARIED = ("factors", "conditions", "covariates")
@@ -74,16 +78,23 @@ def write(document: Document, comment: str = "") -> str:
     return head + tomli_w.dumps(document)
 
 
-def resolve(name: str, document: Document, overrides: Overrides, catalogue: FactorNames | None = None) -> Document:
+Usable = Callable[[str], bool]
+"""Can a load driver of this name be used here?"""
+
+
+def resolve(
+    name: str,
+    document: Document,
+    overrides: Overrides,
+    catalogue: FactorNames | None = None,
+    usable: Usable | None = None,
+) -> Document:
     """The document of one size with the command line's changes laid over it; the input is left as it was.
 
-    The `catalogue` says which of the changed levels is the baseline's, however it is typed; raises `UsageError`.
+    The `catalogue` says which of the changed levels is the baseline's, however it is typed; `usable` whether the
+    authors' program is there. Raises `UsageError`.
     """
-    resolved = {key: value for key, value in document.items() if key not in SIZES}
-    if overrides.size:
-        if not isinstance(document.get(overrides.size), dict):
-            raise messages.no_such_size(name, overrides.size, [size for size in SIZES if size in document])
-        resolved = _laid_over(resolved, document[overrides.size])
+    resolved = _sized(name, document, overrides, usable)
     for text in overrides.levels:
         resolved = _with_levels(resolved, *_split(text, "--levels"), catalogue)
     for text in overrides.fixed:
@@ -99,6 +110,28 @@ def resolve(name: str, document: Document, overrides: Overrides, catalogue: Fact
     if overrides.scale or overrides.scale_to:
         resolved = _with_scale(resolved, overrides)
     return resolved
+
+
+def _sized(name: str, document: Document, overrides: Overrides, usable: Usable | None) -> Document:
+    """The document of one size, played by the authors' program where that is to be used."""
+    resolved = {key: value for key, value in document.items() if key not in SIZES}
+    if not overrides.size:
+        return resolved
+    if not isinstance(document.get(overrides.size), dict):
+        raise messages.no_such_size(name, overrides.size, [size for size in SIZES if size in document])
+    chosen = dict(document[overrides.size])
+    program = chosen.pop(PROGRAM, None)
+    resolved = _laid_over(resolved, chosen)
+    if program is None or not _wanted(program, overrides, usable):
+        return resolved
+    return {**_laid_over(resolved, program), "load": dict(program["load"])}
+
+
+def _wanted(program: Mapping[str, Any], overrides: Overrides, usable: Usable | None) -> bool:
+    """Is the authors' program used: because it was named, or because it can be and no other was?"""
+    driver = program["load"]["driver"]
+    named = [value for key, value in (_split(text, "--set") for text in overrides.fixed) if key == _DRIVER]
+    return named[-1] == driver if named else usable is not None and usable(driver)
 
 
 def _with_scale(document: Document, overrides: Overrides) -> Document:
