@@ -13,7 +13,9 @@ from pgassay.cli import main
 from pgassay.lab import commit_blocks
 from pgassay.lab.bisection import Pair
 from pgassay.lab.commit_blocks import pair_document, pairs_of
+from pgassay.lab.commit_subject import Subject, SubjectKind
 from pgassay.lab.run import write_study
+from pgassay.postgres.builds.commits import Commit
 from pgassay.record.reading import Run
 from pgassay.study import builtin, document
 from pgassay.study.document import Overrides
@@ -125,13 +127,14 @@ def test_a_block_is_a_study_of_two_commits_with_all_else_as_in_the_baseline() ->
 
 
 def test_only_blocks_with_valid_trials_of_both_count(tmp_path: Path) -> None:
+    subject, good, other = Subject(SubjectKind.POSTGRESQL, "/pg"), Commit("aa", "good"), Commit("bb", "bad")
     names = {"table.fillfactor=100": "git:/pg@aa", "table.fillfactor=75": "git:/pg@bb"}
     made = Run.open(make_run(tmp_path / "r").path).trials
     trials = [replace(each, treatment=names[each.treatment]) for each in made if each.treatment in names]
-    found = pairs_of(trials, "aa", "bb")
+    found = pairs_of(trials, subject, good, other)
     assert len(found) == len({each.block for each in trials})
     first = {each.treatment: each.responses for each in trials if each.block == 1 and each.status is Status.VALID}
     assert found[0] == Pair(first["git:/pg@aa"], first["git:/pg@bb"])
     lost = [each if each.block > 1 else replace(each, status=Status.OUTCOME) for each in trials]
-    assert pairs_of(lost, "aa", "bb") == found[1:]
-    assert pairs_of(trials, "aa", "cc") == ()
+    assert pairs_of(lost, subject, good, other) == found[1:]
+    assert pairs_of(trials, subject, good, Commit("cc", "none")) == ()

@@ -5,7 +5,6 @@ and ends: cron or a systemd timer calls it. `--check` makes a regression an exit
 """
 
 import argparse
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -13,21 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli._tracked import Followed, followed_of
 from pgassay.cli.commits import (
     TREES,
     add_commit_options,
     quiet_watch,
     require_own_options,
     study_of,
-    subject_of,
     teller,
 )
 from pgassay.cli.parser import duration, whole
 from pgassay.cli.run import bench_options
-from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.running import Runner
     from pgassay.lab.run import WrittenStudy
     from pgassay.lab.track import History
     from pgassay.lab.track_record import Tracked
@@ -41,7 +38,12 @@ FAILED = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     parser.add_argument("--reference", required=True, metavar="REF", help="the commit or tag that all are set beside")
-    parser.add_argument("--branch", default="HEAD", metavar="REF", help="whose commits are followed (default: HEAD)")
+    parser.add_argument("--branch", metavar="REF", help="whose commits are followed (default: HEAD)")
+    parser.add_argument(
+        "--installed",
+        metavar="VERSION",
+        help="follow the installed PostgreSQL of this version (17), upgrade by upgrade; --reference is another one",
+    )
     parser.add_argument(
         "--every",
         choices=(COMMIT, NIGHT),
@@ -67,66 +69,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure what is due and print the history; returns the exit status. Raises `PgassayError`."""
-    from pgassay.host.accounts import choose
-    from pgassay.host.runner import LocalRunner
+    from pgassay.lab.commit_subject import SubjectKind
+    from pgassay.lab.installed_versions import require_different
     from pgassay.lab.track_record import Tracked
-    from pgassay.postgres.builds.commits import commit_of
 
     require_own_options("track", arguments)
-    subject, runner = subject_of(arguments), LocalRunner(choose())
-    folder = Path(subject.repository)
-    reference = commit_of(runner, folder, arguments.reference)
-    commit_of(runner, folder, arguments.branch)
+    followed = followed_of(arguments)
+    reference = followed.point(arguments.reference)
+    if followed.subject.kind is SubjectKind.INSTALLED:
+        require_different(reference, followed.point(followed.subject.repository))
+    else:
+        followed.point(followed.branch)
     name, written = study_of(arguments)
     asked = Tracked(
         study=name,
         document=written.document,
-        repository=subject.repository,
-        kind=subject.kind,
-        file=subject.file,
-        branch=arguments.branch,
+        repository=followed.subject.repository,
+        kind=followed.subject.kind,
+        file=followed.subject.file,
+        branch=followed.branch,
         reference=reference,
     )
     out = (arguments.out or Path("runs") / f"track-{Path(name).stem}").absolute()
     try:
-        return _conduct(asked, written, out, arguments, runner)
+        return _conduct(asked, followed, written, out, arguments)
     except KeyboardInterrupt:
         messages.tell_track_interrupted(out)
         return messages.INTERRUPTED
 
 
 def _conduct(
-    asked: "Tracked", written: "WrittenStudy", out: Path, arguments: argparse.Namespace, runner: "Runner"
+    asked: "Tracked", followed: Followed, written: "WrittenStudy", out: Path, arguments: argparse.Namespace
 ) -> int:
+    from pgassay.host.accounts import choose
+    from pgassay.host.runner import LocalRunner
     from pgassay.lab import track_answer as answers
     from pgassay.lab.commit_blocks import CommitBlocks, machine_of
     from pgassay.lab.track import Track, read
     from pgassay.lab.track_record import TRACKS, accepted
-    from pgassay.postgres.builds.commits import first_parents
     from pgassay.record.disk import RealDisk
     from pgassay.report.json_values import to_json
 
     disk, tell = RealDisk(), teller(arguments)
     if arguments.dry_run:
         TRACKS.require_same(disk, out, asked)
-        line = _due(read(disk, out), asked, arguments, runner, tell)
+        line = followed.due(read(disk, out), arguments.since, tell)
         print(messages.commits_due([each.name for each in _chosen(line, arguments)]), end="")
         return messages.SUCCESS
     tell(f"history: {out}")
     with TRACKS.opened(disk, out, asked) as tracked:
         history = read(disk, out)
-        line = _due(history, tracked, arguments, runner, tell)
+        line = followed.due(history, arguments.since, tell)
         if arguments.accept:
-            _accept(tracked, history, out, arguments.accept, runner)
+            _accept(followed, history, out, arguments.accept)
         elif arguments.every == COMMIT or not history.measured_on(_now()):
             options, command = bench_options(arguments), ("pgassay", "track")
+            runner = LocalRunner(choose())
             source = CommitBlocks(written, tracked.subject, out / TREES, runner, options, quiet_watch, command)
             track = Track(
                 tracked.reference, source, out, disk, blocks=arguments.each, machine=machine_of, now=_now, tell=tell
             )
-            chosen = [*_unfinished(history, line, tracked, runner), *_chosen(line, arguments)]
-            parents = first_parents(runner, Path(tracked.repository), chosen)
-            track.measure(chosen, parents, _limit(arguments.limit_s))
+            chosen = [*followed.unfinished(history, line), *_chosen(line, arguments)]
+            track.measure(chosen, followed.parents(chosen), _limit(arguments.limit_s))
             history = read(disk, out)
         waiting = len(history.due(line)) if arguments.every == COMMIT else 0
         answer = answers.answer_of(history, accepted(disk, out), waiting)
@@ -135,52 +139,14 @@ def _conduct(
     return FAILED if arguments.check and answer.worse else messages.SUCCESS
 
 
-def _accept(tracked: "Tracked", history: "History", out: Path, name: str, runner: "Runner") -> None:
+def _accept(followed: Followed, history: "History", out: Path, name: str) -> None:
     from pgassay.lab.track_record import accept
-    from pgassay.postgres.builds.commits import commit_of
     from pgassay.record.disk import RealDisk
 
-    commit = commit_of(runner, Path(tracked.repository), name)
+    commit = followed.point(name)
     if commit.sha not in {each.commit.sha for each in history.points}:
         raise messages.not_in_history(commit.name)
     accept(RealDisk(), out, commit)
-
-
-def _due(
-    history: "History", tracked: "Tracked", arguments: argparse.Namespace, runner: "Runner", tell: Callable[[str], None]
-) -> "Sequence[Commit]":
-    """The commits of the branch after the last one that was measured or skipped, oldest first."""
-    from pgassay.postgres.builds.commits import after, commit_of
-
-    folder = Path(tracked.repository)
-    newest = commit_of(runner, folder, tracked.branch)
-    if history.last is not None:
-        try:
-            found = after(runner, folder, history.last, tracked.branch)
-        except UsageError:
-            found = None  # gone with a branch that was rewritten
-        if found is not None:
-            return found
-        tell(messages.branch_rewritten(history.last, tracked.branch))
-        return (newest,)
-    if arguments.since is None:
-        return (newest,)
-    found = after(runner, folder, arguments.since, tracked.branch)
-    if found is None:
-        raise messages.not_on_branch(arguments.since, tracked.branch)
-    return found
-
-
-def _unfinished(history: "History", line: "Sequence[Commit]", tracked: "Tracked", runner: "Runner") -> "list[Commit]":
-    """Commits whose run was cut short and that are due no more, as far as the repository still has them."""
-    from pgassay.postgres.builds.commits import commit_of
-
-    found = []
-    for name in history.unfinished:
-        if not any(each.sha.startswith(name) for each in line):
-            with contextlib.suppress(UsageError):
-                found.append(commit_of(runner, Path(tracked.repository), name))
-    return found
 
 
 def _chosen(line: "Sequence[Commit]", arguments: argparse.Namespace) -> "Sequence[Commit]":

@@ -15,7 +15,7 @@ from pgassay.bench.running import Runner
 from pgassay.lab import messages
 from pgassay.lab.arms import resolve
 from pgassay.lab.bisection import Pair, UnmeasuredError, require_ratio
-from pgassay.lab.commit_subject import Subject, SubjectKind, level
+from pgassay.lab.commit_subject import Subject, SubjectKind, level, shows
 from pgassay.lab.preparation import prepare
 from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher
@@ -97,7 +97,7 @@ class CommitBlocks:
                 record = continue_run(path, self.options)
         self.responses = record.responses
         require_ratio(self.primary)
-        return pairs_of(record.trials, good.sha, other.sha)
+        return pairs_of(record.trials, self.subject, good, other)
 
     def _build(self, pair: WrittenStudy, other: Commit) -> None:
         """Build what is missing, and make a schema's data; only of the other commit a failure is the commit's own."""
@@ -118,15 +118,15 @@ class CommitBlocks:
         self._built.add(other.sha)
 
 
-def pairs_of(trials: Sequence[TrialRecord], good: str, other: str) -> tuple[Pair, ...]:
+def pairs_of(trials: Sequence[TrialRecord], subject: Subject, good: Commit, other: Commit) -> tuple[Pair, ...]:
     """The blocks in which both commits have a valid trial, in order."""
     found: dict[int, dict[str, Mapping[str, Any]]] = {}
     for trial in trials:
         if trial.status is Status.VALID:
-            for sha in (good, other):
-                if sha in trial.treatment:
-                    found.setdefault(trial.block, {})[sha] = trial.responses
-    return tuple(Pair(each[good], each[other]) for _, each in sorted(found.items()) if len(each) == 2)
+            for each in (good, other):
+                if shows(trial.treatment, subject, each):
+                    found.setdefault(trial.block, {})[each.sha] = trial.responses
+    return tuple(Pair(each[good.sha], each[other.sha]) for _, each in sorted(found.items()) if len(each) == 2)
 
 
 def machine_of(path: Path) -> str:

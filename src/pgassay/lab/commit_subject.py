@@ -1,8 +1,10 @@
-"""What the commits of a repository are commits of: PostgreSQL, an extension, or the schema and data of an application.
+"""What the commits of a repository are commits of: PostgreSQL, an extension, or the schema and data of an application;
+or, without a repository, the versions of an installed PostgreSQL.
 
 Each commit becomes a level of one factor; everything else stays as the study has it.
 """
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -11,6 +13,7 @@ from typing import Any
 from pgassay.bench.running import Runner
 from pgassay.lab import messages
 from pgassay.lab.bisection import UnmeasuredError
+from pgassay.lab.installed_versions import level_of
 from pgassay.lab.question import FORMAT
 from pgassay.load.pgbench.data import is_dump
 from pgassay.postgres.builds.commits import Commit, export, has_file
@@ -24,19 +27,24 @@ class SubjectKind(StrEnum):
     POSTGRESQL = "postgresql"
     EXTENSION = "extension"
     SCHEMA = "schema"
+    INSTALLED = "installed"
 
 
 FACTORS = {
     SubjectKind.POSTGRESQL: "build.source",
     SubjectKind.EXTENSION: "build.extension",
     SubjectKind.SCHEMA: "load.init",
+    SubjectKind.INSTALLED: "postgres.version",
 }
 """The factor that the commits are levels of."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A repository and what is in it; of a schema `file` is the SQL or dump that makes the data (`load.init`)."""
+    """A repository and what is in it; of a schema `file` is the SQL or dump that makes the data (`load.init`).
+
+    Of an installed PostgreSQL `repository` is the version that is followed: `17`.
+    """
 
     kind: SubjectKind
     repository: str
@@ -52,6 +60,8 @@ class Subject:
         """For people."""
         if self.kind is SubjectKind.SCHEMA:
             return f"{self.file} of {self.repository}"
+        if self.kind is SubjectKind.INSTALLED:
+            return f"the installed PostgreSQL {self.repository}"
         return self.repository if self.kind is SubjectKind.POSTGRESQL else f"the extension of {self.repository}"
 
 
@@ -77,6 +87,8 @@ def level(subject: Subject, commit: Commit, trees: Path, runner: Runner) -> str:
 
     Raises `UnmeasuredError` for a commit without the schema's file, and `BuildError` where git cannot export it.
     """
+    if subject.kind is SubjectKind.INSTALLED:
+        return level_of(commit)
     if subject.kind is not SubjectKind.SCHEMA:
         return f"git:{subject.repository}@{commit.sha}"
     tree, folder = trees / commit.sha, Path(subject.repository)
@@ -93,6 +105,12 @@ def level(subject: Subject, commit: Commit, trees: Path, runner: Runner) -> str:
         fresh.rename(tree)
     wrapper = tree / WRAPPER
     return str(wrapper if wrapper.is_file() else tree / subject.file)
+
+
+def shows(treatment: str, subject: Subject, commit: Commit) -> bool:
+    """Is this the treatment that `level` made of the commit?"""
+    mark = level_of(commit) if subject.kind is SubjectKind.INSTALLED else commit.sha
+    return re.search(rf"(?<![\w.]){re.escape(mark)}(?![\w.])", treatment) is not None
 
 
 def _quoted(path: str) -> str:

@@ -353,6 +353,14 @@ def commits_held(factor: str, level: str) -> UsageError:
     return UsageError(f'the study has "{factor}" at {level}', "name the repository with --git DIR, and leave it out")
 
 
+def same_version(version: str) -> UsageError:
+    """A history of installed versions whose reference is the followed one."""
+    return UsageError(
+        f"the reference and what is followed are both PostgreSQL {version}",
+        "keep another version installed as the reference, or track the tags of a clone with --git",
+    )
+
+
 def no_schema_file(file: str) -> str:
     """Why a commit of a schema is skipped."""
     return f"it has no {file}"

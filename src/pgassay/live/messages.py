@@ -51,7 +51,7 @@ def not_stopped(reason: str) -> PgassayError:
     return PgassayError(f"the run could not be stopped: {reason}", "Ctrl-C in its terminal stops it")
 
 
-NOTHING_YET = "Nothing was measured yet"
+NOTHING_YET = "Nothing has been measured yet"
 PREPARING = "preparing"
 NOT_RUNNING = "this run does not run now, so there is nothing to stop"
 NO_TOKEN = "open the address that pgassay printed: it ends with a token"
