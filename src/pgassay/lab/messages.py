@@ -129,10 +129,8 @@ def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
 
 def clusters_gone(cluster: str) -> UsageError:
     """For a calibration that cannot be resumed, because a cluster that it began with is gone."""
-    return UsageError(
-        f"{cluster} no longer exists, and a new one would not be the same",
-        "run pgassay calibrate again, in a new directory",
-    )
+    hint = "run pgassay calibrate again, in a new directory"
+    return UsageError(f"{cluster} no longer exists, and a new one would not be the same", hint)
 
 
 def calibration_budget_done(blocks: int) -> str:
@@ -355,10 +353,8 @@ def commits_held(factor: str, level: str) -> UsageError:
 
 def same_version(version: str) -> UsageError:
     """A history of installed versions whose reference is the followed one."""
-    return UsageError(
-        f"the reference and what is followed are both PostgreSQL {version}",
-        "keep another version installed as the reference, or track the tags of a clone with --git",
-    )
+    hint = "keep another version installed as the reference, or track the tags of a clone with --git"
+    return UsageError(f"the reference and what is followed are both PostgreSQL {version}", hint)
 
 
 def no_schema_file(file: str) -> str:
