@@ -1,5 +1,7 @@
 """Effects by host: each host's own interval, how far hosts differ, what is the same of them; nothing on one machine."""
 
+import re
+from collections import Counter
 from math import nan
 from pathlib import Path
 
@@ -65,6 +67,14 @@ def test_the_forest_has_a_bar_for_each_host_and_the_verdict_last(run: Run) -> No
     assert drawing is not None
     text = str(specified(drawing.chart))
     assert all(name in text for name in (*PLANTED, hosts.KIND))
+
+
+def test_no_name_on_the_page_is_given_twice_so_that_the_forest_finds_its_place(run: Run) -> None:
+    findings = Findings(run)
+    body = page.html(findings, page.chapters(findings)).partition('<script type="module">')[0]
+    names = re.findall(r'\sid="([^"]+)"', body)
+    assert {"hosts", "fig-effects-by-host"} <= set(names)
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 def test_the_page_shows_it_and_one_machine_has_none(run: Run, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ class DaskCrew:
         with suppress(OSError):
             self._names()
         now = time.monotonic()
-        return frozenset(name for name, seen in self._seen.items() if now - seen < GONE_S)
+        return frozenset(name for name, seen in self._seen.items() if now - seen < GONE_S) - self._out.keys()
 
     def submit(self, order: BlockOrder) -> None:
         if order.block not in self._pending:
@@ -194,10 +194,8 @@ class DaskCrew:
         self._out.update(failed)
         leave = [address for address, name in self._names().items() if name in failed]
         if leave:
-            self._client.retire_workers(leave)
+            self._client.retire_workers(leave, remove=False)  # so that they are told that this is meant
             tell([HostState(name, failed=reason) for name, reason in self._out.items()])
-        for name in failed:
-            self._seen.pop(name, None)
 
     def _next_done(self, tell: Tell) -> tuple[int, Future]:
         while True:

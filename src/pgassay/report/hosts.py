@@ -28,7 +28,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     if not effects:
         return
     yield Sentences(tuple(_sentence(each, found, findings.primary) for each, found in effects))
-    yield Figure("hosts", lambda: drawing(findings))
+    yield Figure("effects-by-host", lambda: drawing(findings))
     yield _table(findings, effects)
     yield from _facts(findings)
 
