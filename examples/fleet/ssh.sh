@@ -17,6 +17,7 @@ for host in "$@"; do
   # shellcheck disable=SC2029 # the values are this machine's
   ssh "$host" "mkdir -p -m 700 pgassay-certs"
   scp -q "$certs/ca.pem" "$certs/worker.pem" "$certs/worker-key.pem" "$host:pgassay-certs/"
+  # shellcheck disable=SC2029
   ssh "$host" "pgassay worker tls://$head:$port --certs pgassay-certs --name $host" &
 done
 

@@ -6,6 +6,7 @@ What a cluster needs to run them is not here: Kubernetes' objects are read as YA
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,24 @@ cat "$SAID.$$" >>"$SAID"
 rm "$SAID.$$"
 case "$(basename "$0") $1" in "dask scheduler") exec sleep 60 ;; "pgassay certs") mkdir "$2" ;; esac
 """
+
+
+YAML_RULES = (
+    "{extends: default, rules: {line-length: {max: 140}, document-start: disable, braces: {max-spaces-inside: 1}}}"
+)
+LINTERS = {
+    "shellcheck": ["shellcheck", "--severity=style", *map(str, sorted(FLEET.glob("*.sh")))],
+    "yamllint": ["yamllint", "--strict", "-d", YAML_RULES, str(FLEET / "kubernetes.yaml")],
+    "kubeconform": ["kubeconform", "-strict", str(FLEET / "kubernetes.yaml")],
+}
+
+
+@pytest.mark.parametrize("linter", LINTERS)
+def test_their_own_linters_find_nothing(linter: str) -> None:
+    if shutil.which(linter) is None:
+        pytest.skip(f"{linter} is not installed")
+    done = subprocess.run(LINTERS[linter], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
 def parsed(words: list[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.fleet import addresses, certificates
-from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard_port
+from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard
 from pgassay.fleet.head import FleetConductor
 from pgassay.fleet.job import Jobs
 from pgassay.fleet.messages import FleetError
@@ -139,6 +139,7 @@ def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, fo
     assert {each.host for each in told} == {"h1", "h2", "h3"}
 
 
+@pytest.mark.timeout(600)
 def test_a_host_that_cannot_do_what_others_do_is_left_out(tmp_path: Path, folder: Path) -> None:
     simulation = simulate(tmp_path)
     told: list[HostState] = []
@@ -162,7 +163,7 @@ def test_nobody_comes_in_without_a_certificate_of_the_fleet(tmp_path: Path, fold
         parsed = addresses.parse(address)
         with connect(parsed, certificates.find(folder, "head"), READY_S) as client:
             crew = DaskCrew(client, Terms(1, wait_s=1.0), Jobs("none", "").of)
-            assert dashboard_port(client) is None, "the line of docs/fleet.md asks for none"
+            assert dashboard(client) is None, "the line of docs/fleet.md asks for none"
             with pytest.raises(FleetError, match="0 of 1 hosts came"):
                 crew.gather()
         with pytest.raises(FleetError, match="no scheduler answers"):

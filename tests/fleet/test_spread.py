@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 from pgassay import flash
 from pgassay.errors import PgassayError
 from pgassay.fleet import spread
-from pgassay.fleet.dask_crew import dashboard_port
+from pgassay.fleet.dask_crew import dashboard
 from pgassay.fleet.messages import FleetError
 from pgassay.fleet.simulations import simulate_on
 
@@ -66,9 +66,9 @@ def test_hosts_are_awaited_and_too_few_are_said(client: Client) -> None:
 def test_the_page_of_a_scheduler_is_found() -> None:
     where = {"processes": False, "protocol": "inproc://", "dashboard_address": "127.0.0.1:0", "n_workers": 0}
     with LocalCluster(**where) as cluster, Client(cluster, set_as_default=False) as found:  # type: ignore[no-untyped-call,unused-ignore]
-        port = dashboard_port(found)
-        assert port is not None
-        with urlopen(f"http://127.0.0.1:{port}/health") as answer:
+        page = dashboard(found)
+        assert page is not None
+        with urlopen(page.replace("/status", "/health")) as answer:
             assert answer.read() == b"ok"
 
 

@@ -135,9 +135,8 @@ def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterat
     )
     made = job.Jobs(name, document, arguments.allow_busy, arguments.allow_volatile)
     with dask_crew.connect(address, credentials_of(address, arguments, "head"), terms.wait_s) as client:
-        port = dask_crew.dashboard_port(client)
-        if port is not None and not (arguments.json or arguments.quiet):
-            tell_dashboard(port)
+        if not (arguments.json or arguments.quiet) and (page := dask_crew.dashboard(client)) is not None:
+            tell_dashboard(page)
         crew = dask_crew.DaskCrew(client, terms, made.of)
         facts = crew.gather()
         machines = {each["machine"] for each in facts.values()}

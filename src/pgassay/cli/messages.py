@@ -160,9 +160,9 @@ def tell_removed(name: str) -> None:
     print(f"pgassay: removed: {name}", file=sys.stderr)
 
 
-def tell_dashboard(port: int) -> None:
+def tell_dashboard(page: str) -> None:
     """Where Dask shows its tasks; the page asks nobody for anything, so it listens on loopback."""
-    print(f"pgassay: Dask's page, on the scheduler's machine: http://127.0.0.1:{port}/status", file=sys.stderr)
+    print(f"pgassay: what the hosts do, as Dask shows it: {page}", file=sys.stderr)
 
 
 def tell_interrupted(path: Path) -> None:

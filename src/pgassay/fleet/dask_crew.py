@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any
+from urllib.request import urlopen
 
 from distributed import Client, Future, Security, wait
 
@@ -27,6 +30,7 @@ WAIT_S = 60.0
 GONE_S = 300.0
 """A host that has been missing for so long is gone; a cable or a reboot takes less."""
 _LOOK_S = 2.0
+_PAGE_S = 2.0
 _OF_A_KIND = (
     ("cpu", "model"), ("cpu", "usable_processors"), ("memory", "total_bytes"), ("kernel", "release"),
     ("storage.data", "filesystem"), ("storage.data", "model"),
@@ -83,10 +87,18 @@ def connect(address: Address, credentials: Credentials | None, wait_s: float = W
         raise messages.no_scheduler(address.text, str(error) or type(error).__name__) from None
 
 
-def dashboard_port(client: Client) -> int | None:
-    """Where the scheduler's own page is; None where it has none."""
+def dashboard(client: Client) -> str | None:
+    """The scheduler's own page, where it has one that this machine reaches by loopback; else None.
+
+    A scheduler names a port although it was started without its page, so the page is asked.
+    """
     port = client.scheduler_info(-1).get("services", {}).get("dashboard")
-    return None if port is None else int(port)
+    page = f"http://127.0.0.1:{port}/status"
+    try:
+        with urlopen(page, timeout=_PAGE_S) as answer:
+            return page if port is not None and answer.status == HTTPStatus.OK else None
+    except (OSError, ValueError, HTTPException):
+        return None
 
 
 class DaskCrew:
