@@ -47,6 +47,27 @@ def test_what_the_machine_decides_does_not_count() -> None:
     assert likenesses(found)["time a call"] == pytest.approx(1 / 9)
 
 
+def test_statements_are_set_side_by_side_and_the_worst_is_told_first() -> None:
+    here = replace(SOURCE, statements=(replace(READ, exec_ms=360.0), replace(WRITE, calls=20, exec_ms=40.0)))
+    first, second = compare(SOURCE, here).statements
+    assert {first.text, second.text} == {"SELECT", "UPDATE"}
+    read = next(each for each in (first, second) if each.text == "SELECT")
+    assert [read.source_calls, read.here_calls] == pytest.approx([0.9, 90 / 110])
+    assert [read.source_time, read.here_time] == pytest.approx([0.6, 0.9])
+    assert (read.source_ms, read.here_ms) == (1.0, 4.0)
+    said = likeness(compare(SOURCE, here))
+    assert "statements that differ most, of 2: calls, time, mean of a call" in said
+    assert "    90.0% → 81.8%, 60.0% → 90.0%, 1 ms → 4 ms: SELECT\n" in said
+
+
+def test_a_statement_that_only_one_load_has_is_told_and_equal_ones_are_not() -> None:
+    here = replace(SOURCE, statements=(READ,))
+    (lost,) = (each for each in compare(SOURCE, here).statements if each.text == "UPDATE")
+    assert (lost.here_calls, lost.here_ms) == (0.0, None)
+    assert "6 ms → none: UPDATE" in likeness(compare(SOURCE, here))
+    assert "statements that differ" not in likeness(compare(SOURCE, SOURCE))
+
+
 def test_nothing_to_compare_has_no_score() -> None:
     assert compare(Load(1.0, ()), Load(1.0, ())).score is None
 

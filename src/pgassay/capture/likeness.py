@@ -9,7 +9,7 @@ times are the machine's as much as the load's, and bytes of WAL go by the time s
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pgassay.capture.format import Load, Moment
+from pgassay.capture.format import Load, Moment, Statement
 
 ENOUGH = 0.8
 """The least score of a load that is called like the source's."""
@@ -30,10 +30,32 @@ class Part:
 
 
 @dataclass(frozen=True)
+class StatementPair:
+    """A statement in both loads: its shares of all calls and of all time, and the mean of a call (None without any)."""
+
+    text: str
+    source_calls: float
+    here_calls: float
+    source_time: float
+    here_time: float
+    source_ms: float | None
+    here_ms: float | None
+
+    @property
+    def distance(self) -> float:
+        """By how much its share of the time differs."""
+        return abs(self.source_time - self.here_time)
+
+
+@dataclass(frozen=True)
 class Likeness:
-    """All parts, and their mean over those that count; None where nothing can be compared."""
+    """All parts, and their mean over those that count; None where nothing can be compared.
+
+    `statements` has those of either load, the one first whose share of the time differs most.
+    """
 
     parts: tuple[Part, ...]
+    statements: tuple[StatementPair, ...] = ()
 
     @property
     def score(self) -> float | None:
@@ -60,8 +82,35 @@ def compare(source: Load, here: Load) -> Likeness:
             _amount("active sessions", _active(source), _active(here), "", counts=False),
             Part("wait events", None, None, "in common", _common(_waits(source), _waits(here))),
             _amount("time a call", _a_call(source, "exec_ms"), _a_call(here, "exec_ms"), "ms", counts=False),
-        )
+        ),
+        _by_statement(source, here),
     )
+
+
+def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:
+    """Every statement of either load, by its `query_id`; none where one of the loads did nothing."""
+    calls = _shares(source, "calls"), _shares(here, "calls")
+    time = _shares(source, "exec_ms"), _shares(here, "exec_ms")
+    if not all(calls):
+        return ()
+    mine, theirs = ({str(each.query_id): each for each in load.statements} for load in (source, here))
+    pairs = [
+        StatementPair(
+            (mine.get(name) or theirs[name]).text,
+            source_calls=calls[0].get(name, 0.0),
+            here_calls=calls[1].get(name, 0.0),
+            source_time=time[0].get(name, 0.0),
+            here_time=time[1].get(name, 0.0),
+            source_ms=_mean_ms(mine.get(name)),
+            here_ms=_mean_ms(theirs.get(name)),
+        )
+        for name in dict.fromkeys((*mine, *theirs))
+    ]
+    return tuple(sorted(pairs, key=lambda each: -each.distance))
+
+
+def _mean_ms(statement: Statement | None) -> float | None:
+    return statement.exec_ms / statement.calls if statement is not None and statement.calls else None
 
 
 def _shares(load: Load, counter: str) -> dict[str, float]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pgassay.capture.format import Capture, Cost, Logged
-from pgassay.capture.likeness import ENOUGH, Likeness, Part
+from pgassay.capture.likeness import ENOUGH, Likeness, Part, StatementPair
 from pgassay.capture.physical import fetching as physical
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.physical.fetching import Wish
@@ -14,6 +14,8 @@ from pgassay.capture.taking import Identity, Request
 from pgassay.study.units import format_number, format_size
 
 _SHOWN = 5
+_TOLD = 0.01
+"""A statement whose share of the time differs by less is not told."""
 _WIDTH = 60
 
 
@@ -140,7 +142,22 @@ def likeness(found: Likeness) -> str:
     head = "how like the source's load is this one? it could not be compared"
     if found.score is not None:
         head = f"how like the source's load is this one? {found.score:.0%}, the mean of the parts"
-    return "\n".join([head, *lines]) + "\n"
+    return "\n".join([head, *lines, *_statements(found)]) + "\n"
+
+
+def _statements(found: Likeness) -> Iterator[str]:
+    """Those whose share of the time differs by more than a rounded per cent, the worst first."""
+    far = [each for each in found.statements if each.distance >= _TOLD]
+    if far:
+        yield f"  statements that differ most, of {len(found.statements)}: calls, time, mean of a call"
+    for each in far[:_SHOWN]:
+        calls, time = (f"{one:.1%} → {other:.1%}" for one, other in _shares(each))
+        mean = " → ".join("none" if value is None else f"{value:.3g} ms" for value in (each.source_ms, each.here_ms))
+        yield f"    {calls}, {time}, {mean}: {' '.join(each.text.split())[:_WIDTH]}"
+
+
+def _shares(pair: StatementPair) -> tuple[tuple[float, float], tuple[float, float]]:
+    return (pair.source_calls, pair.here_calls), (pair.source_time, pair.here_time)
 
 
 def _line(part: Part, width: int) -> str:
