@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.capture import texts
+from pgassay.capture import files, texts
 from pgassay.capture.asking import require_versions
 from pgassay.capture.format import Data, Physical
 from pgassay.capture.messages import CaptureError
@@ -96,6 +96,16 @@ def test_the_study_copies_the_files_and_loads_nothing(tmp_path: Path) -> None:
     assert study["fixed"]["init.copy_of"] == str(tmp_path)
     assert study["fixed"]["init.copy_database"] == SOURCE.database
     assert "init" not in study["load"]
+
+
+def test_advice_on_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.capture"
+    with files.new_directory(path) as folder:
+        (folder / physical.FOLDER).mkdir()
+        files.write(TAKEN, folder, path.name)
+    assert files.read(path) == TAKEN
+    assert main(["advise", str(path), "--dry-run", "--data-dir", str(tmp_path)]) == 2
+    assert "on which advise does not search yet" in capsys.readouterr().err
 
 
 def test_another_major_version_cannot_read_the_files() -> None:

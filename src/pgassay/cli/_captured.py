@@ -43,6 +43,7 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
     `usual` goes before what is usual for a capture. Raises `UsageError` and `CaptureError`.
     """
     from pgassay.capture import asking, files, texts
+    from pgassay.capture.physical import messages as refusals
     from pgassay.capture.question import Question
     from pgassay.lab.run import write_study
 
@@ -53,6 +54,8 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
     if arguments.select_only or arguments.skip_some_updates:
         raise messages.excluded("-S" if arguments.select_only else "-N", "a capture")
     capture = files.read(path)
+    if capture.data.physical is not None:
+        raise refusals.no_advice(path)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     question = Question(_VARIED)
     written = asking.write(path, capture, question, [bench.installation()], bench.runner, stamp)

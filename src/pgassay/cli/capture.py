@@ -91,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         program = serving = cost = None
         if wish is not None:
             serving = physical.installation_for(identity.source.major, finder, arguments.pg_bindir)
+            physical.check(wish, serving)
             cost = estimate(session, wish, path)
         elif request.data != "none":
             program = dump.program_for(identity.source.major, finder, arguments.pg_bindir)

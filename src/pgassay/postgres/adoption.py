@@ -31,6 +31,8 @@ _EMPTIED = (
 )  # fmt: skip
 """What pg_basebackup leaves out too, since a start makes it anew (a slot would hold back WAL), and logs."""
 _HBA = f"local all {ROLE} trust\nlocal all all reject\nhost all all all reject\n"
+_IN_PLACE = "allow_in_place_tablespaces = on\n"
+"""Else recovery ends at a tablespace that is a directory (CheckTablespaceDirectory in xlogrecovery.c)."""
 _REACHED = "pgassay: adopted"
 _SQL = (
     f"DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{ROLE}')"
@@ -75,8 +77,11 @@ def adopt(programs: Programs, source: Path, directory: Path, database: str) -> C
     return found
 
 
-def examine(programs: Programs, source: Path) -> Control:
-    """The copy's control file, once it is known that these programs can serve it; raises `ClusterError`."""
+def examine(programs: Programs, source: Path, *, links: bool = False) -> Control:
+    """The copy's control file, once it is known that these programs can serve it; raises `ClusterError`.
+
+    `links` out of it are for the caller to follow; a server of ours would write through them.
+    """
     found = control.read(source, programs.bindir, programs.runner)
     if found.major != programs.version.major:
         raise messages.other_major(source, found.major, programs.version.major)
@@ -86,9 +91,9 @@ def examine(programs: Programs, source: Path) -> Control:
             raise messages.other_build(source, what, theirs, built[what])
     copied.require_not_served(source)
     copied.require_usable(source, found)
-    links = list(copied.outside(source))
-    if links:
-        raise messages.leads_outside(links[0])
+    leading = list(copied.outside(source))
+    if leading and not links:
+        raise messages.leads_outside(leading[0])
     return found
 
 
@@ -120,7 +125,9 @@ def _free_of_its_place(directory: Path) -> None:
         folder = directory / name
         for each in folder.iterdir() if folder.is_dir() else ():
             shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
-    (directory / "postgresql.conf").write_text(f"include '{settings.FILE}'\n", encoding="utf-8")
+    tablespaces = directory / copied.TABLESPACES
+    inside = _IN_PLACE if tablespaces.is_dir() and any(tablespaces.iterdir()) else ""
+    (directory / "postgresql.conf").write_text(f"{inside}include '{settings.FILE}'\n", encoding="utf-8")
     (directory / settings.FILE).write_text(settings.file_text({}), encoding="utf-8")
     (directory / "postgresql.auto.conf").write_text("", encoding="utf-8")
     (directory / "pg_hba.conf").write_text(_HBA, encoding="utf-8")
@@ -154,7 +161,8 @@ def _require_no_new_tablespace(programs: Programs, directory: Path) -> None:
 
 def _recover(programs: Programs, directory: Path, database: str, found: Control) -> None:
     """Once, by ourselves alone; then its control file says that it was shut down."""
-    given = {"max_prepared_transactions": str(found.prepared_max), "log_destination": "stderr"}
+    # As when data are loaded: what comes of it is synced when it is taken as a snapshot.
+    given = {"max_prepared_transactions": str(found.prepared_max), "log_destination": "stderr", "fsync": "off"}
     words = [str(programs.bindir / "postgres"), "--single", "-D", str(directory), *settings.as_options(given), database]
     done = programs.runner.run(words, unprivileged=True, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
     if done.status or _REACHED not in done.stdout or _failed(done):

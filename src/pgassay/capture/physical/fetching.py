@@ -18,7 +18,7 @@ from pgassay.bench.running import Runner
 from pgassay.capture.dump import connection_words
 from pgassay.capture.physical import messages
 from pgassay.drive import copying
-from pgassay.postgres import adoption, control, copied
+from pgassay.postgres import adoption, copied
 from pgassay.postgres.control import Control
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
@@ -145,11 +145,15 @@ def _said(text: str, program: str) -> str:
     return (named or lines or ["it printed nothing"])[0].removeprefix("error: ")
 
 
+def check(wish: Wish, found: LocalInstallation) -> None:
+    """Raise `ClusterError` for a directory that nothing could come of: before the load is watched."""
+    if wish.directory is not None:
+        adoption.examine(_programs(found), wish.directory, links=True)
+
+
 def _copy(source: Path, target: Path, programs: adoption.Programs) -> None:
     """Of a directory that nothing writes to; raises `ClusterError` where something does."""
-    about = control.read(source, programs.bindir, programs.runner)
-    copied.require_not_served(source)
-    copied.require_usable(source, about)
+    adoption.examine(programs, source, links=True)
     before = copied.identity(source)
     _copy_files(source, target, programs.runner)
     copied.require_not_served(source)

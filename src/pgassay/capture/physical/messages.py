@@ -113,6 +113,14 @@ def only_dumps(version: str, major: int) -> CaptureError:
     )
 
 
+def no_advice(path: Path) -> CaptureError:
+    """`advise` on files: its studies load their data."""
+    return CaptureError(
+        f'"{path}" holds a server\'s files, on which advise does not search yet',
+        "capture again with --data dump; pgassay ask compares any settings on the files",
+    )
+
+
 def missing_libraries(names: Iterable[str], version: str) -> CaptureError:
     """Functions of the database are in libraries that are not here."""
     return CaptureError(
