@@ -15,6 +15,8 @@ from pgassay.live.server import listening
 from tests.report.browser import chromium
 
 WIDE, PHONE = 1400, 380
+PATIENCE_MS = 120_000
+"""The longest wait for anything of a page: a busy machine is slow, and a page that hangs is still found."""
 
 
 @contextmanager
@@ -26,6 +28,7 @@ def opened(address: str, *, width: int = WIDE, dark: bool = False) -> Iterator[t
         try:
             theme: Any = "dark" if dark else "light"
             page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+            page.set_default_timeout(PATIENCE_MS)
             faults: list[str] = []
             page.on("pageerror", lambda error: faults.append(str(error)))
             page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)

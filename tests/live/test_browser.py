@@ -55,7 +55,7 @@ def test_a_name_that_is_a_script_runs_nowhere(served: str, path: str) -> None:
     with opened(served) as (page, faults):
         page.on("dialog", lambda dialog: faults.append(dialog.message))
         page.goto(served.partition("/?")[0] + path)
-        page.wait_for_timeout(500)
+        page.wait_for_load_state("networkidle")  # what a page runs, it has run by then
         assert "<script>alert(1)</script>" in page.locator("main").inner_text()
     assert faults == []
 

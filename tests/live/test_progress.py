@@ -189,7 +189,7 @@ def told_of(path: Path, change: Any, count: int) -> list[tuple[str, Any]]:
                     return found
         return found
 
-    return asyncio.run(asyncio.wait_for(collect(), 60))
+    return asyncio.run(asyncio.wait_for(collect(), 180))
 
 
 def test_who_watches_is_told_of_every_change(path: Path) -> None:

@@ -33,7 +33,7 @@ def test_the_printed_address_works_until_it_is_interrupted(runs: Path) -> None:
             assert "1 to 6 of 6 runs" in browser.get(address).text
             assert "token" not in str(browser.get(address).url)
         served.send_signal(signal.SIGINT)
-        _, errors = served.communicate(timeout=60)
+        _, errors = served.communicate(timeout=180)
     assert (served.returncode, errors) == (0, "")
 
 
