@@ -11,8 +11,11 @@ from pgassay.advise.elimination import (
     put_back_in_turn,
     reduced,
     restored,
+    supported,
 )
-from pgassay.advise.space import Configuration
+from pgassay.advise.knowledge import Scale, Setting
+from pgassay.advise.screening import Screened, Standing
+from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.analysis.verdicts import Kind, Verdict
 
 START = Configuration({"a": "1", "b": "1", "c": "1", "other": "x"})
@@ -64,3 +67,28 @@ def test_a_line_that_no_trial_has_shown_to_matter_does_not_stay_with_the_others(
     lines = kept_together(judged(BEST, START, {}), {"b"})
     assert [(each.name, each.kept, each.together) for each in lines] == [("b", True, True), ("a", False, False)]
     assert kept_together(judged(BEST, START, {}), set()) == judged(BEST, START, {})
+
+
+@pytest.mark.parametrize(
+    ("value", "far", "effect", "standing", "left_out", "kept"),
+    [
+        ("16", "16", 1.2, Standing.ACTIVE, Kind.UNRESOLVED, True),
+        ("8", "16", 1.2, Standing.ACTIVE, Kind.UNRESOLVED, True),
+        ("1", "16", 1.2, Standing.ACTIVE, Kind.UNRESOLVED, False),
+        ("16", "16", 0.8, Standing.ACTIVE, Kind.UNRESOLVED, False),
+        ("16", "16", 1.2, Standing.OPEN, Kind.UNRESOLVED, False),
+        ("16", "16", 1.2, Standing.ACTIVE, Kind.EQUIVALENT, False),
+        ("16", "16", 1.2, Standing.ACTIVE, Kind.BETTER, False),
+    ],
+)
+def test_what_is_not_resolved_stays_where_the_screening_has_shown_that_it_helps(
+    value: str, far: str, effect: float, standing: Standing, left_out: Kind, kept: bool
+) -> None:
+    setting = Setting("a", "2", Scale.LOG, low="1", high="16")
+    space = space_of([setting], Machine(8 << 30, 2), {})
+    best = space.start.with_values({"a": value})
+    lines = judged(best, space.start, {space.start: compared(left_out)})
+    shown = Screened("a", "2", far, effect, effect / 1.1, effect * 1.1, standing)
+    [line] = supported(lines, [shown], space, higher=True)
+    assert line.kept is kept
+    assert (line.screened == shown) is kept

@@ -12,7 +12,7 @@ from pgassay.advise.explain import explain
 from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration
 from pgassay.advise.text import auto_conf, confirmed, headline, render, values
-from pgassay.advise.walk import Advice, Task, promising, walk
+from pgassay.advise.walk import Advice, Task, walk
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError
 from pgassay.study.responses import Better, Response
@@ -38,7 +38,7 @@ def test_planted_settings_are_found_and_confirmed() -> None:
     assert sum(each.standing is Standing.PLACEBO for each in found.screened) >= 5
     told = render(wanted, found, "tps", "runs/x")
     assert "against the start" in told
-    assert "shrinkage: the search saw ×" in told
+    assert "shrinkage: the search expected ×" in told
     assert "risks: none" in told
     conf = auto_conf(wanted, found, "tps")
     kept = [each for each in found.lines if each.kept]
@@ -118,6 +118,12 @@ def test_a_small_budget_says_what_it_needs() -> None:
     assert budget.amounts(7200.0, 5.0, 15, finalists=3).batches > enough.batches
 
 
+def test_a_small_space_is_not_measured_again_and_again() -> None:
+    steps = budget.amounts(7200.0, 5.0, 4, finalists=1)
+    assert budget.batches_of(steps, 4) == 2
+    assert budget.batches_of(steps, 10**6) == steps.batches > 50
+
+
 class Redundant(Server):
     """Either of two settings at its far level is enough."""
 
@@ -172,13 +178,6 @@ def test_lines_that_go_together_are_not_lost(seed: int) -> None:
     found = walk(task(server, budget_s=2400.0), server)
     assert found.recommended is not None
     assert server.truth(found.recommended) == pytest.approx(0.8)
-
-
-def test_what_was_seen_once_is_worth_less_than_what_came_back_and_the_start_is_no_winner_by_habit() -> None:
-    start, luck, sound, poor = (space_with(6).start.with_values({"s0": each}) for each in ("1", "2", "4", "8"))
-    found = promising({start: [0.0] * 4, luck: [0.3], sound: [0.26, 0.26, 0.26], poor: [-0.1, -0.1]})
-    assert [each for each, _ in found] == [sound, luck, start, poor]
-    assert dict(found)[luck] == 0.3
 
 
 class One(Server):

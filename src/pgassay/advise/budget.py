@@ -75,6 +75,11 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, c
     )
 
 
+def batches_of(steps: Amounts, configurations: int) -> int:
+    """Batches of a search in a space of so many configurations: of few, all are seen twice, and that is enough."""
+    return min(steps.batches, max(2, -(-2 * configurations // BATCH)))
+
+
 def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int) -> Amounts:
     """The steps for several objectives: no elimination. Raises `UsageError` where the budget is too small."""
     pairs = rows_needed(settings)

@@ -1,18 +1,22 @@
 """Which lines of a configuration earn their place: each is left out once, and stays only if that is shown to be worse.
 
 Backward elimination by the lab's own verdicts, which hold for all lines together: the chance that a setting without any
-effect stays is at most that of the family (5 %). What is equivalent or not resolved goes back to the start. Two lines
-of which either one is enough would both go: so the rest is set against the whole, and where it is worse, each line that
-went is put back alone, and the one that is shown to help most stays. Where that does not make up for the rest, or none
-is shown to help alone, those stay that the screening has shown to matter, and it is said that they are missed only
-together.
+effect stays is at most that of the family (5 %). What is equivalent goes back to the start, and what is not resolved,
+too, unless the screening has shown that the setting helps: that is an experiment by itself, with intervals for all
+settings together. Each of both errs to that side for at most one advice in forty, so both together for one in twenty.
+Two lines of which either one is enough would both go: so the rest is set against the whole, and where it is worse, each
+line that went is put back alone, and the one that is shown to help most stays. Where that does not make up for the
+rest, or none is shown to help alone, those stay that the screening has shown to matter, and it is said that they are
+missed only together.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from pgassay.advise.space import Configuration
+from pgassay.advise.screening import Screened
+from pgassay.advise.screening import Standing as Shown
+from pgassay.advise.space import Configuration, Space, index_of
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind, Verdict
 
@@ -45,6 +49,8 @@ class Line:
     kept: bool
     together: bool = False
     """Was it kept only because all lines that would have gone are missed together?"""
+    screened: Screened | None = None
+    """What keeps it, where leaving it out alone was not resolved."""
 
 
 def left_out_in_turn(best: Configuration, start: Configuration) -> dict[str, Configuration]:
@@ -60,6 +66,25 @@ def judged(best: Configuration, start: Configuration, compared: Mapping[Configur
         kept = found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
         lines.append(Line(name, best.values[name], start.values[name], found, kept))
     return tuple(sorted(lines, key=lambda each: not each.kept))
+
+
+def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Space, *, higher: bool) -> tuple[Line, ...]:
+    """The lines, those kept that were not resolved and of which the screening has shown that they help.
+
+    It has shown that only of a level on the way to the far one that it tried.
+    """
+    shown = {each.name: each for each in screened if each.standing is Shown.ACTIVE and (each.effect > 1) == higher}
+
+    def helps(line: Line) -> bool:
+        found = shown.get(line.name)
+        if found is None or line.without is None or line.without.verdict.kind is not Kind.UNRESOLVED:
+            return False
+        dimension = space.dimension(line.name)
+        start, far, here = (index_of(dimension.levels, each) for each in (line.start, found.far, line.value))
+        return here == far or (dimension.ordered and min(start, far) < here < max(start, far))
+
+    found = (replace(each, kept=True, screened=shown[each.name]) if helps(each) else each for each in lines)
+    return tuple(sorted(found, key=lambda each: not each.kept))
 
 
 def put_back_in_turn(rest: Configuration, lines: tuple[Line, ...]) -> dict[str, Configuration]:

@@ -37,6 +37,8 @@ REPORT = "report"
 COSTS_SHOWN = 3
 _PATIENCE = 1.3
 """How much longer than forecast a study of fixed blocks may take."""
+_BESIDE = 1.15
+"""What a run takes beside its trials: checks, decisions, the record."""
 Watching = Callable[[Study], AbstractContextManager[Watcher]]
 
 
@@ -128,7 +130,10 @@ class RealLaboratory:
     ) -> Mapping[Configuration, Compared]:
         """Blocks until all verdicts are settled or the budget is used; its report is written, too."""
         everything = [baseline, *arms]
-        design = {"blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX}, "budget": f"{budget_s:.0f}s", "seed": seed}
+        design = {
+            "blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX},
+            "budget": f"{max(budget_s, BLOCKS_MIN * len(everything) * self._trial_s()):.0f}s", "seed": seed,
+        }  # fmt: skip
         findings = self._measured(name, document(self.question, self.space, name, everything, design))
         page.write(findings, self.folder / name / REPORT)
         named = _named(findings.study, everything)
@@ -174,6 +179,15 @@ class RealLaboratory:
         else:
             self._run(written, path)
         return Findings(Run.open(path))
+
+    def _trial_s(self) -> float:
+        """What a trial of the screening took here, by the longest of the usual ones; 0 where there was none.
+
+        Where it is longer than was forecast, a study would else end before any verdict can be reached.
+        """
+        runs = [each.parent for each in sorted(self.folder.glob("screening-*/study.toml"))]
+        lengths = sorted(trial.length_s for each in runs for trial in Run.open(each).trials)
+        return lengths[9 * len(lengths) // 10] * _BESIDE if lengths else 0.0
 
     def _run(self, written: WrittenStudy, path: Path) -> None:
         with self.watching(written.study) as watcher:

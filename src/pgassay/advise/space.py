@@ -107,6 +107,10 @@ class Space:
         """The start, but every setting for which there is a rule of thumb at its level."""
         return self.start.with_values({each.name: each.rule for each in self.dimensions if each.setting.rule})
 
+    def seen_in(self, names: Collection[str], configuration: Configuration) -> Configuration:
+        """The start with what a configuration says of these settings alone."""
+        return self.start.with_values({name: configuration.values[name] for name in names})
+
     def narrowed(self, names: Collection[str]) -> "Space":
         """Only these dimensions; the others stay at the start."""
         return Space(

@@ -73,7 +73,7 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     if advice.chosen is not None and advice.searched is not None:
         seen = advice.searched if task.higher else -advice.searched
         told = ratio_interval(*inverted(advice.chosen))
-        yield f"shrinkage: the search saw ×{number(exp(seen))} over the start; fresh trials of the same found {told}"
+        yield f"shrinkage: the search expected ×{number(exp(seen))} over the start; fresh trials of it found {told}"
     if confirmed(advice):
         yield from robust_page.sentences(advice.robust, objective)
     risks = [
@@ -84,6 +84,9 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     removed = [f"{each.name} = {each.value} ({without(each)})" for each in advice.lines if not each.kept]
     if removed:
         yield f"tried and removed, leaving it out was not shown to be worse: {', '.join(removed)}"
+    if advice.idle:
+        told = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
+        yield f"left out before the proof, since next to nothing was expected of it: {told}"
 
 
 def headline(advice: Advice, objective: str) -> str:
@@ -134,7 +137,7 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "lines": [
             {
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
-                "together": each.together,
+                "together": each.together, "screened": each.screened is not None,
                 "without": robust_page.compared_values(each.without) if each.without else None,
             }
             for each in advice.lines
@@ -170,6 +173,11 @@ def _risky(task: Task, line: Line) -> bool:
 
 def gain(line: Line, objective: str) -> str:
     """What a line earns: the configuration with it against that without it."""
+    if line.screened:
+        return (
+            f"shown by the screening ({screened_words(line.screened)}); "
+            f"leaving it out of all of them was not resolved: {without(line)}"
+        )
     if line.together:
         return f"kept with the other lines that are missed only together; alone {without(line)}"
     if line.without is None or line.without.verdict.kind is Kind.FAILED:

@@ -5,8 +5,8 @@ All that measures is a `Laboratory`, so that the whole way is tried on simulated
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import exp, log
+from dataclasses import dataclass, field, replace
+from math import exp, log, prod
 from typing import Protocol, TypeVar
 
 from pgassay.advise import budget, messages, robust, screening
@@ -21,10 +21,12 @@ from pgassay.advise.elimination import (
     put_back_in_turn,
     reduced,
     restored,
+    supported,
 )
 from pgassay.advise.robust import Condition, Tried
 from pgassay.advise.screening import Screened
 from pgassay.advise.search import Search
+from pgassay.advise.smoothing import Batches, by_configuration, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, Space
 from pgassay.analysis.verdicts import Kind
 
@@ -43,6 +45,8 @@ _IN_TURN, _BACK = 0.8, 0.8
 """Of the elimination's time: leaving out each line; of the restoration's: putting back. Else: what is left at once."""
 _AGAIN = 4
 """The best of a search are measured once more before one is chosen."""
+_IDLE = 0.5
+"""A line of which less than this share of the margin is expected is not put to the proof."""
 
 
 class Laboratory(Protocol):
@@ -116,6 +120,8 @@ class Advice:
     """What is left of it at other loads; only what was confirmed is tried there."""
     seen: tuple[tuple[Configuration, float], ...] = ()
     """What screening and search measured, as ratios to the start: each a trial, and no evidence."""
+    idle: Mapping[str, str] = field(default_factory=dict)
+    """Lines of the best configuration of which too little was expected to put them to the proof."""
 
     @property
     def confirmed(self) -> bool:
@@ -139,12 +145,16 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     if not names:
         return nothing
     tell(messages.searches(names))
-    measured = _search(task, screened, names, values, measure)
+    before, batches = _search(task, plan, screened, names, values, measure)
+    measured = by_configuration(batches)
     failed += sum(None in each for each in measured.values())
-    ranked = promising(measured)
+    ranked = promising(task.space.narrowed(names), before, batches)
     if not ranked:
         return nothing
     best, gain = _finalist(task, ranked, laboratory)
+    whole, process = best, smoothed(task.space.narrowed(names), [*before, *batches])
+    best = trimmed(process, best, task.limits, measured, _IDLE * log(1 + task.margin))
+    gain = gain if process is None else process.gain(best)
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
     tell(messages.eliminates(len(best.changes_from(start))))
@@ -152,13 +162,17 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     share_s = task.amounts.elimination_s / (2 if task.amounts.finalists > 1 else 1)
     compared = laboratory.study("elimination", best, arms, task.seed + 2, share_s * _IN_TURN)
     shown = {each.name for each in screened if each.standing is screening.Standing.ACTIVE}
-    lines = _minimal(task, best, judged(best, start, compared), compared.get(start), laboratory, share_s, shown)
+    lines = supported(judged(best, start, compared), screened, task.space, higher=task.higher)
+    lines = _minimal(task, best, lines, compared.get(start), laboratory, share_s, shown)
     final = reduced(start, lines)
     proof = {} if final == start else _proof(task, final, laboratory, tell)
     chosen = compared.get(start)
     recommended = None if final == start else final
     seen = (*_seen(values), *_gains(measured, 1 if task.higher else -1))
-    advice = Advice(screened, fixed, lines, best, gain, len(measured), failed, chosen, recommended, proof, (), seen)
+    idle = whole.changes_from(best)
+    advice = Advice(
+        screened, fixed, lines, best, gain, len(measured), failed, chosen, recommended, proof, (), seen, idle
+    )
     return replace(advice, robust=_elsewhere(task, final, laboratory, tell)) if advice.confirmed else advice
 
 
@@ -252,9 +266,14 @@ def _ratio(value: float | None, base: float | None) -> float | None:
 
 
 def _search(
-    task: Task, screened: Sequence[Screened], names: Sequence[str], values: screening.Measured, measure: Measure[float]
-) -> dict[Configuration, list[float | None]]:
-    """What the search measured: gains as log-ratios, None for what failed."""
+    task: Task,
+    plan: screening.Plan,
+    screened: Sequence[Screened],
+    names: Sequence[str],
+    values: screening.Measured,
+    measure: Measure[float],
+) -> tuple[Batches, Batches]:
+    """What the screening saw in the settings that are searched, and what the search measured: gains by batch."""
     space = task.space.narrowed(names)
     sign = 1 if task.higher else -1
 
@@ -265,6 +284,10 @@ def _search(
     for pair in values:
         for configuration, value in pair.items():
             search.tell(configuration, gain(value))
+    before = [
+        [(task.space.seen_in(names, each), gain(value)) for at in batch for each, value in values[at].items()]
+        for batch in screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH)
+    ]
     usual = {name: each for name, each in task.space.rule_of_thumb.values.items() if name in names}
     first = [
         within(space.dimensions, each, task.limits)
@@ -273,30 +296,19 @@ def _search(
             space.start.with_values(usual),
         )
     ]
-    found: dict[Configuration, list[float | None]] = {}
-    for number in range(1, task.amounts.batches + 1):
+    found: list[list[tuple[Configuration, float | None]]] = []
+    batches = budget.batches_of(task.amounts, prod(len(each.levels) for each in space.dimensions))
+    for number in range(1, batches + 1):
         batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
-        if number == task.amounts.batches:
-            batch = [each for each, _ in promising(found)[:_AGAIN]]
-        while len(batch) < (_AGAIN if number == task.amounts.batches and batch else budget.BATCH):
+        if number == batches:
+            batch = [each for each, _ in promising(space, before, found)[:_AGAIN]]
+        while len(batch) < (_AGAIN if number == batches and batch else budget.BATCH):
             batch.append(search.ask([*batch, space.start]))
         new = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
+        found.append([(configuration, gain(value)) for configuration, value in new.items()])
         for configuration, value in new.items():
-            found.setdefault(configuration, []).append(gain(value))
             search.tell(configuration, gain(value))
-    return found
-
-
-def promising(measured: Mapping[Configuration, Sequence[float | None]]) -> list[tuple[Configuration, float]]:
-    """Mean gains, the most promising first; what ever failed is left out.
-
-    A gain that was seen once is half luck, so each counts n ÷ (n + 1) of its mean: the shrinkage of a mean whose noise
-    is as large as the differences that are searched for.
-    """
-    worked = {each: [one for one in gains if one is not None] for each, gains in measured.items() if None not in gains}
-    means = {each: sum(gains) / len(gains) for each, gains in worked.items() if gains}
-    shrunken = {each: mean * len(worked[each]) / (len(worked[each]) + 1) for each, mean in means.items()}
-    return sorted(means.items(), key=lambda each: -shrunken[each[0]])
+    return before, found
 
 
 def _finalist(

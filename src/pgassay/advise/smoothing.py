@@ -1,0 +1,159 @@
+"""What all trials of a search together say of one configuration: a Gaussian process over the levels of the space.
+
+A sample seen once is half luck, and its neighbours know more of it than it does. The start that a batch is set against
+has noise of its own, which all of its ratios share: the process is told so. C. E. Rasmussen and C. K. I. Williams,
+"Gaussian Processes for Machine Learning" (2006), chapters 2 and 5. It helps to choose; nothing it says is evidence.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
+from scipy.optimize import minimize  # type: ignore[import-untyped]
+
+from pgassay.advise.constraints import Limits, allowed
+from pgassay.advise.space import Configuration, Space, index_of
+
+Floats = npt.NDArray[np.float64]
+Batches = Sequence[Sequence[tuple[Configuration, float | None]]]
+"""Gains (log-ratios to the start of their batch, higher is better), batch by batch; None for what failed."""
+Gained = Mapping[Configuration, Sequence[float | None]]
+"""The same by configuration."""
+_FEWEST = 8
+"""With fewer trials there is nothing to smooth."""
+_LENGTH, _LENGTH_SD = 0.5, 1.0
+"""Where the length of a setting's axis (in logarithms, of a range of 1) is expected, and how surely."""
+_NOISE, _NOISE_SD = -2.5, 1.5
+"""The same of a trial's noise: about 8 %, and almost anything."""
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """What is expected of a configuration, by all that was seen."""
+
+    space: Space
+    points: Floats
+    weights: Floats
+    origin: Floats
+    scale: float
+    lengths: Floats
+    noise: float
+    """Of one trial, as a standard deviation of its logarithm."""
+
+    def gain(self, configuration: Configuration) -> float:
+        """The expected log-ratio to the start."""
+        at = _place(self.space, configuration)[None, :]
+        return float((_anchored(at, self.points, self.origin, self.scale, self.lengths) @ self.weights)[0])
+
+
+def smoothed(space: Space, batches: Batches) -> Smoothed | None:
+    """The process that makes what was seen most likely; None where too little was seen."""
+    seen = [
+        (number, _place(space, each), gain)
+        for number, batch in enumerate(batches)
+        for each, gain in batch
+        if gain is not None and each != space.start
+    ]
+    if len(seen) < _FEWEST:
+        return None
+    points = np.array([place for _, place, _ in seen])
+    gains = np.array([gain for _, _, gain in seen])
+    numbers = np.array([number for number, _, _ in seen])
+    shared = np.eye(len(seen)) + (numbers[:, None] == numbers[None, :])
+    origin = _place(space, space.start)
+
+    def parts(parameters: Floats) -> tuple[float, Floats, float]:
+        return float(np.exp(parameters[0])), np.exp(parameters[2:]), float(np.exp(parameters[1]))
+
+    def cost(parameters: Floats) -> float:
+        scale, lengths, noise = parts(parameters)
+        try:
+            factor = cho_factor(_anchored(points, points, origin, scale, lengths) + noise**2 * shared, lower=True)
+        except LinAlgError:
+            return 1e9
+        prior = (
+            float(np.sum((parameters[2:] - _LENGTH) ** 2)) / _LENGTH_SD**2
+            + ((float(parameters[1]) - _NOISE) / _NOISE_SD) ** 2
+        )
+        fit = float(gains @ cho_solve(factor, gains))
+        return 0.5 * (fit + prior) + float(np.sum(np.log(np.diag(factor[0]))))
+
+    first = np.array([np.log(max(float(np.std(gains)), 1e-3)), _NOISE, *[_LENGTH] * points.shape[1]])
+    bounds = [(-7.0, 3.0), (-7.0, 1.0), *[(-2.0, 4.0)] * points.shape[1]]
+    best = minimize(cost, first, method="L-BFGS-B", bounds=bounds, options={"maxiter": 40}).x
+    scale, lengths, noise = parts(best)
+    factor = cho_factor(_anchored(points, points, origin, scale, lengths) + noise**2 * shared, lower=True)
+    weights = cho_solve(factor, gains)
+    return Smoothed(space, points, weights, origin, scale, lengths, noise)
+
+
+def by_configuration(batches: Batches) -> dict[Configuration, list[float | None]]:
+    """What was seen of each configuration."""
+    found: dict[Configuration, list[float | None]] = {}
+    for batch in batches:
+        for each, gain in batch:
+            found.setdefault(each, []).append(gain)
+    return found
+
+
+def promising(space: Space, before: Batches, measured: Batches) -> list[tuple[Configuration, float]]:
+    """What was `measured` with its expected gain, the most promising first; what ever failed is left out.
+
+    `before` is what was seen of other configurations, such as the screening's. Where that is too little to smooth, a
+    mean counts n ÷ (n + 1): the shrinkage of a mean whose noise is as large as the differences that are searched for.
+    """
+    found = by_configuration(measured)
+    worked = {each: [one for one in gains if one is not None] for each, gains in found.items() if None not in gains}
+    process = smoothed(space, [*before, *measured])
+    if process is None:
+        means = {each: sum(gains) / (len(gains) + 1) for each, gains in worked.items() if gains}
+    else:
+        means = {each: process.gain(each) for each, gains in worked.items() if gains}
+    return sorted(means.items(), key=lambda each: -each[1])
+
+
+def trimmed(
+    process: Smoothed | None, found: Configuration, limits: Limits, measured: Gained, least: float
+) -> Configuration:
+    """Without the lines of which less than `least` (a log-ratio) is expected: proving them would cost others' time.
+
+    Where something failed on the way, only to what was seen to work.
+    """
+    start = found if process is None else process.space.start
+    failed = any(None in gains for gains in measured.values())
+
+    def usable(each: Configuration) -> bool:
+        return allowed(each, limits) and (not failed or (each in measured and None not in measured[each]))
+
+    while process is not None:
+        lines = found.changes_from(start)
+        fewer = [found.with_values({name: start.values[name]}) for name in lines]
+        best = max((each for each in fewer if usable(each)), key=process.gain, default=found)
+        if len(lines) < 2 or best == found or process.gain(found) - process.gain(best) >= least:
+            break
+        found = best
+    return found
+
+
+def _anchored(one: Floats, other: Floats, origin: Floats, scale: float, lengths: Floats) -> Floats:
+    """The covariance of gains, which are differences to the start and so 0 there."""
+
+    def kernel(left: Floats, right: Floats) -> Floats:
+        apart = (left[:, None, :] - right[None, :, :]) / lengths
+        near: Floats = scale**2 * np.exp(-0.5 * np.sum(apart**2, axis=2))
+        return near
+
+    start = origin[None, :]
+    found: Floats = kernel(one, other) - kernel(one, start) - kernel(start, other) + scale**2
+    return found
+
+
+def _place(space: Space, configuration: Configuration) -> Floats:
+    """Where a configuration is: an ordered setting's level between 0 and 1, of words one axis each."""
+    found: list[float] = []
+    for each in space.dimensions:
+        at, last = index_of(each.levels, configuration.values[each.name]), len(each.levels) - 1
+        found += [at / last] if each.ordered else [float(number == at) for number in range(last + 1)]
+    return np.array(found)
