@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
-from pgassay.advise.front import Seen, Standing, dominates, front_of, judged, picked, probability, shrunken
+from pgassay.advise.front import Seen, Standing, Trials, dominates, front_of, judged, picked, probability, promising
 from pgassay.advise.front_text import chance, standing
 from pgassay.advise.space import Configuration
 from pgassay.analysis.observations import Observation
@@ -48,7 +48,13 @@ def test_points_are_picked_from_end_to_end() -> None:
 
 
 def test_what_was_seen_once_counts_half_and_what_failed_nothing() -> None:
-    found = shrunken({at(0): [(1.0, 2.0)], at(1): [(1.0, 2.0)] * 3, at(2): [(9.0, 9.0), None], at(3): []})
+    once, thrice, failed = at(0), at(1), at(2)
+    batches: Trials = [
+        [(once, (1.0, 2.0)), (thrice, (1.0, 2.0)), (failed, (9.0, 9.0))],
+        [(failed, None), (thrice, (1.0, 2.0))],
+        [(thrice, (1.0, 2.0))],
+    ]
+    found = promising(None, batches)
     assert found == {at(0): (0.5, 1.0), at(1): (0.75, 1.5)}
 
 

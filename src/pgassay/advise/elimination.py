@@ -68,20 +68,22 @@ def judged(best: Configuration, start: Configuration, compared: Mapping[Configur
     return tuple(sorted(lines, key=lambda each: not each.kept))
 
 
-def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Space, *, higher: bool) -> tuple[Line, ...]:
-    """The lines, those kept that were not resolved and of which the screening has shown that they help.
+def shown_to_help(space: Space, screened: Screened, value: str, *, higher: bool) -> bool:
+    """Has the screening shown that this level helps? It has of its far level, and so of what is on the way there."""
+    if screened.standing is not Shown.ACTIVE or (screened.effect > 1) != higher:
+        return False
+    dimension = space.dimension(screened.name)
+    start, far, here = (index_of(dimension.levels, each) for each in (screened.start, screened.far, value))
+    return here == far or (dimension.ordered and min(start, far) < here < max(start, far))
 
-    It has shown that only of a level on the way to the far one that it tried.
-    """
-    shown = {each.name: each for each in screened if each.standing is Shown.ACTIVE and (each.effect > 1) == higher}
+
+def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Space, *, higher: bool) -> tuple[Line, ...]:
+    """The lines, those kept that were not resolved and of which the screening has shown that they help."""
+    shown = {each.name: each for each in screened}
 
     def helps(line: Line) -> bool:
-        found = shown.get(line.name)
-        if found is None or line.without is None or line.without.verdict.kind is not Kind.UNRESOLVED:
-            return False
-        dimension = space.dimension(line.name)
-        start, far, here = (index_of(dimension.levels, each) for each in (line.start, found.far, line.value))
-        return here == far or (dimension.ordered and min(start, far) < here < max(start, far))
+        open_ = line.without is not None and line.without.verdict.kind is Kind.UNRESOLVED
+        return open_ and line.name in shown and shown_to_help(space, shown[line.name], line.value, higher=higher)
 
     found = (replace(each, kept=True, screened=shown[each.name]) if helps(each) else each for each in lines)
     return tuple(sorted(found, key=lambda each: not each.kept))

@@ -4,14 +4,16 @@ A search proposes; from what it saw a few points are picked across its front, an
 beforehand says what they are. Intervals hold for all its configurations and objectives together. Pure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import hypot, inf, log, sqrt
 
 from scipy.special import stdtr  # type: ignore[import-untyped]
 
-from pgassay.advise.space import Configuration
+from pgassay.advise.constraints import Limits, allowed
+from pgassay.advise.smoothing import Smoothed, smoothed
+from pgassay.advise.space import Configuration, Space
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
@@ -22,6 +24,8 @@ from pgassay.study.thresholds import Limit
 
 Gains = tuple[float, ...]
 """Of each objective a log-ratio to the start, higher is better."""
+Trials = Sequence[Sequence[tuple[Configuration, Gains | None]]]
+"""What was seen, batch by batch; None for what failed."""
 SURE = 0.95
 """A point that keeps a limit with less probability than this is not offered."""
 
@@ -69,7 +73,9 @@ class Point:
     by: str = ""
     """Which other one is at least as good in everything."""
     searched: tuple[float, ...] = ()
-    """What the search saw, as ratios to the start; nothing of a reference."""
+    """What the search expected, as ratios to the start; nothing of a reference."""
+    shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of each line the objectives for which the screening has shown that it helps; none: it is unproven."""
 
 
 def dominates(one: Gains, other: Gains, width: float = 0.0) -> bool:
@@ -83,13 +89,60 @@ def front_of(gains: Mapping[Configuration, Gains]) -> list[Configuration]:
     return [each for each, mine in gains.items() if not any(dominates(theirs, mine) for theirs in gains.values())]
 
 
-def shrunken(measured: Mapping[Configuration, Sequence[Gains | None]]) -> dict[Configuration, Gains]:
-    """Means that count n ÷ (n + 1), as those of one objective (`walk.promising`); what ever failed is left out."""
+@dataclass(frozen=True)
+class Expected:
+    """What all trials of a search together say of each objective; see `smoothing`."""
+
+    processes: tuple[Smoothed, ...]
+
+    def gains(self, configuration: Configuration) -> Gains:
+        """The expected log-ratios to the start, higher is better."""
+        return tuple(each.gain(configuration) for each in self.processes)
+
+    def trimmed(
+        self, found: Configuration, limits: Limits, measured: Collection[Configuration], least: float, failed: bool
+    ) -> Configuration:
+        """Without the lines of which less than `least` is expected in every objective, as `smoothing.trimmed`."""
+        start = self.processes[0].space.start
+        while True:
+            lines, mine = found.changes_from(start), self.gains(found)
+            losses = {}
+            for name in lines:
+                without = found.with_values({name: start.values[name]})
+                if allowed(without, limits) and (not failed or without in measured):
+                    losses[without] = max(a - b for a, b in zip(mine, self.gains(without), strict=True))
+            best = min(losses, key=lambda each: losses[each], default=found)
+            if len(lines) < 2 or best == found or losses[best] >= least:
+                return found
+            found = best
+
+
+def expected(space: Space, before: Trials, measured: Trials, objectives: int) -> Expected | None:
+    """Of all that was seen, batch by batch; None where that is too little."""
+    batches = [*before, *measured]
+    found = [
+        smoothed(space, [[(each, None if gains is None else gains[at]) for each, gains in batch] for batch in batches])
+        for at in range(objectives)
+    ]
+    known = tuple(each for each in found if each is not None)
+    return Expected(known) if len(known) == objectives else None
+
+
+def promising(process: Expected | None, measured: Trials) -> dict[Configuration, Gains]:
+    """Expected gains of what was measured; what ever failed is left out.
+
+    Where too little was seen to smooth, a mean counts n ÷ (n + 1), as that of one objective.
+    """
+    seen: dict[Configuration, list[Gains | None]] = {}
+    for batch in measured:
+        for each, gains in batch:
+            seen.setdefault(each, []).append(gains)
     found = {}
-    for each, gains in measured.items():
-        worked = [one for one in gains if one is not None]
-        if worked and len(worked) == len(gains):
-            found[each] = tuple(sum(column) / (len(worked) + 1) for column in zip(*worked, strict=True))
+    for each, all_gains in seen.items():
+        worked = [one for one in all_gains if one is not None]
+        if worked and len(worked) == len(all_gains):
+            means = tuple(sum(column) / (len(worked) + 1) for column in zip(*worked, strict=True))
+            found[each] = means if process is None else process.gains(each)
     return found
 
 

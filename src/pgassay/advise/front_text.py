@@ -46,9 +46,17 @@ def auto_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
     told = [f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together"]
     for name, value in point.configuration.changes_from(task.space.start).items():
         setting = setting_in(task, name)
-        told.append(f"# {setting.reason or 'no reason is known'}; takes effect by {setting.apply}")
+        told.append(
+            f"# {evidence(point, name)}; {setting.reason or 'no reason is known'}; takes effect by {setting.apply}"
+        )
         told.append(setting.line(value))
     return "\n".join(told) + "\n"
+
+
+def evidence(point: Point, name: str) -> str:
+    """What shows that a line of a point does anything."""
+    shown = point.shown.get(name, ())
+    return f"shown by the screening to help {' and '.join(shown)}" if shown else "unproven by itself"
 
 
 def explained(name: str, advice: FrontAdvice, objectives: Sequence[str]) -> str:
@@ -117,7 +125,8 @@ def _sentences(task: Task, advice: FrontAdvice, objectives: Sequence[str], folde
         yield from _shrinkage(advice, objectives)
     if advice.front:
         yield f"risks: {_risks(task, advice) or 'none of these points trades durability'}"
-        yield "no line was left out in turn: a point is confirmed as a whole, and may hold lines that do nothing"
+        yield "no line was left out in turn: a point is confirmed as a whole; its lines, by the screening:"
+        yield from (f"  {_by_line(task, each)}" for each in advice.front)
     for objective, screened in zip(objectives, advice.screened, strict=True):
         yield from _screened(objective, screened, task.margin)
     yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
@@ -137,7 +146,12 @@ def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 def _shrinkage(advice: FrontAdvice, objectives: Sequence[str]) -> Iterator[str]:
     for point in advice.front:
         seen = ", ".join(f"{name} ×{number(exp(each))}" for name, each in zip(objectives, point.searched, strict=True))
-        yield f"shrinkage of {point.label}: the search saw {seen}"
+        yield f"shrinkage of {point.label}: the search expected {seen}"
+
+
+def _by_line(task: Task, point: Point) -> str:
+    names = list(point.configuration.changes_from(task.space.start))
+    return f"{point.label}: {'; '.join(f'{name} {evidence(point, name)}' for name in names)}"
 
 
 def _risks(task: Task, advice: FrontAdvice) -> str:
@@ -173,6 +187,7 @@ def values(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: s
             {
                 "label": each.label, "standing": each.standing.value, "by": each.by or None,
                 "settings": each.configuration.changes_from(task.space.start),
+                "shown": {name: list(of) for name, of in each.shown.items()},
                 "effects": [effect_values(effect) for effect in each.effects],
                 "keep": {one.limit: one.probability for one in each.kept},
                 "searched": {name: exp(seen) for name, seen in zip(objectives, each.searched, strict=False)},

@@ -6,17 +6,18 @@ left out in turn: what is confirmed of a point is the point as a whole.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import log, prod
 from string import ascii_uppercase
 from typing import Protocol
 
 from pgassay.advise import budget, front, messages, screening
 from pgassay.advise.constraints import within
+from pgassay.advise.elimination import shown_to_help
 from pgassay.advise.front import Gains, Point, Seen, Standing
 from pgassay.advise.screening import Screened
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration
-from pgassay.advise.walk import CONFIRMATION, Measure, Task, Tell, relative, screened_pairs
+from pgassay.advise.walk import CONFIRMATION, IDLE, Measure, Task, Tell, relative, screened_pairs
 
 Vectors = Mapping[Configuration, tuple[float, ...] | None]
 START, DEFAULT, RULE = "start", "default", "rule of thumb"
@@ -76,20 +77,44 @@ def walk_front(
     if not names:
         return nothing
     tell(messages.searches(names))
-    measured = _search(task, screened, names, values, measure)
-    failed += sum(None in each for each in measured.values())
-    gains = {task.space.start: (0.0,) * len(objectives), **front.shrunken(measured)}
+    before, batches = _search(task, plan, screened, names, values, measure)
+    tried = {each for batch in batches for each, _ in batch}
+    broken = {each for batch in batches for each, gains in batch if gains is None}
+    failed += len(broken)
+    process = front.expected(task.space.narrowed(names), before, batches, len(objectives))
+    start = {task.space.start: (0.0,) * len(objectives)}
+    gains = {**start, **front.promising(process, batches)}
+    if process is not None:
+        least = IDLE * log(1 + task.margin)
+        trim = [process.trimmed(each, task.limits, tried - broken, least, bool(failed)) for each in gains]
+        gains = {**start, **{each: process.gains(each) for each in trim}}
     chosen = [each for each in front.picked(gains, task.amounts.finalists) if each != task.space.start]
     if not chosen:
-        return replace(nothing, trials=len(measured), failed=failed)
+        return replace(nothing, trials=len(tried), failed=failed)
     tell(messages.confirms_front(len(chosen)))
     labels = _labels(task, chosen)
     arms = [each for each in dict.fromkeys(labels.values()) if each != task.space.start]
     amounts = task.amounts
     seen = laboratory.seen(CONFIRMATION, task.space.start, arms, task.seed + 3, amounts.blocks, amounts.confirmation_s)
-    searched = {each: _ratios(task, measured[each]) for each in chosen}
+    searched = {each: _ratios(task, gains[each]) for each in chosen}
     points = front.judged(seen, objectives, labels, searched, amounts.blocks, resolution)
-    return FrontAdvice(screened, fixed, points, len(measured), failed)
+    points = tuple(replace(each, shown=_shown(task, each, screened, objectives)) for each in points)
+    return FrontAdvice(screened, fixed, points, len(tried), failed)
+
+
+def _shown(
+    task: Task, point: Point, screened: Sequence[Sequence[Screened]], objectives: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Of each line of a point the objectives for which the screening has shown that it helps."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in point.configuration.changes_from(task.space.start).items():
+        found[name] = tuple(
+            objective
+            for objective, more, one in zip(objectives, _more(task), screened, strict=True)
+            for each in one
+            if each.name == name and shown_to_help(task.space, each, value, higher=more)
+        )
+    return found
 
 
 def worth_searching(screened: Sequence[Sequence[Screened]], most: int) -> tuple[str, ...]:
@@ -126,11 +151,9 @@ def _gains(task: Task, values: tuple[float, ...] | None) -> Gains | None:
     return tuple((1 if more else -1) * log(each) for more, each in zip(_more(task), values, strict=True))
 
 
-def _ratios(task: Task, measured: Sequence[Gains | None]) -> tuple[float, ...]:
-    """Means of gains, in logarithms of the responses themselves."""
-    worked = [each for each in measured if each is not None]
-    columns = zip(_more(task), zip(*worked, strict=True), strict=True)
-    return tuple((1 if more else -1) * sum(column) / len(worked) for more, column in columns)
+def _ratios(task: Task, gains: Gains) -> tuple[float, ...]:
+    """Gains in logarithms of the responses themselves."""
+    return tuple((1 if more else -1) * gain for more, gain in zip(_more(task), gains, strict=True))
 
 
 def _of(values: Sequence[Vectors], number: int) -> tuple[Mapping[Configuration, float | None], ...]:
@@ -147,12 +170,13 @@ def _vector_ratio(value: tuple[float, ...] | None, base: tuple[float, ...] | Non
 
 def _search(
     task: Task,
+    plan: screening.Plan,
     screened: Sequence[Sequence[Screened]],
     names: Sequence[str],
     values: Sequence[Vectors],
     measure: Measure[tuple[float, ...]],
-) -> dict[Configuration, list[Gains | None]]:
-    """What the search measured: gains of each objective, None for what failed."""
+) -> tuple[front.Trials, front.Trials]:
+    """What the screening saw in the settings that are searched, and what the search measured: gains by batch."""
     space = task.space.narrowed(names)
     search = Search(space, task.limits, task.seed, objectives=len(screened))
     for pair in values:
@@ -163,16 +187,21 @@ def _search(
         screening.at_better_levels(space, one, higher=more) for one, more in zip(screened, _more(task), strict=True)
     ]
     first = [within(space.dimensions, each, task.limits) for each in (*better, space.start.with_values(usual))]
-    found: dict[Configuration, list[Gains | None]] = {}
-    for number in range(1, task.amounts.batches + 1):
+    before = [
+        [(task.space.seen_in(names, each), _gains(task, value)) for at in batch for each, value in values[at].items()]
+        for batch in screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH)
+    ]
+    found: list[list[tuple[Configuration, Gains | None]]] = []
+    batches = budget.batches_of(task.amounts, prod(len(each.levels) for each in space.dimensions))
+    for number in range(1, batches + 1):
         batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
-        if number == task.amounts.batches:  # the most promising once more, before some are chosen
-            batch = [each for each in front.picked(front.shrunken(found), budget.BATCH) if each != space.start]
+        if number == batches:  # the most promising once more, before some are chosen
+            known = front.promising(front.expected(space, before, found, len(screened)), found)
+            batch = [each for each in front.picked(known, budget.BATCH) if each != space.start]
         while len(batch) < budget.BATCH:
             batch.append(search.ask([*batch, space.start]))
         new = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
-        for configuration, value in new.items():
-            gains = _gains(task, value)
-            found.setdefault(configuration, []).append(gains)
-            search.tell(configuration, gains)
-    return found
+        found.append([(each, _gains(task, value)) for each, value in new.items()])
+        for each, value in new.items():
+            search.tell(each, _gains(task, value))
+    return before, found

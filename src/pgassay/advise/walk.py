@@ -45,7 +45,7 @@ _IN_TURN, _BACK = 0.8, 0.8
 """Of the elimination's time: leaving out each line; of the restoration's: putting back. Else: what is left at once."""
 _AGAIN = 4
 """The best of a search are measured once more before one is chosen."""
-_IDLE = 0.5
+IDLE = 0.5
 """A line of which less than this share of the margin is expected is not put to the proof."""
 
 
@@ -153,7 +153,7 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
         return nothing
     best, gain = _finalist(task, ranked, laboratory)
     whole, process = best, smoothed(task.space.narrowed(names), [*before, *batches])
-    best = trimmed(process, best, task.limits, measured, _IDLE * log(1 + task.margin))
+    best = trimmed(process, best, task.limits, measured, IDLE * log(1 + task.margin))
     gain = gain if process is None else process.gain(best)
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
