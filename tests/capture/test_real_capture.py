@@ -198,7 +198,7 @@ def test_advice_on_a_capture_finds_the_missing_index(captured: Path, shop: Shop)
         "--set",
         "track_io_timing=on",
         "--budget",
-        "6min",
+        "12min",
         "--seed",
         "1",
     )

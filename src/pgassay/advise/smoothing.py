@@ -117,11 +117,11 @@ def promising(space: Space, before: Batches, measured: Batches) -> list[tuple[Co
 def trimmed(
     process: Smoothed | None, found: Configuration, limits: Limits, measured: Gained, least: float
 ) -> Configuration:
-    """Without the lines of which less than `least` (a log-ratio) is expected: proving them would cost others' time.
+    """Without the lines of which together less than `least` (a log-ratio) is expected: proving them costs others' time.
 
     Where something failed on the way, only to what was seen to work.
     """
-    start = found if process is None else process.space.start
+    start, whole = found if process is None else process.space.start, found
     failed = any(None in gains for gains in measured.values())
 
     def usable(each: Configuration) -> bool:
@@ -131,7 +131,7 @@ def trimmed(
         lines = found.changes_from(start)
         fewer = [found.with_values({name: start.values[name]}) for name in lines]
         best = max((each for each in fewer if usable(each)), key=process.gain, default=found)
-        if len(lines) < 2 or best == found or process.gain(found) - process.gain(best) >= least:
+        if len(lines) < 2 or best == found or process.gain(whole) - process.gain(best) >= least:
             break
         found = best
     return found
