@@ -177,7 +177,7 @@ def made(arguments: argparse.Namespace) -> list[Path]:
     """A run for each scale, made, gone on with, or read."""
     paths = []
     for scale in arguments.scales.split(","):
-        path = arguments.out / f"{arguments.study}-{scale.replace('/', '-')}"
+        path = arguments.out / f"{Path(arguments.study).stem}-{scale.replace('/', '-')}"
         options = {"data_dir": arguments.data_dir, "allow_busy": arguments.allow_busy}
         if not path.exists():
             fixed = dict(each.split("=", 1) for each in arguments.set)

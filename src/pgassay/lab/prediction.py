@@ -63,7 +63,7 @@ class Predicted:
 
 
 @dataclass(frozen=True)
-class _Recorded:
+class Recorded:
     """One treatment of the run, by medians over its valid trials."""
 
     place: Place
@@ -81,17 +81,17 @@ class _Recorded:
 
 def predictions(run: Run, asked: Asked) -> Iterator[Predicted]:
     """Of each treatment whose drive was aged; takes seconds each. Raises `UsageError` where none was."""
-    recorded = [each for each in _recorded(run) if each is not None]
+    known = recorded(run)
     baseline = parse_recorded(run.header.study, run.study).design.baseline.name
-    sizes = {each.place.cell: each.database_bytes for each in recorded if each.place.treatment == baseline}
-    recorded = [each for each in recorded if each.place.cell in sizes]
-    if not recorded:
+    sizes = {each.place.cell: each.database_bytes for each in known if each.place.treatment == baseline}
+    fitting = [each for each in known if each.place.cell in sizes]
+    if not fitting:
         raise messages.nothing_to_predict(run.path)
-    for each in recorded:
+    for each in fitting:
         yield _predicted(each, asked, asked.data_bytes / sizes[each.place.cell])
 
 
-def _predicted(each: _Recorded, asked: Asked, times: float) -> Predicted:
+def _predicted(each: Recorded, asked: Asked, times: float) -> Predicted:
     own = int(each.capacity_bytes)
     stored = each.physical_bytes * times
     live = max(stored * each.compression_ratio, (asked.live_share or 0.0) * asked.capacity_bytes)
@@ -109,16 +109,17 @@ def _predicted(each: _Recorded, asked: Asked, times: float) -> Predicted:
     return Predicted(each.place, each.kind, stored, tuple(drives), each.settled, again)
 
 
-def _recorded(run: Run) -> Iterator[_Recorded | None]:
+def recorded(run: Run) -> list[Recorded]:
+    """Every treatment whose drive was aged and whose space was measured."""
     trials: dict[Place, list[TrialRecord]] = {}
     for trial in run.trials:
         if trial.status is Status.VALID:
             trials.setdefault(trial.place, []).append(trial)
-    for place, mine in trials.items():
-        yield _one(place, mine)
+    found = (_one(place, mine) for place, mine in trials.items())
+    return [each for each in found if each is not None]
 
 
-def _one(place: Place, trials: Sequence[TrialRecord]) -> _Recorded | None:
+def _one(place: Place, trials: Sequence[TrialRecord]) -> Recorded | None:
     """None for a treatment whose drive was not aged, or whose space was not measured."""
     regime = trials[0].regime
     text = regime.get(f"{_SOURCE}.{SIGNATURE}")
@@ -132,7 +133,7 @@ def _one(place: Place, trials: Sequence[TrialRecord]) -> _Recorded | None:
     if database is None or physical is None or ratio is None:
         return None
     level = trials[0].levels.get(_LIVE_SHARE)
-    return _Recorded(
+    return Recorded(
         place,
         WriteSignature.from_text(text),
         str(regime.get(f"{_SOURCE}.model", "")),

@@ -1,0 +1,64 @@
+"""Does a small run say where a larger drive settles? Write amplification, predicted from one run and aged in another.
+
+usage: python -m benchmarks.predicted_drives SMALL LARGE [--aim 5]
+
+Both are runs of one study on emulated drives that were aged (`drive.state = aged`), LARGE with more data on larger
+drives, as two of `benchmarks.scale_model` are. From the write signatures of SMALL alone, its data and the capacity and
+over-provisioning of LARGE's drives, the flash model simulates where those settle, as `pgassay predict` does. Beside it
+stands where they did settle when they were aged, by their own load, which the prediction has not seen. Exits 1 where a
+treatment is further off than the aim, in per cent.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pgassay.lab.prediction import Asked, predictions, recorded
+from pgassay.record.reading import Run
+from pgassay.study.parsing import parse_recorded
+
+
+def compared(small: Run, large: Run) -> Iterator[tuple[str, float, float]]:
+    """Treatment, what was predicted for its drive, and where that settled; those that both runs have."""
+    there = {each.place.treatment: each for each in recorded(large)}
+    for treatment, drive in there.items():
+        asked = Asked(
+            int(there[baseline_of(large)].database_bytes),
+            int(drive.capacity_bytes),
+            (drive.over_provisioning,),
+            drive.live_share,
+            simulated_bytes=int(drive.capacity_bytes),
+        )
+        for each in predictions(small, asked):
+            found = each.drives[0].write_amplification
+            if each.place.treatment == treatment and found is not None and drive.settled is not None:
+                yield treatment, found, drive.settled
+
+
+def baseline_of(run: Run) -> str:
+    """The baseline's name."""
+    return parse_recorded(run.header.study, run.study).design.baseline.name
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("small", type=Path)
+    parser.add_argument("large", type=Path)
+    parser.add_argument("--aim", type=float, default=5.0, help="how far off a treatment may be, in per cent")
+    arguments = parser.parse_args()
+    small, large = (Run.open(path, leave_out=True) for path in (arguments.small, arguments.large))
+    worst = 0.0
+    for treatment, predicted, settled in compared(small, large):
+        off = 100 * (predicted / settled - 1)
+        worst = max(worst, abs(off))
+        print(f"{treatment}: predicted {predicted:.3f}, settled at {settled:.3f}: {off:+.1f} %")
+    if not worst:
+        print("the runs have no treatment in common whose drive settled")
+        return 1
+    print(f"the worst is off by {worst:.1f} %, aim {arguments.aim:g} %")
+    return int(worst > arguments.aim)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
