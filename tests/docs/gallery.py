@@ -100,7 +100,7 @@ def _per_cent(effect: Effect) -> tuple[float | None, float | None, float | None]
 def _without_places(command: Sequence[str]) -> str:
     """The command of a run, without the directories of the machine that it ran on."""
     named = ["pgassay" if index == 0 else word for index, word in enumerate(command)]
-    return " ".join("DIR" if word.startswith("/") else word for word in named)
+    return " ".join("DIR" if "/" in word else word for word in named)
 
 
 def kept() -> dict[str, Digest]:
