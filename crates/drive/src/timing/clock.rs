@@ -206,19 +206,13 @@ impl Clock {
         }
     }
 
-    /// Sends answers without the lock, and notes how late each was.
+    /// Notes how late each answer is, and sends it without the lock. It is noted first: whoever has an answer finds it
+    /// counted.
     fn send(&self, state: &mut MutexGuard<'_, State>, due: Vec<(Answer, Reply)>) {
-        let sent = MutexGuard::unlocked(state, || {
-            let send = |(due, reply): (Answer, Reply)| {
-                let now_ns = self.now_ns();
-                reply();
-                (due, now_ns)
-            };
-            due.into_iter().map(send).collect::<Vec<_>>()
-        });
-        for (due, sent_ns) in sent {
-            let (asked_ns, late_ns) = (due.due_ns - due.arrived_ns, sent_ns - due.due_ns);
+        for (due, reply) in due {
+            let (asked_ns, late_ns) = (due.due_ns - due.arrived_ns, self.now_ns() - due.due_ns);
             state.lateness.note(due.operation, asked_ns, late_ns);
+            MutexGuard::unlocked(state, reply);
         }
     }
 

@@ -47,6 +47,7 @@ pub fn disk_losing(blocks: u64, store_bytes: u64, persistence: Persistence) -> D
 }
 
 /// Bytes of which a share does not compress, different for each seed.
+#[allow(dead_code)]
 pub fn contents(length: usize, noise_share: f64, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let noisy = (BLOCK as f64 * noise_share) as usize;
