@@ -6,8 +6,10 @@ Screenshots of its start, middle and end are left in pytest's folder of the test
 import json
 import re
 import subprocess
+import time
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from pgassay.record import glance, stopping
@@ -65,3 +67,48 @@ def test_a_run_is_watched_and_stopped_in_a_browser(journey: Place, tmp_path: Pat
     assert not (run / stopping.FILE).exists()
     assert list(run.rglob(glance.FILE)) == []
     assert journey.left_behind() == []
+
+
+def test_without_a_browser_the_page_answers_and_aborts_the_run(
+    journey: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run opens none, also where there is one; whoever can ask by HTTP sees it and stops it at once."""
+    asked = tmp_path / "asked"
+    opener = tmp_path / "browser"
+    opener.write_text(f"#!/bin/sh\ntouch {asked}\n")
+    opener.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(opener))
+    run = journey.runs / "aborted"
+    process = journey.start("run", "fillfactor", *SHORT, *ANYWHERE, "--out", str(run), "--quiet", "--live")
+    address = address_of(process)
+    place = address.partition("/live?")[0]
+    with httpx2.Client(follow_redirects=True, trust_env=False, timeout=60) as person:
+        assert person.get(address).status_code == 200
+        wait_for_event(run, "trial_started")
+        found = re.search(r'name="writing" value="([\w-]+)"', person.get(f"{place}/live").text)
+        assert found is not None
+        origin = place.partition("/run/")[0]
+        refused = person.post(f"{place}/abort", data={"writing": "wrong"}, headers={"origin": origin})
+        assert refused.status_code == 403
+        assert process.poll() is None
+        person.post(f"{place}/abort", data={"writing": found[1]}, headers={"origin": origin})
+        done = finished(process)
+    assert done.returncode in (130, 143), done.stderr
+    assert "continue with: pgassay resume" in done.stderr
+    assert not asked.exists(), "a browser was opened"
+    assert events_of(run)[-1] == "interrupted"
+    assert journey.left_behind() == []
+
+
+def events_of(run: Path) -> list[str]:
+    """The kinds of what the journal has, in its order."""
+    path = run / "journal.jsonl"
+    return [json.loads(line)["kind"] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def wait_for_event(run: Path, kind: str) -> None:
+    """Until the journal has one of this kind."""
+    end_s = time.monotonic() + LONG_S / 2
+    while kind not in events_of(run):
+        assert time.monotonic() < end_s, f"no {kind}"
+        time.sleep(0.1)

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +36,9 @@ class Followed(Protocol):
     def point(self, name: str) -> "Commit":
         """The point that a name stands for: a commit or tag, a version."""
 
+    def require_reference(self, reference: "Commit") -> None:
+        """Raise where the points cannot be set beside this one."""
+
     def due(self, history: "History", since: str | None, tell: Callable[[str], None]) -> "Sequence[Commit]":
         """What comes after the last point that was measured or skipped, oldest first."""
 
@@ -65,6 +67,10 @@ class Branch:
         from pgassay.postgres.builds.commits import commit_of
 
         return commit_of(self.runner, self.folder, name)
+
+    def require_reference(self, reference: "Commit") -> None:
+        """Any commit serves where there is a branch."""
+        self.point(self.branch)
 
     def due(self, history: "History", since: str | None, tell: Callable[[str], None]) -> "Sequence[Commit]":
         """The commits after the last one; the newest alone where a history begins or the branch was rewritten."""
@@ -117,6 +123,12 @@ class Package:
 
         return installed_point(self.finder, name)
 
+    def require_reference(self, reference: "Commit") -> None:
+        """Another version than the followed one: of one and the same nothing could be told apart."""
+        from pgassay.lab.installed_versions import require_different
+
+        require_different(reference, self.point(self.subject.repository))
+
     def due(self, history: "History", since: str | None, tell: Callable[[str], None]) -> "Sequence[Commit]":
         """What is installed now, unless it was the last point; versions that came and went are lost."""
         newest = self.point(self.subject.repository)
@@ -137,8 +149,7 @@ def followed_of(arguments: argparse.Namespace) -> Followed:
     from pgassay.host.clock import SystemClock
     from pgassay.host.runner import LocalRunner
     from pgassay.lab.commit_subject import Subject, SubjectKind
-    from pgassay.lab.places import embedded_directory
-    from pgassay.postgres.find import Finder
+    from pgassay.lab.places import local_finder
 
     account = choose()
     runner = LocalRunner(account)
@@ -147,5 +158,5 @@ def followed_of(arguments: argparse.Namespace) -> Followed:
     for option in ("git", "extension", "schema", "branch", "since"):
         if getattr(arguments, option):
             raise messages.excluded("--installed", f"--{option}")
-    finder = Finder(runner, SystemClock(), account, os.environ, copies=embedded_directory(os.environ))
+    finder = local_finder(runner, SystemClock(), account)
     return Package(Subject(SubjectKind.INSTALLED, arguments.installed), finder)

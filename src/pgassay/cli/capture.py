@@ -1,7 +1,6 @@
 """`pgassay capture CONNINFO`: a server's settings, data and load in a directory; it only reads that server."""
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.host import accounts
     from pgassay.host.clock import SystemClock
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab.places import embedded_directory
-    from pgassay.postgres.find import Finder
+    from pgassay.lab.places import local_finder
     from pgassay.study.units import parse_time_s
 
     window_s = parse_time_s(arguments.window)
@@ -87,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Session(arguments.conninfo) as session:
         identity = identify(session, request)
         path = (arguments.out or Path(f"{identity.source.database}.capture")).absolute()
-        finder = Finder(runner, clock, account, os.environ, copies=embedded_directory(os.environ))
+        finder = local_finder(runner, clock, account)
         program = serving = cost = None
         if wish is not None:
             serving = physical.installation_for(identity.source.major, finder, arguments.pg_bindir)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,12 +66,11 @@ def builder(building: "Building | None" = None) -> "Builder":
     from pgassay.host.clock import SystemClock
     from pgassay.host.runner import LocalRunner
     from pgassay.lab.building import Building, builder_of
-    from pgassay.lab.places import embedded_directory
-    from pgassay.postgres.find import Finder
+    from pgassay.lab.places import local_finder
 
     account, clock = accounts.choose(), SystemClock()
     runner = LocalRunner(account)
-    finder = Finder(runner, clock, account, os.environ, copies=embedded_directory(os.environ))
+    finder = local_finder(runner, clock, account)
     return builder_of(building or Building(), runner, clock, account, finder)
 
 

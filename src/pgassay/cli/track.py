@@ -69,17 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure what is due and print the history; returns the exit status. Raises `PgassayError`."""
-    from pgassay.lab.commit_subject import SubjectKind
-    from pgassay.lab.installed_versions import require_different
     from pgassay.lab.track_record import Tracked
 
     require_own_options("track", arguments)
     followed = followed_of(arguments)
     reference = followed.point(arguments.reference)
-    if followed.subject.kind is SubjectKind.INSTALLED:
-        require_different(reference, followed.point(followed.subject.repository))
-    else:
-        followed.point(followed.branch)
+    followed.require_reference(reference)
     name, written = study_of(arguments)
     asked = Tracked(
         study=name,

@@ -23,8 +23,7 @@ from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.facts import collect, host_id
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.places import default_directory, embedded_directory
-from pgassay.postgres.find import Finder
+from pgassay.lab.places import default_directory, local_finder
 from pgassay.record.disk import RealDisk
 
 BINDIR_VARIABLE = "PGASSAY_PG_BINDIR"
@@ -57,8 +56,7 @@ def facts() -> Mapping[str, Any]:
 def _postgres() -> str:
     """The version of the PostgreSQL that serves here where a study names none; `none` without any."""
     account = accounts.choose(os.environ)
-    copies = embedded_directory(os.environ)
-    finder = Finder(LocalRunner(account), SystemClock(), account, os.environ, copies=copies)
+    finder = local_finder(LocalRunner(account), SystemClock(), account)
     bindir = os.environ.get(BINDIR_VARIABLE)
     try:
         return str(finder.find(bindir=Path(bindir) if bindir else None).version)

@@ -8,7 +8,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from pgassay.bench.places import Account
+from pgassay.bench.running import Clock, Runner
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
+from pgassay.postgres.find import Finder
 
 DATA_VARIABLE = "PGASSAY_DATA_DIR"
 STATE_VARIABLE = "PGASSAY_STATE_DIR"
@@ -41,6 +44,11 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
 def embedded_directory(environment: Mapping[str, str]) -> Path:
     """Where a copy of the embedded wheel's PostgreSQL lies, if servers cannot reach it where it is installed."""
     return default_directory(environment).absolute() / "embedded"
+
+
+def local_finder(runner: Runner, clock: Clock, account: Account, environment: Mapping[str, str] = os.environ) -> Finder:
+    """What looks for PostgreSQL on this machine, the embedded wheel's copy among it."""
+    return Finder(runner, clock, account, environment, copies=embedded_directory(environment))
 
 
 def state_directory(environment: Mapping[str, str]) -> Path:

@@ -29,7 +29,7 @@ from pgassay.lab.building import Building, builder_of, stand_in
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import DriveChoices, Drives, attacher_of, owned
 from pgassay.lab.interruption import Interruption
-from pgassay.lab.places import DATA_VARIABLE, default_directory, embedded_directory, state_directory
+from pgassay.lab.places import DATA_VARIABLE, default_directory, local_finder, state_directory
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
 from pgassay.load.metronome import LocalMetronome
@@ -38,7 +38,6 @@ from pgassay.postgres import effective, ownership, repair
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
@@ -77,8 +76,7 @@ class Workbench:
         self.account = accounts.choose(environment)
         self.clock = SystemClock()
         self.runner = LocalRunner(self.account)
-        copies = embedded_directory(environment)
-        self.finder = Finder(self.runner, self.clock, self.account, environment, copies=copies)
+        self.finder = local_finder(self.runner, self.clock, self.account, environment)
         self.data_directory = options.data_directory or default_directory(environment)
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}

@@ -269,13 +269,15 @@ def test_what_is_built_runs_without_a_compiler(tmp_path: Path) -> None:
         ("directory", "nowhere", "there is no"),
         ("git", "nowhere", "there is no"),
         ("git", "plain", "is not a git repository"),
+        ("git", "empty", "has no commits"),
         ("git", "other", "does not hold the source of PostgreSQL"),
     ],
 )
 def test_what_is_no_source_is_named(tmp_path: Path, kind: str, name: str, words: str) -> None:
     (tmp_path / "plain").mkdir()
     other = tmp_path / "other"
-    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    for repository in (other, tmp_path / "empty"):
+        subprocess.run(["git", "init", "-q", str(repository)], check=True)
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
     subprocess.run(["git", "-C", str(other), *who, "commit", "-q", "--allow-empty", "-m", "none"], check=True)
     spec = f"{kind}:{tmp_path / name}{'@HEAD' if kind == 'git' else ''}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.running import Runner
+from pgassay.errors import UsageError
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.archives import NoArchiveError, extract
 
@@ -109,10 +110,17 @@ def _resolved(runner: Runner, folder: Path, name: str) -> str:
     outcome = runner.run(_command(folder, "rev-parse", "--verify", f"{name}^{{commit}}"), timeout_s=_TIMEOUT_S)
     if outcome.status == 0:
         return outcome.stdout.strip()
-    said = (outcome.stderr.strip().splitlines() or ["no such commit"])[0]
+    raise refused_name(runner, folder, name, outcome.stderr)
+
+
+def refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> UsageError:
+    """Why git knows no such commit, by what it said: no repository, none with a commit, another name."""
+    said = (stderr.strip().splitlines() or ["no such commit"])[0]
     if "not a git repository" in said:
-        raise messages.not_a_checkout(folder)
-    raise messages.unknown_commit(folder, name, said)
+        return messages.not_a_checkout(folder)
+    if not _git(runner, folder, "rev-list", "--all", "--max-count=1"):
+        return messages.no_commits(folder)
+    return messages.unknown_commit(folder, name, said)
 
 
 def _git(runner: Runner, folder: Path, *words: str) -> str:

@@ -164,6 +164,11 @@ def unknown_commit(path: Path, commit: str, words: str) -> UsageError:
     return UsageError(f'"{path}" has no commit "{commit}": {words}', f"git -C {path} log --oneline lists them")
 
 
+def no_commits(path: Path) -> UsageError:
+    """A repository in which nothing was ever committed."""
+    return UsageError(f'"{path}" has no commits', "commit the sources first, or name another repository")
+
+
 def same_commit(good: str, bad: str) -> UsageError:
     """Two names of one commit."""
     return UsageError(f'"{good}" and "{bad}" are the same commit', "name two commits that differ")

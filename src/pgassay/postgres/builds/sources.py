@@ -17,7 +17,7 @@ from pgassay.errors import UsageError
 from pgassay.postgres.builds import download, messages
 from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.cache import Cache, file_sha256
-from pgassay.postgres.builds.commits import export
+from pgassay.postgres.builds.commits import export, refused_name
 from pgassay.postgres.builds.download import Opener, open_url
 from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
 
@@ -167,10 +167,7 @@ class Sources:
     def _git(self, path: Path, *words: str) -> str:
         outcome = self.runner.run(["git", "-C", str(path), *words], timeout_s=_GIT_TIMEOUT_S)
         if outcome.status != 0:
-            said = (outcome.stderr.strip().splitlines() or ["no such commit"])[0]
-            if "not a git repository" in said:
-                raise messages.not_a_checkout(path)
-            raise messages.unknown_commit(path, words[-1].removesuffix("^{commit}"), said)
+            raise refused_name(self.runner, path, words[-1].removesuffix("^{commit}"), outcome.stderr)
         return outcome.stdout
 
 
