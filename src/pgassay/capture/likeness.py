@@ -7,61 +7,14 @@ times are the machine's as much as the load's, and bytes of WAL go by the time s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pgassay.capture.format import Load, Moment, Statement
+from pgassay.record.likeness import Likeness, Part, StatementPair
 
 ENOUGH = 0.8
 """The least score of a load that is called like the source's."""
 NEGLIGIBLE = 0.05
 """Amounts a call below this (one block in twenty calls) are alike, whatever their ratio."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """One figure of both loads, in `unit`; None where a server does not tell it. `likeness` is from 0 to 1."""
-
-    name: str
-    source: float | None
-    here: float | None
-    unit: str
-    likeness: float | None
-    counts: bool = True
-
-
-@dataclass(frozen=True)
-class StatementPair:
-    """A statement in both loads: its shares of all calls and of all time, and the mean of a call (None without any)."""
-
-    text: str
-    source_calls: float
-    here_calls: float
-    source_time: float
-    here_time: float
-    source_ms: float | None
-    here_ms: float | None
-
-    @property
-    def distance(self) -> float:
-        """By how much its share of the time differs."""
-        return abs(self.source_time - self.here_time)
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """All parts, and their mean over those that count; None where nothing can be compared.
-
-    `statements` has those of either load, the one first whose share of the time differs most.
-    """
-
-    parts: tuple[Part, ...]
-    statements: tuple[StatementPair, ...] = ()
-
-    @property
-    def score(self) -> float | None:
-        """From 0 to 1."""
-        counted = [each.likeness for each in self.parts if each.counts and each.likeness is not None]
-        return sum(counted) / len(counted) if counted else None
 
 
 def compare(source: Load, here: Load) -> Likeness:
@@ -84,6 +37,7 @@ def compare(source: Load, here: Load) -> Likeness:
             _amount("time a call", _a_call(source, "exec_ms"), _a_call(here, "exec_ms"), "ms", counts=False),
         ),
         _by_statement(source, here),
+        ENOUGH,
     )
 
 

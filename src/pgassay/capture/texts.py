@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pgassay.capture.format import Capture, Cost, Logged
-from pgassay.capture.likeness import ENOUGH, Likeness, Part, StatementPair
 from pgassay.capture.physical import fetching as physical
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.scripts import ScriptedLoad
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
+from pgassay.record.likeness import Likeness, Part, StatementPair
 from pgassay.study.units import format_number, format_size
 
 _SHOWN = 5
@@ -175,5 +175,5 @@ def _figure(value: float | None, unit: str) -> str:
 def unlike(found: Likeness) -> str:
     """A warning: the verdict is for another load, and in what it differs most."""
     far = sorted((each.likeness, each.name) for each in found.parts if each.counts and each.likeness is not None)
-    named = ", ".join(f"{name} ({like:.0%})" for like, name in far if like < ENOUGH)
+    named = ", ".join(f"{name} ({like:.0%})" for like, name in far if like < found.enough)
     return f"the verdict is on a load unlike the source's: {named}"

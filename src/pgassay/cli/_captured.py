@@ -81,7 +81,7 @@ def _unlike(capture: "Capture", load: Any, arguments: argparse.Namespace) -> lis
     alike = likeness.compare(capture.load, load)
     if not silent(arguments):
         print(texts.likeness(alike), end="")
-    return [texts.unlike(alike)] if alike.score is not None and alike.score < likeness.ENOUGH else []
+    return [texts.unlike(alike)] if alike.unlike else []
 
 
 def _of(written: "Asked", options: "Mapping[str, str]", remarks: list[str]) -> Captured:

@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write scripts into the capture, try them on its data, say how like the source's the load is, run the study."""
     from pgassay.capture import asking, files, likeness, question, texts
     from pgassay.lab.run import Remark, write_study
-    from pgassay.record.statements import FILE, encode
+    from pgassay.record import likeness as alike_file
+    from pgassay.record import statements as statements_file
 
     given = arguments.levels_given, arguments.changes, arguments.objective, arguments.versions, arguments.builds
     asked = question.parse(*given)
@@ -88,16 +89,18 @@ def run(arguments: argparse.Namespace) -> int:
         print(texts.played(written.load), end="")
     if found is None:
         return run_document(NAME, written.document(), arguments, remarks)
+    beside = {statements_file.FILE: statements_file.encode(found.statements)}
     if found.load is not None and capture.load is not None:
         alike = likeness.compare(capture.load, found.load)
         if not silent(arguments):
             print(texts.likeness(alike), end="")
-        if alike.score is not None and alike.score < likeness.ENOUGH:
+        beside[alike_file.FILE] = alike_file.encode(alike)
+        if alike.unlike:
             remarks.append(Remark("likeness", texts.unlike(alike), texts.unlike(alike)))
     if found.failures:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
-    return run_document(NAME, written.document(), arguments, remarks, {FILE: encode(found.statements)})
+    return run_document(NAME, written.document(), arguments, remarks, beside)
 
 
 def _workbench(arguments: argparse.Namespace) -> "Workbench":

@@ -29,7 +29,7 @@ from pgassay.record.journal import Kind
 from pgassay.record.linted import benchmark_of
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import bottleneck, curves, disk, power_cuts, published, scaling, service_times, words
+from pgassay.report import bottleneck, curves, disk, likeness, power_cuts, published, scaling, service_times, words
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
 from pgassay.report.trials import failures
@@ -259,7 +259,7 @@ class Findings:
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
         if self.imported:
             return of_others(found, effect, self.objections(response))
-        return service_times.labelled(self.study, response, effect, found, self.service_errors)
+        return likeness.labelled(self, service_times.labelled(self.study, response, effect, found, self.service_errors))
 
     def objections(self, response: Response) -> Sequence[str]:
         """Lint's reasons against a verdict on runs that others made; what verdicts themselves respect is left out."""

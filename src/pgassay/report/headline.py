@@ -18,7 +18,7 @@ from pgassay.analysis.explanation import negligible
 from pgassay.analysis.messages import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
-from pgassay.report import cache, curves, decide, disk, power_cuts, statements, words
+from pgassay.report import cache, curves, decide, disk, likeness, power_cuts, statements, words
 from pgassay.report.adoption import crash_risks
 from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
@@ -133,12 +133,12 @@ def label(findings: "Findings") -> str:
         return "by these imported runs, which pgassay did not measure"
     levels = [findings.study.levels_of(arm) for arm in findings.study.arms]
     model = findings.study.model.label if findings.study.model is not None else ""
-    modelled = [each for each in levels if emulated(each)]
+    unlike, modelled = likeness.label(findings), [each for each in levels if emulated(each)]
     if not modelled:
-        return model
+        return ", ".join(filter(None, (model, unlike)))
     some = "" if len(modelled) == len(levels) else "partly "
     times = " with emulated service times" if any(map(timed, modelled)) else ""
-    return ", ".join(filter(None, (model, f"{some}on emulated drives{times}")))
+    return ", ".join(filter(None, (model, f"{some}on emulated drives{times}", unlike)))
 
 
 def changes(findings: "Findings") -> Iterator[Change]:
