@@ -1,18 +1,13 @@
 """A real server with a web shop on it: captured while it runs, unchanged by that, and asked about what was planted."""
 
 import contextlib
-import hashlib
 import io
 import json
-import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.capture import files
 from pgassay.capture.reads import MARK
 from pgassay.cli import main
@@ -21,76 +16,27 @@ from pgassay.report import headline, statements
 from pgassay.report.findings import Findings
 from pgassay.testing import real
 from tests.capture import web_shop
+from tests.capture.watched import Watched, watched_shop
 
 pytestmark = pytest.mark.slow
 
-LOGGED = {
-    "shared_preload_libraries": "pg_stat_statements",
-    "log_statement": "mod",
-    "log_line_prefix": "%a: ",
-    "shared_buffers": "64MB",
-}
-"""Every statement that changes rows or the schema is logged, with the name of the application."""
 INDEX = "CREATE INDEX ON orders (customer_id)"
 """It is missing."""
 SHORT = ("--blocks", "5..5", "--allow-busy", "--allow-volatile", "--set", "load.duration=2s", "--set", "load.warmup=0s")
 
 
-@dataclass(frozen=True)
-class Shop:
-    """The running server, and a folder for captures."""
-
-    server: Server
-    folder: Path
-
-    @property
-    def conninfo(self) -> str:
-        where = self.server.endpoint
-        return f"host={where.socket_directory} port={where.port} user=reader dbname={where.database}"
-
-    def contents(self) -> str:
-        """A hash of all data, definitions and settings, as pg_dumpall and pg_settings show them."""
-        bindir = real.installation().bindir
-        words = [str(bindir / "pg_dumpall"), "-d", self.server.endpoint.conninfo(), "--restrict-key=same"]
-        dumped = subprocess.run(words, capture_output=True, check=False)
-        if dumped.returncode:
-            dumped = subprocess.run(words[:-1], capture_output=True, check=True)
-        settings = self.server.query(
-            "SELECT name, setting, source FROM pg_settings WHERE source <> 'client' ORDER BY 1"
-        )
-        return hashlib.sha256(dumped.stdout + repr(settings).encode()).hexdigest()
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Watched]:
+    with watched_shop(real.installation(), {"shared_buffers": "64MB"}) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
-def shop() -> Iterator[Shop]:
-    with real.server(**LOGGED) as (server, _), real.private_folder() as folder:
-        with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
-            connection.execute(web_shop.SCHEMA)
-            connection.execute(web_shop.READER)
-        yield Shop(server, folder)
-
-
-@pytest.fixture(scope="module")
-def captured(shop: Shop) -> Path:
+def captured(shop: Watched) -> Path:
     path = shop.folder / "shop.capture"
     with web_shop.driven(shop.server.endpoint):
-        assert main(["capture", shop.conninfo, "--for", "4s", "--out", str(path)]) == 0
+        assert main(["capture", shop.conninfo(), "--for", "4s", "--out", str(path)]) == 0
     return path
-
-
-def test_a_capture_leaves_the_server_as_it_was(shop: Shop) -> None:
-    before = shop.contents()
-    path = shop.folder / "idle.capture"
-    assert main(["capture", shop.conninfo, "--for", "1s", "--out", str(path)]) == 0
-    assert shop.contents() == before
-    changes = [line for line in shop.server.log_text().splitlines() if line.startswith(f"{MARK}: LOG:  statement")]
-    assert changes == []
-
-
-def test_the_servers_log_would_show_a_change(shop: Shop) -> None:
-    with psycopg.connect(f"{shop.conninfo} application_name='{MARK} probe'", autocommit=True) as connection:
-        connection.execute("CREATE TEMP TABLE probe ()")
-    assert f"{MARK} probe: LOG:  statement: CREATE TEMP TABLE probe" in shop.server.log_text()
 
 
 def test_a_capture_holds_the_load_the_columns_and_what_it_cost(captured: Path) -> None:
@@ -107,10 +53,10 @@ def test_a_capture_holds_the_load_the_columns_and_what_it_cost(captured: Path) -
     assert found.data.bytes == (captured / found.data.file).stat().st_size > 0
 
 
-def test_data_from_statistics_answer_the_same_question(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_from_statistics_answer_the_same_question(shop: Watched, capsys: pytest.CaptureFixture[str]) -> None:
     path = shop.folder / "synthetic.capture"
     with web_shop.driven(shop.server.endpoint):
-        assert main(["capture", shop.conninfo, "--for", "4s", "--data", "synthetic", "--out", str(path)]) == 0
+        assert main(["capture", shop.conninfo(), "--for", "4s", "--data", "synthetic", "--out", str(path)]) == 0
     assert "no row of your tables is read" in capsys.readouterr().out
     written = b"".join(file.read_bytes() for file in path.iterdir() if file.suffix == ".json")
     assert b"delivered" not in written
@@ -130,9 +76,9 @@ def test_data_from_statistics_answer_the_same_question(shop: Shop, capsys: pytes
     ],
 )
 def test_what_cannot_be_captured_is_an_error(
-    shop: Shop, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    shop: Watched, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = words if words[0].startswith("port") else (shop.conninfo, *words)
+    given = words if words[0].startswith("port") else (shop.conninfo(), *words)
     assert main(["capture", *given, "--out", str(shop.folder / "none")]) == 2
     assert said in capsys.readouterr().err
     assert not (shop.folder / "none").exists()
@@ -182,7 +128,7 @@ def test_statements_that_get_slower_or_answer_otherwise_are_told(
     assert [each.text for each in found.tried.values() if "INSERT" in each.text or "UPDATE" in each.text] == []
 
 
-def test_advice_on_a_capture_finds_the_missing_index(captured: Path, shop: Shop) -> None:
+def test_advice_on_a_capture_finds_the_missing_index(captured: Path, shop: Watched) -> None:
     space, run = shop.folder / "space.toml", shop.folder / "advised"
     where = ("--data-dir", str(shop.folder / "data"), "--out", str(run))
     space.write_text(

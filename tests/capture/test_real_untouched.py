@@ -1,0 +1,76 @@
+"""A server whose every write is logged, numbered and hashed: a capture of any kind leaves none of them.
+
+Three things would show a write: the log (every statement that changes something is in it), the number of the next
+transaction (whoever changes a row or the schema takes one), and a hash of data, settings and files of settings. The
+position of the WAL would show also what the server writes by itself because of us.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from pgassay.capture.reads import MARK
+from pgassay.cli import main
+from pgassay.testing import real
+from tests.capture.watched import Watched, watched_shop
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Watched]:
+    """Nobody works on it, and its own workers write nothing."""
+    settings = {"autovacuum": "off", "checkpoint_timeout": "1h", "wal_level": "replica", "max_wal_senders": "4"}
+    with watched_shop(real.installation(), settings) as found:
+        with psycopg.connect(found.server.endpoint.conninfo(), autocommit=True) as connection:
+            connection.execute("ANALYZE")
+            connection.execute("VACUUM (FREEZE)")  # else whoever reads a page first would prune it, which is in the WAL
+            connection.execute("CHECKPOINT")
+        yield found
+
+
+def capture(shop: Watched, name: str, *words: str, user: str = "reader") -> Path:
+    path = shop.folder / name
+    assert main(["capture", shop.conninfo(user), "--for", "1s", "--out", str(path), *words]) == 0
+    return path
+
+
+@pytest.mark.parametrize("kind", ["dump", "synthetic", "none"])
+def test_no_write_is_logged_numbered_or_found(shop: Watched, kind: str) -> None:
+    before = shop.contents(), shop.transactions(), shop.wal_position()
+    capture(shop, kind, "--data", kind)
+    assert (shop.contents(), shop.transactions(), shop.wal_position()) == before
+    assert shop.changes_by_us() == []
+
+
+def test_a_capture_of_the_files_changes_no_row_and_no_setting(shop: Watched) -> None:
+    """pg_basebackup itself makes a checkpoint and writes WAL, which docs/capture.md says."""
+    before = shop.contents(), shop.transactions()
+    capture(shop, "files", "--data", "basebackup", "--checkpoint", "fast", user=shop.server.endpoint.user)
+    assert (shop.contents(), shop.transactions()) == before
+    assert shop.server.query("SELECT * FROM pg_replication_slots") == []
+    assert shop.changes_by_us() == []
+
+
+def test_a_plan_writes_nothing_and_leaves_no_directory(shop: Watched) -> None:
+    before = shop.transactions(), shop.wal_position()
+    assert main(["capture", shop.conninfo(), "--dry-run", "--out", str(shop.folder / "planned")]) == 0
+    assert (shop.transactions(), shop.wal_position()) == before
+    assert not (shop.folder / "planned").exists()
+
+
+def test_a_superuser_who_captures_writes_nothing_either(shop: Watched) -> None:
+    """No right is trusted to be missing: the server itself refuses writes in our transactions."""
+    before = shop.contents(), shop.transactions(), shop.wal_position()
+    capture(shop, "superuser", user=shop.server.endpoint.user)
+    assert (shop.contents(), shop.transactions(), shop.wal_position()) == before
+
+
+def test_a_write_would_show_in_all_of_them(shop: Watched) -> None:
+    before = shop.contents(), shop.transactions(), shop.wal_position(), shop.changes_by_us()
+    with psycopg.connect(f"{shop.conninfo(shop.server.endpoint.user)} application_name='{MARK}'") as connection:
+        connection.execute("UPDATE products SET price = price + 1 WHERE id = 1")
+    after = shop.contents(), shop.transactions(), shop.wal_position(), shop.changes_by_us()
+    assert all(one != other for one, other in zip(before, after, strict=True))
