@@ -114,25 +114,37 @@ def test_the_raw_outputs_come_home_too(tmp_path: Path) -> None:
     assert not fleet.head.machine.disk.exists(fleet.head.run.path / "inbox")
 
 
+def whole(tmp_path: Path, study: Study) -> Fleet:
+    """A fleet whose head nobody killed."""
+    found = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True)
+    found.carry_on()
+    return found
+
+
+def killed_at(
+    moment: int, tmp_path: Path, survival: Survival, study: Study, dies: frozenset[int] = frozenset()
+) -> Fleet:
+    """One whose head was killed at this moment, began again with what its disk kept, and went on to the end."""
+    fleet = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True, dies=dies)
+    fleet.head.machine.planned[moment] = Planned.KILL
+    with pytest.raises(Crashed):
+        fleet.carry_on()
+    fleet.head.reboot(survival, moment)
+    fleet.carry_on(seed=moment)
+    return fleet
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("survival", list(Survival))
 def test_a_head_killed_at_any_message_goes_on_as_if_nothing_had_been(tmp_path: Path, survival: Survival) -> None:
     """Hosts die on the way as well, and what had not come home is ordered again, of hosts in another order."""
     study = settling()
-    whole = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True)
-    whole.carry_on()
-    wanted = told(whole.head)
-    messages = [number for number, name in enumerate(whole.head.machine.moments, 1) if name.startswith(MESSAGE)]
+    alive = whole(tmp_path, study)
+    messages = [number for number, name in enumerate(alive.head.machine.moments, 1) if name.startswith(MESSAGE)]
     assert len(messages) > 15
     for moment in messages:
-        dies = frozenset({moment % 3 + 1})
-        fleet = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True, dies=dies)
-        fleet.head.machine.planned[moment] = Planned.KILL
-        with pytest.raises(Crashed):
-            fleet.carry_on()
-        fleet.head.reboot(survival, moment)
-        fleet.carry_on(seed=moment)
-        assert told(fleet.head) == wanted, f"killed at {whole.head.machine.moments[moment - 1]}"
+        fleet = killed_at(moment, tmp_path, survival, study, dies=frozenset({moment % 3 + 1}))
+        assert told(fleet.head) == told(alive.head), f"killed at {alive.head.machine.moments[moment - 1]}"
         assert agreed(fleet)
 
 
@@ -141,31 +153,18 @@ def test_a_head_killed_at_any_message_goes_on_as_if_nothing_had_been(tmp_path: P
 @pytest.mark.parametrize("survival", list(Survival))
 def test_a_head_killed_at_every_fifth_moment_goes_on_as_if_nothing_had_been(tmp_path: Path, survival: Survival) -> None:
     study = settling()
-    whole = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True)
-    whole.carry_on()
-    wanted, moments = told(whole.head), len(whole.head.machine.moments)
-    for moment in range(list(Survival).index(survival) + 1, moments, 5):
-        fleet = Fleet(simulate(tmp_path, study=study), tmp_path, alike=True)
-        fleet.head.machine.planned[moment] = Planned.KILL
-        with pytest.raises(Crashed):
-            fleet.carry_on()
-        fleet.head.reboot(survival, moment)
-        fleet.carry_on(seed=moment)
-        assert told(fleet.head) == wanted, f"killed at moment {moment}"
+    alive = whole(tmp_path, study)
+    for moment in range(list(Survival).index(survival) + 1, len(alive.head.machine.moments), 5):
+        fleet = killed_at(moment, tmp_path, survival, study)
+        assert told(fleet.head) == told(alive.head), f"killed at moment {moment}"
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("survival", list(Survival))
 def test_a_head_killed_anywhere_goes_on_as_if_nothing_had_been(tmp_path: Path, survival: Survival) -> None:
-    whole = Fleet(simulate(tmp_path), tmp_path, alike=True)
-    whole.carry_on()
-    wanted, moments = told(whole.head), len(whole.head.machine.moments)
+    alive = whole(tmp_path, study_of())
+    moments = len(alive.head.machine.moments)
     assert moments > 100
     for moment in range(1, moments, moments // 5):
-        fleet = Fleet(simulate(tmp_path), tmp_path, alike=True)
-        fleet.head.machine.planned[moment] = Planned.KILL
-        with pytest.raises(Crashed):
-            fleet.carry_on()
-        fleet.head.reboot(survival, moment)
-        fleet.carry_on(seed=moment)
-        assert told(fleet.head) == wanted, f"killed at moment {moment}"
+        fleet = killed_at(moment, tmp_path, survival, study_of())
+        assert told(fleet.head) == told(alive.head), f"killed at moment {moment}"
