@@ -14,6 +14,7 @@ from pgassay.bench.counters import Reading, Sample
 from pgassay.bench.errors import DriveError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import LoadResult
+from pgassay.bench.places import Listening
 from pgassay.bench.probe import Reader
 from pgassay.bench.server import READY_S, Server
 from pgassay.bench.slices import Slice
@@ -195,12 +196,14 @@ class MachineInstallation(FakeInstallation):
         socket_directory: Path,
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
+        listening: Listening | None = None,
     ) -> "MachineServer":
         self._machine.moment("server start")
-        plain = super().start(directory, settings, socket_directory, placement, ready_s)
+        plain = super().start(directory, settings, socket_directory, placement, ready_s, listening)
         self.servers.remove(plain)
         server = MachineServer(directory, settings, plain.endpoint, self.version, self._answers)
         server.machine = self._machine
+        server.listening = listening
         self._machine.clock.advance(0.2)
         self.servers.append(server)
         return server

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from pgassay.bench.running import Completed
+from pgassay.bench.server import Server
 from pgassay.load import yardstick
 from pgassay.load.pgbench.options import PgbenchOptions
 
@@ -32,9 +34,14 @@ def _there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgassay.load.yardstick.shutil.which", lambda name: f"/usr/bin/{name}")
 
 
+def _unasked() -> Server:
+    """No answer of a server's enters."""
+    return Mock(spec=[])
+
+
 def measure(runs: Runs) -> float | None:
     options = PgbenchOptions(clients=7, yardstick="cpu")
-    return yardstick.CpuYardstick(runs).measure(options)[yardstick.RESPONSE.name]  # type: ignore[arg-type]
+    return yardstick.CpuYardstick(runs).measure(options, _unasked())[yardstick.RESPONSE.name]  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("_there")
@@ -58,4 +65,4 @@ def test_without_sysbench_it_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_measured_only_where_it_is_asked_for() -> None:
     reference = yardstick.CpuYardstick(Runs(0, SAMPLE))  # type: ignore[arg-type]
     assert reference.responses(PgbenchOptions()) == ()
-    assert reference.measure(PgbenchOptions()) == {}
+    assert reference.measure(PgbenchOptions(), _unasked()) == {}

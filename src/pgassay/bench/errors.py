@@ -35,6 +35,10 @@ class LoadError(BenchError):
     """A load could not be prepared or run."""
 
 
+class ClientLostError(LoadError):
+    """The host of a load's program has gone while it played: nobody knows what the load did, or does."""
+
+
 class DriveError(BenchError):
     """A drive could not be attached, cloned or given back."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from pgassay.bench import messages
+from pgassay.bench.client import HERE
 from pgassay.bench.counters import Sample
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.kinds import SWITCH, choice, seconds
@@ -138,6 +139,11 @@ class LoadOptions(Options):
         return 0.0
 
     @property
+    def host(self) -> str:
+        """Where its program runs; a driver whose program can be elsewhere declares it as an option."""
+        return HERE
+
+    @property
     def cuts(self) -> int:
         """Power cuts during the window; a driver that tells when its transactions ended declares it as an option."""
         return 0
@@ -194,6 +200,13 @@ class Tools:
     runner: Runner
     clock: Clock
     hashes: FileHashes = field(default_factory=FileHashes)
+    elsewhere: Runner | None = None
+    """Starts the load's own program on another host; None where it runs beside the server."""
+
+    @property
+    def load_runner(self) -> Runner:
+        """Who starts the load's own program; all others run here."""
+        return self.elsewhere or self.runner
 
 
 class Load(Protocol):
@@ -381,13 +394,3 @@ class Driver(Generic[Own]):
         """The options that not every driver has, as factors."""
         common = {each.pattern for each in factors_of(LoadOptions)}
         return tuple(each for each in factors_of(self.options) if each.pattern not in common)
-
-
-class ReferenceMeasurement(Protocol):
-    """What the machine can do without PostgreSQL, measured after each window, so that both saw the same hour."""
-
-    def responses(self, options: LoadOptions) -> tuple[Response, ...]:
-        """What it yields for a load with these options; nothing where it is not asked for."""
-
-    def measure(self, options: LoadOptions) -> Mapping[str, float | None]:
-        """Measure now; each of `responses` by name, None where it failed."""

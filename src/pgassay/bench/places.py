@@ -8,29 +8,68 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
+class Listening:
+    """Where a server takes connections over TCP, and from where: addresses as numbers; `port` None for any free one."""
+
+    address: str
+    peer: str
+    port: int | None = None
+
+
+@dataclass(frozen=True)
+class Network:
+    """How clients reach a server over TCP: always encrypted, always with a password, which is in a file of libpq's.
+
+    Both files are private. `certificate` is the server's own, the only one that a client believes.
+    """
+
+    address: str
+    password_file: Path
+    certificate: Path
+
+
+@dataclass(frozen=True)
 class Endpoint:
-    """A private server's address: always a Unix socket, never TCP."""
+    """A private server's address: a Unix socket, and TCP only for clients that were asked to use it (`network`)."""
 
     socket_directory: Path
     port: int
     database: str
     user: str
+    network: Network | None = None
+
+    @property
+    def host(self) -> str:
+        """As libpq's programs take it: the socket's directory, or the address."""
+        return str(self.socket_directory) if self.network is None else self.network.address
 
     def environment(self) -> dict[str, str]:
         """The libpq variables that lead a client program here."""
         return {
-            "PGHOST": str(self.socket_directory),
+            "PGHOST": self.host,
             "PGPORT": str(self.port),
             "PGDATABASE": self.database,
             "PGUSER": self.user,
+            **{f"PG{name.upper()}": value for name, value in self._encrypted().items()},
         }
 
     def conninfo(self) -> str:
         """The libpq connection string (paths are ours and hold no quotes)."""
+        encrypted = "".join(f" {name}='{value}'" for name, value in (self._encrypted() or _PLAIN).items())
         return (
-            f"host='{self.socket_directory}' port={self.port} dbname='{self.database}' user='{self.user}'"
-            " application_name=pgassay connect_timeout=10"
+            f"host='{self.host}' port={self.port} dbname='{self.database}' user='{self.user}'"
+            f" application_name=pgassay connect_timeout=10{encrypted}"
         )
+
+    def _encrypted(self) -> dict[str, str]:
+        if self.network is None:
+            return {}
+        files = {"sslrootcert": str(self.network.certificate), "passfile": str(self.network.password_file)}
+        return {"sslmode": "verify-ca", **files}
+
+
+_PLAIN = {"sslmode": "disable"}
+"""Of a Unix socket; said, so that a variable of the user's shell does not ask for more."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Version
+from pgassay.bench.places import Endpoint, Listening, Version
 
 READY_S = 300.0
 """Long enough for crash recovery on a slow drive; a server that fails says so at once."""
@@ -19,7 +19,11 @@ class Server(Protocol):
 
     @property
     def endpoint(self) -> Endpoint:
-        """The socket directory, port, database and user by which clients reach it."""
+        """The socket directory, port, database and user by which we reach it."""
+
+    @property
+    def client_endpoint(self) -> Endpoint:
+        """By which a load's program reaches it: over TCP where it was started so, else as we do."""
 
     @property
     def postmaster_pid(self) -> int:
@@ -83,12 +87,17 @@ class Installation(Protocol):
         socket_directory: Path,
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
+        listening: Listening | None = None,
     ) -> Server:
         """Write `settings` (GUC to value) and start; raises `bench.errors.ClusterError` with the server's own words.
 
         It is a `StartTimeoutError`, and the server is ended, where crash recovery takes longer than `ready_s`. The
-        whole server, none of its clients, runs where `placement` says.
+        whole server, none of its clients, runs where `placement` says. With `listening` a load's program reaches it
+        over TCP as well, with TLS, by a role and a password of this start alone; else nothing but its socket does.
         """
+
+    def require_network(self) -> None:
+        """Raise `bench.errors.BenchError` where its servers cannot speak TLS: known before any is started."""
 
     def check_settings(self, values: Mapping[str, str]) -> None:
         """Raise before anything runs for a setting that is unknown, refused or ours; `SettingError` or `UsageError`."""

@@ -75,6 +75,7 @@ RULES: tuple[Rule, ...] = (
     Rule("load.compressibility", alternating=_WINDOW),
     Rule("load.maintenance", alternating=_WINDOW),
     Rule("load.yardstick", alternating=_WINDOW),
+    Rule("load.host", alternating="the player of slices reaches a server by its private socket alone"),
     Rule("load.keep_log", alternating=_WINDOW),
     *(
         Rule(f"load.{name}")

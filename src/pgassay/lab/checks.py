@@ -46,6 +46,8 @@ class Evidence:
     mismatches: Mapping[str, str] | None = None
     counts_damage: bool = False
     """Is the verdict about what power cuts damaged, and not about speed?"""
+    client_lost: str = ""
+    """What became of the load's host, where it has gone."""
     by_rounds: tuple[Reason, ...] | None = None
     """What disturbed too many rounds of an alternating block; None where the window is judged as a whole."""
 
@@ -101,7 +103,12 @@ def by_itself(evidence: Evidence) -> tuple[Reason, ...]:
 
 
 def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
-    """The trial's status with every reason. A treatment's own failure outweighs noise from outside."""
+    """The trial's status with every reason. A treatment's own failure outweighs noise from outside.
+
+    Of a window whose load nobody heard the end of, nothing is known, so nothing of it is the treatment's doing.
+    """
+    if evidence.client_lost:
+        return Status.INVALID, (Reason("client_lost", evidence.client_lost),)
     own = by_itself(evidence)
     outside = from_outside(evidence)
     if own:
@@ -136,5 +143,6 @@ def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
         foreign_share_max=arm.site.foreign_share_max,
         mismatches=mismatches,
         counts_damage=arm.study.primary == risk.UNSAFE,
+        client_lost=notes.client_lost,
         by_rounds=notes.disturbed if notes.pairing else None,
     )

@@ -47,15 +47,19 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     another one took in that moment is obtained again, once. Raises `ClusterError`, `HostError`.
     """
     settings, sockets = arm.settings, arm.site.socket_directory
+    client = arm.site.client(arm.setup.load.host)
+    if client is not None:
+        client.require()
+    listening = None if client is None else client.listening
     hosting.obtain()
     try:
-        return arm.installation.start(clone, settings, sockets, hosting.placement), ""
+        return arm.installation.start(clone, settings, sockets, hosting.placement, listening=listening), ""
     except ClusterError as error:
         if failures.code_of_start(error.message, settings) != failures.HUGE_PAGES_MISSING:
             raise
     found = messages.huge_pages_taken(hosting.obtain())
     try:
-        return arm.installation.start(clone, settings, sockets, hosting.placement), found
+        return arm.installation.start(clone, settings, sockets, hosting.placement, listening=listening), found
     except ClusterError as error:
         raise ClusterError(f"{error.message} (before, {found})", error.hint) from None
 

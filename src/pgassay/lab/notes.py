@@ -114,6 +114,8 @@ class Notes:
     """What was read of the tables' pages (see `page_space`)."""
     alive: bool = True
     problems: dict[str, str] = field(default_factory=dict)
+    client_lost: str = ""
+    """Why nothing is known of the window, where the host of the load's program has gone."""
     pairing: dict[str, str | float | None] = field(default_factory=dict)
     """How its block was played where servers took turns; empty where it had the machine to itself."""
     disturbed: tuple[Reason, ...] = ()

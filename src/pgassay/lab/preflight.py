@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DriveOutline
-from pgassay.errors import UsageError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
 from pgassay.lab.building import STAND_IN
@@ -68,6 +68,7 @@ def check(resolved: ResolvedStudy) -> Checked:
         arm.load.check()
         require_connections(arm.setup)
         power_cuts.require(arm)
+        _require_client(arm)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
@@ -80,11 +81,26 @@ def _require_program(resolved: ResolvedStudy, driver: str) -> None:
         resolved.site.lacking.name(f"program of {driver}", error)
 
 
+def _require_client(arm: ResolvedArm) -> None:
+    """A host for the load's program, and servers that it can reach."""
+    name = arm.setup.load.host
+    client = arm.site.client(name)
+    if client is None:
+        return
+    try:
+        client.require()
+        if arm.installation.found_by != STAND_IN:
+            arm.installation.require_network()
+    except PgassayError as error:
+        arm.site.lacking.name(f"load.host={name}", error)
+
+
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
     """All that this study's trials yield."""
     first = resolved.arms[0]
     options = [arm.setup.load for arm in resolved.arms]
-    measured = [each for reference in resolved.site.references for each in reference.responses(first.setup.load)]
+    beside = resolved.site.references
+    measured = dict.fromkeys(found for asked in options for each in beside for found in each.responses(asked))
     asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
     asked = (*asked, *power_cuts.responses(options))
     alternates = resolved.study.design.pairing == ALTERNATE and resolved.site.metronome is not None

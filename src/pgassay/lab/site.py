@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from pgassay.bench.client import ClientHost
 from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.hosting import NOTHING_CHANGES, HostChanges
 from pgassay.bench.lacking import Lacking
-from pgassay.bench.load import Load, LoadOptions, ReferenceMeasurement
+from pgassay.bench.load import Load, LoadOptions
 from pgassay.bench.probe import Reader
+from pgassay.bench.reference import ReferenceMeasurement
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.slices import Metronome
@@ -99,6 +101,8 @@ class Site:
     """Raises `UsageError` if what a load driver needs beside PostgreSQL is not installed."""
     metronome: Callable[[Path], Metronome] | None = None
     """Measures the machine between the slices of servers that take turns, and the device of the directory."""
+    client: Callable[[str], ClientHost | None] = lambda name: None
+    """The host that `load.host` names; None where the load's program runs beside the server, by its socket."""
     references: Sequence[ReferenceMeasurement] = ()
     """What is measured after each window beside the load, where its options ask for it."""
     lacking: Lacking = field(default_factory=Lacking)

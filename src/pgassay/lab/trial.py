@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench.counters import Reading, Sample
-from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostError, QueryError, SpaceError
+from pgassay.bench.errors import (
+    BenchError,
+    ClientLostError,
+    ClusterError,
+    DamagedError,
+    HostError,
+    QueryError,
+    SpaceError,
+)
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
@@ -203,6 +211,8 @@ class Trial:
                 self.measure()
                 self.maintain()
                 self.check()
+            except ClientLostError as error:
+                self._notes.client_lost = error.message
             except QueryError:
                 server = self._cluster.server
                 if server is not None:
@@ -272,7 +282,7 @@ class Trial:
         """What is asked once the load has ended and every counter is read."""
         notes = self._notes
         for reference in self._site.references:
-            notes.responses.update(reference.measure(self._arm.setup.load))
+            notes.responses.update(reference.measure(self._arm.setup.load, self._server))
         if notes.alive:
             self._read_back(Readable(self._server, result), Stage.RUN)
             self._ask_how_to_adopt()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+from pgassay.bench.client import HERE, LOOPBACK, ClientHost
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Load, LoadOptions, Tools
@@ -33,6 +34,7 @@ from pgassay.lab.places import DATA_VARIABLE, default_directory, local_finder, s
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
 from pgassay.load.metronome import LocalMetronome
+from pgassay.load.network import AbsentClient, Loopback, NetworkReference
 from pgassay.load.yardstick import CpuYardstick
 from pgassay.postgres import effective, ownership, repair
 from pgassay.postgres.builds import messages as build_messages
@@ -139,7 +141,8 @@ class Workbench:
             foreign_share_max=1.0 if self.options.allow_busy else FOREIGN_SHARE_MAX,
             require_program=drivers.require_program,
             metronome=self.metronome,
-            references=(CpuYardstick(self.runner),),
+            client=self.client,
+            references=(CpuYardstick(self.runner), NetworkReference(self.client)),
             lacking=self._lacking,
             note=glance.append,
             held=self._interruption.held,
@@ -180,7 +183,15 @@ class Workbench:
 
     def load(self, options: LoadOptions, installation: Installation) -> Load:
         """The load that takes these options, with the programs of an installation."""
-        return drivers.make(options, Tools(installation.bindir, self.runner, self.clock, self._hashes))
+        client = self.client(options.host)
+        elsewhere = None if client is None else client.runner
+        return drivers.make(options, Tools(installation.bindir, self.runner, self.clock, self._hashes, elsewhere))
+
+    def client(self, name: str) -> ClientHost | None:
+        """The host that `load.host` names; None for beside the server."""
+        if name == HERE:
+            return None
+        return Loopback(self.runner) if name == LOOPBACK else AbsentClient(name, self.runner)
 
     def metronome(self, directory: Path) -> LocalMetronome:
         """Of all CPUs that we may use, and of the device under this directory."""

@@ -110,7 +110,7 @@ def _on_every_core(endpoint: Endpoint, works: Sequence[_Work]) -> None:
     import psycopg
 
     def one(work: _Work) -> None:
-        with psycopg.connect(endpoint.conninfo(), autocommit=True, options="", sslmode="disable") as connection:
+        with psycopg.connect(endpoint.conninfo(), autocommit=True, options="") as connection:
             work(connection)
 
     with ThreadPoolExecutor(workers()) as pool:

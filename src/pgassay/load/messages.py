@@ -28,6 +28,26 @@ def not_a_limit(name: str, text: str) -> UsageError:
     return UsageError(f'"{name}" must be a length of time, or none, not "{text}"', 'for example "20ms"')
 
 
+def not_a_host(name: str, text: str) -> UsageError:
+    """A level that must name a host."""
+    return UsageError(
+        f'"{name}" must be here, loopback or the name of a worker, not "{text}"',
+        "as its --name says: letters, digits, . _ -",
+    )
+
+
+def no_client(name: str) -> UsageError:
+    """`load.host` names a worker, and no scheduler is named that would know it."""
+    return UsageError(
+        f'"load.host" names the worker "{name}", and nothing leads to it', "here and loopback need no worker"
+    )
+
+
+def no_network_path(reason: str) -> LoadError:
+    """The server did not answer over TCP once the load was over."""
+    return LoadError(f"could not measure the network between client and server: {reason}")
+
+
 def not_a_multiple(name: str, text: str) -> UsageError:
     """A level that must be a multiple of the rows."""
     return UsageError(
@@ -220,6 +240,8 @@ def not_in_slices(driver: str, why: str) -> str:
 
 
 SKIPS = "with both load.rate and load.latency_limit it skips transactions that are late already"
+
+PLAYS_BY_SOCKET = "with load.host its program reaches the server over TCP, and the player by its socket alone"
 
 
 def no_core_left() -> LoadError:

@@ -3,9 +3,11 @@
 A driver's own options derive from the classes here that fit it, so that a level means the same to all of them.
 """
 
+import re
 from dataclasses import dataclass, replace
 from typing import Self
 
+from pgassay.bench.client import HERE, LOOPBACK
 from pgassay.bench.factor import Stage
 from pgassay.bench.kinds import NONE, SWITCH, Kind, choice, is_number, optional, seconds, whole
 from pgassay.bench.load import LoadOptions
@@ -23,6 +25,7 @@ PROTOCOLS = ("simple", "extended", "prepared")
 BYTES_PER_WAREHOUSE = 110_000_000
 """Heap and indexes as filled (about 95 MB at 8 kB pages), with some air."""
 BYTES_OF_ITEMS = 12_000_000
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 CLIENTS = "clients"
 """As many threads as clients."""
 
@@ -55,6 +58,13 @@ def _parse_age(name: str, text: str) -> float:
     return float(number)
 
 
+def _parse_host(name: str, text: str) -> str:
+    word = text.strip()
+    if not _HOST.fullmatch(word):
+        raise messages.not_a_host(name, text)
+    return word
+
+
 def _parse_jobs(name: str, text: str) -> int | None:
     return None if text.strip() == CLIENTS else whole().parse(name, text)
 
@@ -73,12 +83,25 @@ JOBS: Kind[int | None] = Kind(
 """A number of threads; None for as many as there are clients, whatever their number in this trial."""
 CORES: Kind[str] = Kind(parse_cores, str, "all, rest, a list of CPUs: 0-3,6, or of NUMA nodes: node:1")
 
+HOST: Kind[str] = Kind(_parse_host, str, f"{HERE}, {LOOPBACK}, or the name of a worker")
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedOptions(LoadOptions):
     """A load whose program may be given CPUs of its own."""
 
     cores: str = option(CORES, default="all", summary="CPUs of the program; rest: those that the server may not use")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteOptions(PlacedOptions):
+    """A load whose program can reach the server over TCP, from this host or from another."""
+
+    host: str = option(
+        HOST,
+        default=HERE,
+        summary="where the program runs: here, loopback (over TCP with TLS), or a worker's name",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +199,7 @@ class CutOptions(LoadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PgbenchClientOptions(PlacedOptions, CountedOptions, RatedOptions):
+class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
     """How pgbench plays scripts, its own or those of another load."""
 
     protocol: str = option(choice(*PROTOCOLS), default="simple", summary="pgbench -M: how statements are sent")

@@ -47,7 +47,7 @@ def watch(
         arguments,
         stdout=output / f"{source}.out",
         stderr=output / f"{source}.err",
-        environment={**server.endpoint.environment(), **(environment or {})},
+        environment={**server.client_endpoint.environment(), **(environment or {})},
         placement=placement,
     )
     gone_since_ns: int | None = None

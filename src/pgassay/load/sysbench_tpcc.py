@@ -73,10 +73,10 @@ class SysbenchTpccLoad(TpccTables[SysbenchTpccOptions]):
         done, problems = Completed((PROGRAM,), 1, "", ""), program.problem(options.cores, server)
         if not problems:
             done, problems = program.watch(
-                self.tools.runner,
+                self.tools.load_runner,
                 clock,
                 server,
-                run_command(PROGRAM, scripts, server.endpoint, options, seed),
+                run_command(PROGRAM, scripts, server.client_endpoint, options, seed),
                 folder,
                 PROGRAM,
                 options.timed_s,

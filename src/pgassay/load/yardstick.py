@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pgassay.bench.kinds import NONE
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.running import Runner
+from pgassay.bench.server import Server
 from pgassay.study.responses import Better, Response
 
 PROGRAM = "sysbench"
@@ -21,7 +22,7 @@ RESPONSE = Response("cpu_yardstick_per_s", "events of sysbench cpu, as many thre
 
 
 class CpuYardstick:
-    """The reference measurement that `load.yardstick = "cpu"` asks for; see `bench.load.ReferenceMeasurement`."""
+    """The reference measurement that `load.yardstick = "cpu"` asks for; see `bench.reference.ReferenceMeasurement`."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -30,7 +31,7 @@ class CpuYardstick:
         """Its one response, if it is asked for."""
         return () if options.yardstick == NONE else (RESPONSE,)
 
-    def measure(self, options: LoadOptions) -> Mapping[str, float | None]:
+    def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
         """Events per second with a thread for each connection of the load; None where sysbench is missing or fails."""
         return {response.name: self._events_per_s(max(1, options.connections)) for response in self.responses(options)}
 

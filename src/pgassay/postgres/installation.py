@@ -13,12 +13,12 @@ from pathlib import Path
 
 from pgassay.bench import versions
 from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Account, Endpoint, Version
+from pgassay.bench.places import Account, Endpoint, Listening, Version
 from pgassay.bench.running import Clock, Runner, Running
 from pgassay.bench.server import READY_S
-from pgassay.postgres import adoption, messages, ownership, processes, settings
+from pgassay.postgres import adoption, messages, network, ownership, processes, settings
 from pgassay.postgres.messages import complaint
-from pgassay.postgres.server import IMMEDIATE_S, LocalServer, Session, tail
+from pgassay.postgres.server import LocalServer, Session, tail
 from pgassay.study.units import parse_boolean, parse_memory
 
 SUPERUSER = "postgres"
@@ -96,10 +96,12 @@ class LocalInstallation:
         socket_directory: Path,
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
+        listening: Listening | None = None,
     ) -> LocalServer:
         """Write `settings` and start; the log is in `socket_directory`; raises `ClusterError`.
 
         Call from a thread that outlives the server: when that thread dies, the server shuts down at once.
+        Raises `BenchError` where the address or the port of `listening` is not available.
         """
         marker = ownership.require_mark(directory)
         self._require_version(directory)
@@ -107,9 +109,14 @@ class LocalInstallation:
             raise messages.already_running(directory, pid)
         port = ownership.prepare_socket_directory(socket_directory, self.account)
         self._write_settings(directory, settings)
+        opened = None
+        if listening is not None:
+            opened = network.open_to(listening, marker.database, socket_directory, self.runner, self.account)
+            port = opened.port
         ownership.claim(directory)
         private = {
             "listen_addresses": "",
+            **(opened.settings if opened is not None else {}),
             "port": str(port),
             "unix_socket_directories": str(socket_directory),
             "unix_socket_permissions": "0700",
@@ -128,15 +135,21 @@ class LocalInstallation:
             death_signal=signal.SIGQUIT,
             placement=placement,
         )
+        endpoint = Endpoint(socket_directory, port, marker.database, marker.role)
+        server = LocalServer(running, directory, endpoint, self.version, log, placement, opened)
         try:
             self._wait_ready(directory, running, log, ready_s)
+            for statement in opened.statements() if opened is not None else ():
+                server.execute(statement)
         except BaseException:
-            running.terminate()
-            processes.end(directory, IMMEDIATE_S)
-            ownership.release(directory)
+            server.stop(immediately=True)
             raise
-        endpoint = Endpoint(socket_directory, port, marker.database, marker.role)
-        return LocalServer(running, directory, endpoint, self.version, log, placement)
+        return server
+
+    def require_network(self) -> None:
+        """Raise `BenchError` without openssl, `SettingError` for a PostgreSQL that was compiled without TLS."""
+        network.require(self.runner)
+        self.check_settings({"ssl": "on"})
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
         """What `postgres -C name` says for these settings, without starting; raises `SettingError`.

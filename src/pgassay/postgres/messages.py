@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from pgassay.bench.errors import ClusterError, NotSettableError, QueryError, SettingError, StartTimeoutError
+from pgassay.bench.errors import BenchError, ClusterError, NotSettableError, QueryError, SettingError, StartTimeoutError
 from pgassay.errors import UsageError
 
 SUPPORTED = "PostgreSQL 13 to 18"
@@ -345,6 +345,17 @@ def fixed_by_copy(name: str) -> UsageError:
         f'"{name}" cannot be asked of a cluster that is a copy ("init.copy_of"): it is as its source has it',
         "data that were captured with --data dump are loaded into a new cluster, where it can be varied",
     )
+
+
+def no_certificate(said: str) -> BenchError:
+    """What openssl said, or that it is missing."""
+    return BenchError(f"could not make the certificate of a server: {said}", "it takes the program openssl")
+
+
+def no_port(address: str, port: int | None, reason: str) -> BenchError:
+    """An address that is not ours, or a port that another program has."""
+    which = "any port" if port is None else f"port {port}"
+    return BenchError(f"could not listen on {which} of {address}: {reason}")
 
 
 _LINE = re.compile(r"^(?:.*?\s)?(PANIC|FATAL|ERROR|LOG|error|fatal|HINT|DETAIL|hint|detail):\s+(.*)$")

@@ -17,6 +17,7 @@ from pgassay.bench.places import Endpoint, Version
 from pgassay.bench.running import Running
 from pgassay.postgres import messages, ownership, processes
 from pgassay.postgres.messages import complaint
+from pgassay.postgres.network import Opening
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,6 +41,7 @@ class LocalServer:
         version: Version,
         log: Path,
         placement: Placement = ANYWHERE,
+        opened: Opening | None = None,
     ) -> None:
         self._running = running
         self._directory = directory
@@ -47,14 +49,20 @@ class LocalServer:
         self._version = version
         self._log = log
         self._placement = placement
+        self._opened = opened
         self._session = Session(endpoint)
         self._stopped = False
         self._frozen = False
 
     @property
     def endpoint(self) -> Endpoint:
-        """The private socket by which clients reach it."""
+        """The private socket by which we reach it."""
         return self._endpoint
+
+    @property
+    def client_endpoint(self) -> Endpoint:
+        """Over TCP where it was opened to it."""
+        return self._endpoint if self._opened is None else self._opened.endpoint(self._endpoint)
 
     @property
     def postmaster_pid(self) -> int:
@@ -112,6 +120,8 @@ class LocalServer:
         self._running.terminate()
         processes.end(self._directory, IMMEDIATE_S)  # Backends outlive a postmaster that was killed.
         ownership.release(self._directory)
+        if self._opened is not None:
+            self._opened.close()
         self._stopped = True
 
     def log_text(self) -> str:
@@ -170,7 +180,7 @@ class Session:
         if self._connection is None or self._connection.closed:
             try:
                 self._connection = psycopg.connect(
-                    self._endpoint.conninfo(), autocommit=True, prepare_threshold=None, options="", sslmode="disable"
+                    self._endpoint.conninfo(), autocommit=True, prepare_threshold=None, options=""
                 )
             except psycopg.Error as error:
                 raise messages.no_connection(complaint(str(error))[0]) from None

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pgassay.bench import messages as bench_messages
+from pgassay.bench.client import HERE
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import BaseLoad, LedgerState, LoadResult
 from pgassay.bench.running import Completed
@@ -99,7 +100,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         if options.writes_ledger:
             server.execute(LEDGER_TABLE)
         arguments = run_command(
-            self._program, server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix
+            self._program, server.client_endpoint, options, version=self.version, seed=seed, log_prefix=prefix
         )
         began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
         done, problems = self._play(server, arguments, folder)
@@ -149,6 +150,8 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     @property
     def ungated(self) -> str | None:
         """What the player says of the scripts, or which options only pgbench itself keeps."""
+        if self.options.host != HERE:
+            return messages.not_in_slices(self.name, messages.PLAYS_BY_SOCKET)
         if self.options.rate_tps is not None and self.options.latency_limit_ms is not None:
             return messages.not_in_slices(self.name, messages.SKIPS)
         try:
@@ -213,7 +216,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         if nowhere:
             return Completed(tuple(arguments), 1, "", ""), nowhere
         return program.watch(
-            self.tools.runner,
+            self.tools.load_runner,
             self.tools.clock,
             server,
             arguments,

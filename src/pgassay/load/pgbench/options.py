@@ -244,7 +244,7 @@ def random_seed(seed: int) -> int:
 
 def connection(endpoint: Endpoint) -> list[str]:
     """Where to: explicit, so that no environment or service file leads elsewhere."""
-    return ["-h", str(endpoint.socket_directory), "-p", str(endpoint.port), "-U", endpoint.user, endpoint.database]
+    return ["-h", endpoint.host, "-p", str(endpoint.port), "-U", endpoint.user, endpoint.database]
 
 
 def create_command(program: Path, endpoint: Endpoint, scale: int) -> list[str]:

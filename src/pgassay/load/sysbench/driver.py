@@ -80,9 +80,9 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
         problems = program.problem(options.cores, server) or _problems_before(server, options)
         done = Completed((PROGRAM,), 1, "", "")
         if not problems:
-            arguments = run_command(PROGRAM, server.endpoint, options, seed)
+            arguments = run_command(PROGRAM, server.client_endpoint, options, seed)
             done, problems = program.watch(
-                self.tools.runner,
+                self.tools.load_runner,
                 clock,
                 server,
                 arguments,

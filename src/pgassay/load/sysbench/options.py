@@ -15,7 +15,7 @@ from pgassay.bench.kinds import SWITCH, Kind, choice, whole
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.load import messages
-from pgassay.load.options import CountedOptions, RatedOptions, ThreadedOptions
+from pgassay.load.options import CountedOptions, RatedOptions, RemoteOptions, ThreadedOptions
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number
 
@@ -56,7 +56,7 @@ def _parse_rows(name: str, text: str) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SysbenchClientOptions(ThreadedOptions, CountedOptions):
+class SysbenchClientOptions(RemoteOptions, ThreadedOptions, CountedOptions):
     """How sysbench plays a test, its own or others' scripts; `transactions` prevail over `duration_s`."""
 
     protocol: str = option(choice(*PROTOCOLS), default="prepared", summary="sysbench --db-ps-mode: prepared or simple")
@@ -126,7 +126,7 @@ def client_arguments(endpoint: Endpoint, options: SysbenchClientOptions, seed: i
     """The arguments that every test takes: where the server is, how long to play, and to report everything."""
     return [
         "--db-driver=pgsql",
-        f"--pgsql-host={endpoint.socket_directory}",
+        f"--pgsql-host={endpoint.host}",
         f"--pgsql-port={endpoint.port}",
         f"--pgsql-user={endpoint.user}",
         f"--pgsql-db={endpoint.database}",

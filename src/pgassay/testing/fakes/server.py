@@ -7,12 +7,13 @@ is a `QueryError` unless `answers` has it, so that no test passes by accident.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pgassay.bench.errors import ClusterError, NotSettableError, QueryError, SettingError
 from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Version
+from pgassay.bench.places import Endpoint, Listening, Network, Version
 from pgassay.bench.server import READY_S
 from pgassay.study.units import canonical
 
@@ -46,13 +47,22 @@ class FakeServer:
         self._running = True
         self.frozen = False
         self.placement = ANYWHERE
+        self.listening: Listening | None = None
         self.settings = {**DEFAULTS, **self.state["init"], **settings}
         self.statements: list[str] = []
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where clients would reach it."""
+        """Where we would reach it."""
         return self._endpoint
+
+    @property
+    def client_endpoint(self) -> Endpoint:
+        """Where a load's program would reach it: over TCP where it was started so."""
+        if self.listening is None:
+            return self._endpoint
+        found = Network(self.listening.address, Path("/nowhere/password"), Path("/nowhere/server.pem"))
+        return replace(self._endpoint, user="pgassay_client", network=found)
 
     @property
     def postmaster_pid(self) -> int:
@@ -226,6 +236,7 @@ class FakeInstallation:
         socket_directory: Path,
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
+        listening: Listening | None = None,
     ) -> FakeServer:
         """A fake server on a directory that we made; raises `ClusterError` for any other."""
         if not (directory / MARKER).is_file():
@@ -242,7 +253,11 @@ class FakeInstallation:
         self.servers.append(server)
         self.placements.append(placement)
         server.placement = placement
+        server.listening = listening
         return server
+
+    def require_network(self) -> None:
+        """Nothing is encrypted, and nothing refused."""
 
     def check_settings(self, values: Mapping[str, str]) -> None:
         """Raise `SettingError` for a setting that is not in `DEFAULTS`, or for the value `refuse me`."""

@@ -1,0 +1,108 @@
+"""The way from a load's program to its server: measured on a connection of its own, once the window is over.
+
+Python's part of each exchange is some microseconds, since libpq is called directly; they belong to the trip, as a load
+program's own do.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pgassay.bench.client import HERE, RESPONSES, ClientHost, ClockExchange, NetworkPath
+from pgassay.bench.errors import BenchError
+from pgassay.bench.load import LoadOptions
+from pgassay.bench.places import Endpoint, Listening
+from pgassay.bench.running import Runner
+from pgassay.bench.server import Server
+from pgassay.load import messages
+from pgassay.study.responses import Response
+
+if TYPE_CHECKING:
+    from psycopg.pq.abc import PGresult
+
+LOOPBACK_ADDRESS = "127.0.0.1"
+TRIPS, CLOCKS, UNTIMED = 200, 50, 20
+_TIME = b"SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+
+def measure(endpoint: Endpoint) -> NetworkPath:
+    """From this machine; raises `LoadError`."""
+    import psycopg
+
+    try:
+        with psycopg.connect(endpoint.conninfo(), options="", autocommit=True) as connection:
+            execute = connection.pgconn.exec_
+            trips_ns = [_timed_ns(execute, b"") for _ in range(UNTIMED + TRIPS)][UNTIMED:]
+            return NetworkPath(trips_ns, [_clock(execute) for _ in range(CLOCKS)])
+    except psycopg.Error as error:
+        raise messages.no_network_path(str(error).strip().splitlines()[0]) from None
+
+
+def _timed_ns(execute: Callable[[bytes], object], statement: bytes) -> int:
+    began_ns = time.monotonic_ns()
+    execute(statement)
+    return time.monotonic_ns() - began_ns
+
+
+def _clock(execute: Callable[[bytes], "PGresult"]) -> ClockExchange:
+    sent_ns, began_ns = time.time_ns(), time.monotonic_ns()
+    answer = execute(_TIME)
+    trip_ns = time.monotonic_ns() - began_ns
+    said = answer.get_value(0, 0)
+    if said is None:
+        raise messages.no_network_path("the server did not tell its time")
+    return ClockExchange(sent_ns, trip_ns, int(said) * 1000)
+
+
+@dataclass(frozen=True)
+class Loopback:
+    """This machine as a client of itself over TCP: what encryption and the network's stack cost, without a network."""
+
+    runner: Runner
+    listening: Listening = field(default_factory=lambda: Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS))
+
+    def require(self) -> None:
+        """It is always there."""
+
+    def measure(self, endpoint: Endpoint) -> NetworkPath:
+        """See `bench.client.ClientHost`."""
+        return measure(endpoint)
+
+
+@dataclass(frozen=True)
+class AbsentClient:
+    """A worker that nobody leads to: a plan names it, a run is refused."""
+
+    name: str
+    runner: Runner
+    listening: Listening = field(default_factory=lambda: Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS))
+
+    def require(self) -> None:
+        """Raise `UsageError`."""
+        raise messages.no_client(self.name)
+
+    def measure(self, endpoint: Endpoint) -> NetworkPath:
+        """Raise `UsageError`."""
+        raise messages.no_client(self.name)
+
+
+class NetworkReference:
+    """Measures the network after each window of a load that uses one; see `bench.reference.ReferenceMeasurement`."""
+
+    def __init__(self, client: Callable[[str], ClientHost | None]) -> None:
+        self._client = client
+
+    def responses(self, options: LoadOptions) -> tuple[Response, ...]:
+        """None where the load's program reaches its server by the socket."""
+        return () if options.host == HERE else RESPONSES
+
+    def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
+        """None of each where it could not be measured: the load has run all the same."""
+        client = self._client(options.host)
+        if client is None:
+            return {}
+        try:
+            return client.measure(server.client_endpoint).responses()
+        except BenchError:
+            return NetworkPath((), ()).responses()

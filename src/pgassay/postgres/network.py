@@ -1,0 +1,164 @@
+"""A server that a load reaches over TCP: a certificate, a role and a password made for one start, and gone with it.
+
+Everything lies in a private directory beside the socket: the server is told of it on its command line, so nothing in
+the data directory changes but the role, which goes with the clone. A file of rules of its own takes the place of
+pg_hba.conf: our socket as before, and over TCP one role, from one address, with TLS and SCRAM, and nobody else. The
+password's verifier is worked out here (RFC 5802, RFC 7677; manual, "pg_authid"), so that no statement holds it.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+import shutil
+import socket
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pgassay.bench.places import Account, Endpoint, Listening, Network
+from pgassay.bench.running import Runner
+from pgassay.postgres import messages, ownership
+from pgassay.postgres.messages import complaint
+
+OPENSSL = "openssl"
+_KEY, _CERTIFICATE, _RULES, _PASSWORD = "server-key.pem", "server.pem", "rules.conf", "password"
+_CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+_DAYS = "7"
+"""Longer than a trial may take."""
+_ITERATIONS = 4096
+"""PostgreSQL's own number; the password is no word that could be guessed."""
+_GRANTS = """
+DO $grants$
+DECLARE
+    place text;
+BEGIN
+    FOR place IN SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema$)' LOOP
+        EXECUTE 'GRANT ALL ON SCHEMA ' || place || ' TO {role}';
+        EXECUTE 'GRANT ALL ON ALL TABLES IN SCHEMA ' || place || ' TO {role}';
+        EXECUTE 'GRANT ALL ON ALL SEQUENCES IN SCHEMA ' || place || ' TO {role}';
+        EXECUTE 'GRANT ALL ON ALL ROUTINES IN SCHEMA ' || place || ' TO {role}';
+    END LOOP;
+END
+$grants$"""
+"""What a load works on; it is no superuser, since its password is good for more than this machine."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What one start needs to be reached over TCP; `close` removes all of it."""
+
+    folder: Path
+    listening: Listening
+    port: int
+    role: str
+    password: str = field(repr=False)
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """For the server's command line, where no file can say otherwise."""
+        return {
+            "listen_addresses": self.listening.address,
+            "hba_file": str(self.folder / _RULES),
+            "ssl": "on",
+            "ssl_cert_file": str(self.folder / _CERTIFICATE),
+            "ssl_key_file": str(self.folder / _KEY),
+            "ssl_ca_file": "",
+            "ssl_crl_file": "",
+        }
+
+    def statements(self) -> tuple[str, ...]:
+        """To be sent once the server is ready, by its superuser over its socket."""
+        return (
+            f"CREATE ROLE {self.role} LOGIN PASSWORD '{verifier(self.password, os.urandom(16))}'",
+            _GRANTS.format(role=self.role),
+            *(f"ALTER DEFAULT PRIVILEGES GRANT ALL ON {each} TO {self.role}" for each in ("TABLES", "SEQUENCES")),
+        )
+
+    def endpoint(self, ours: Endpoint) -> Endpoint:
+        """The server whose socket is at `ours`, over TCP."""
+        files = (self.folder / _PASSWORD, self.folder / _CERTIFICATE)
+        return replace(ours, user=self.role, network=Network(self.listening.address, *files))
+
+    def close(self) -> None:
+        """Remove key, certificate, rules and password; calling it twice is harmless."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def open_to(listening: Listening, database: str, place: Path, runner: Runner, account: Account) -> Opening:
+    """Make the files in a new folder of `place`, a private directory; raises `BenchError`."""
+    port = free_port(listening)
+    folder = place / f"network-{port}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    role, password = f"pgassay_client_{secrets.token_hex(4)}", secrets.token_urlsafe(32)
+    opening = Opening(folder, listening, port, role, password)
+    try:
+        _make_certificate(opening, runner)
+        _write(folder / _RULES, rules(database, opening.role, listening.peer))
+        # Of whoever runs the load's program, who is no other than we are.
+        _write(folder / _PASSWORD, password_line(opening, database))
+        for each in (folder, folder / _KEY, folder / _CERTIFICATE, folder / _RULES):
+            ownership.give(each, account)
+    except BaseException:
+        opening.close()
+        raise
+    return opening
+
+
+def require(runner: Runner) -> None:
+    """Raise `BenchError` where no certificate can be made."""
+    if shutil.which(OPENSSL) is None:
+        raise messages.no_certificate("openssl is not installed")
+
+
+def free_port(listening: Listening) -> int:
+    """The port that was asked for, or any free one; raises `BenchError` where it is not available there."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in listening.address else socket.AF_INET) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as PostgreSQL does
+            tried.bind((listening.address, listening.port or 0))
+            return int(tried.getsockname()[1])
+    except OSError as error:
+        raise messages.no_port(listening.address, listening.port, (error.strerror or str(error)).lower()) from None
+
+
+def rules(database: str, role: str, peer: str) -> str:
+    """The text in place of pg_hba.conf: what no line names is rejected."""
+    mask = 128 if ":" in peer else 32
+    quoted = '"' + database.replace('"', '""') + '"'
+    return f'local all all trust\nhostssl {quoted} "{role}" {peer}/{mask} scram-sha-256\n'
+
+
+def password_line(opening: Opening, database: str) -> str:
+    """A line of libpq's password file (manual, "The Password File")."""
+    words = (opening.listening.address, str(opening.port), database, opening.role, opening.password)
+    return ":".join(word.replace("\\", "\\\\").replace(":", "\\:") for word in words) + "\n"
+
+
+def verifier(password: str, salt: bytes, iterations: int = _ITERATIONS) -> str:
+    """What PostgreSQL keeps of a password in ASCII."""
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    served = hmac.digest(salted, b"Server Key", "sha256")
+    shown = [b64encode(each).decode() for each in (salt, stored, served)]
+    return f"SCRAM-SHA-256${iterations}:{shown[0]}${shown[1]}:{shown[2]}"
+
+
+def _write(path: Path, text: str) -> None:
+    """Closed to others from its first byte on."""
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_text(text, encoding="utf-8")
+
+
+def _make_certificate(opening: Opening, runner: Runner) -> None:
+    """Signed by itself: it is the only one that the client believes."""
+    require(runner)
+    key, certificate = opening.folder / _KEY, opening.folder / _CERTIFICATE
+    files = ("-keyout", str(key), "-out", str(certificate), "-days", _DAYS)
+    named = ("-subj", "/CN=pgassay", "-addext", f"subjectAltName=IP:{opening.listening.address}")
+    done = runner.run([OPENSSL, "req", "-x509", *_CURVE, *files, *named])
+    if done.status:
+        raise messages.no_certificate(complaint(done.stderr)[0])
+    key.chmod(0o600)

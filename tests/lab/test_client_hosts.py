@@ -1,0 +1,135 @@
+"""A host for the load's program: the server listens for it, it is asked for before a trial, and it may be lost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.client import NetworkPath
+from pgassay.bench.errors import BenchError, ClientLostError
+from pgassay.bench.lacking import Lacking
+from pgassay.bench.load import LoadOptions, LoadResult
+from pgassay.bench.places import Endpoint, Listening
+from pgassay.bench.running import Runner
+from pgassay.bench.server import Server
+from pgassay.lab import preflight
+from pgassay.lab.arms import resolve
+from pgassay.lab.notes import Assignment
+from pgassay.lab.preparation import prepare
+from pgassay.lab.site import Site
+from pgassay.lab.trial import Trial
+from pgassay.load.network import NetworkReference
+from pgassay.record.values import TrialRecord
+from pgassay.study.model import SEQUENTIAL, Study
+from pgassay.study.responses import Status
+from pgassay.testing.fakes.load import BoundFakeLoad, FakeLoad
+from pgassay.testing.fakes.runner import FakeRunner
+from tests.lab.simulation import SEED, Simulation, simulate, study_of
+
+LISTENING = Listening("192.0.2.1", "192.0.2.2", 5433)
+AWAY: Mapping[str, Mapping[str, object]] = {
+    "factors": {"table.fillfactor": ["100", "90"]},
+    "load": {"host": "client7"},
+    "design": {"pairing": SEQUENTIAL},
+}
+
+
+@dataclass
+class FakeClient:
+    """A host that is there, or is not."""
+
+    absent: bool = False
+    asked: int = 0
+    runner: Runner = field(default_factory=FakeRunner)
+    listening: Listening = LISTENING
+
+    def require(self) -> None:
+        self.asked += 1
+        if self.absent:
+            raise BenchError("no host client7")
+
+    def measure(self, endpoint: Endpoint) -> NetworkPath:
+        assert endpoint.network is not None
+        return NetworkPath((int(endpoint.network.address == LISTENING.address) * 7000,), ())
+
+
+class _LostLoad(BoundFakeLoad):
+    """Its host goes while it plays."""
+
+    def run(self, server: Server, output: Path, seed: int) -> LoadResult:
+        raise ClientLostError("host client7 is gone")
+
+
+def site_with(simulation: Simulation, client: FakeClient) -> Site:
+    clients = {"client7": client}
+    return replace(simulation.site(), client=clients.get, references=(NetworkReference(clients.get),))
+
+
+def trial(simulation: Simulation, study: Study, site: Site) -> TrialRecord:
+    staging = Path("/runs/away/trials/000001")
+    simulation.machine.disk.make_root(staging)
+    arm = resolve(study, site).arms[0]
+    prepare(arm)
+    return Trial(arm, Assignment(1, 1, 1, study.arms[0], SEED, staging)).run()[0]
+
+
+def test_a_server_listens_for_the_loads_host_and_the_way_is_measured(place: Path) -> None:
+    simulation, client = simulate(place, events={}), FakeClient()
+    record = trial(simulation, study_of(**AWAY), site_with(simulation, client))
+    assert client.asked == 1
+    loading, measured = simulation.machine.installation.servers
+    assert loading.listening is None, "data are loaded by the socket"
+    assert measured.listening == LISTENING
+    assert record.status is Status.VALID
+    assert record.responses["network_round_trip_us"] == 7.0
+    assert record.responses["client_clock_offset_us"] is None
+
+
+def test_beside_its_load_a_server_listens_to_nobody(place: Path) -> None:
+    simulation = simulate(place, events={})
+    record = trial(
+        simulation, study_of(factors={"table.fillfactor": ["100", "90"]}), site_with(simulation, FakeClient())
+    )
+    assert [each.listening for each in simulation.machine.installation.servers] == [None, None]
+    assert not [name for name in record.responses if name.startswith("network")]
+
+
+def test_a_trial_whose_client_is_lost_is_discarded_and_gives_everything_back(place: Path) -> None:
+    simulation = simulate(place, events={})
+    site = site_with(simulation, FakeClient())
+
+    def lost(options: LoadOptions, installation: object) -> BoundFakeLoad:
+        return _LostLoad(options, FakeLoad(simulation.machine.clock))
+
+    record = trial(simulation, study_of(**AWAY), replace(site, load=lost))
+    assert record.status is Status.INVALID
+    assert [(each.code, each.detail) for each in record.reasons] == [("client_lost", "host client7 is gone")]
+    assert simulation.machine.left_behind() == []
+
+
+def test_a_client_that_is_not_there_is_no_outcome_of_the_treatment(place: Path) -> None:
+    simulation, client = simulate(place, events={}), FakeClient()
+    site = site_with(simulation, client)
+    prepare(resolve(study_of(**AWAY), site).arms[0])
+    client.absent = True
+    with pytest.raises(BenchError, match="no host client7"):
+        trial(simulation, study_of(**AWAY), site)
+    assert simulation.machine.left_behind() == []
+
+
+def test_a_run_is_refused_without_it_and_a_plan_names_it(place: Path) -> None:
+    simulation = simulate(place, events={})
+    site = site_with(simulation, FakeClient(absent=True))
+    with pytest.raises(BenchError, match="no host client7"):
+        preflight.check(resolve(study_of(**AWAY), site))
+    planned = Lacking(planned=True)
+    preflight.check(resolve(study_of(**AWAY), replace(site, lacking=planned)))
+    assert planned.messages == ("no host client7",)
+
+
+def test_the_network_is_declared_where_only_one_treatment_uses_it(place: Path) -> None:
+    simulation = simulate(place, events={})
+    study = study_of(factors={"load.host": ["here", "client7"]}, design={"baseline": {"load.host": "here"}})
+    found = preflight.check(resolve(study, site_with(simulation, FakeClient())))
+    assert "network_round_trip_us" in [each.name for each in found.responses]

@@ -1,0 +1,150 @@
+"""How far a server is: measured on a real one, directly and behind a relay that holds its answers back."""
+
+import re
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.client import CLOCK_ERROR, CLOCK_OFFSET, LOOPBACK, RESPONSES, SHORTEST, NetworkPath
+from pgassay.bench.errors import LoadError
+from pgassay.bench.load import LoadOptions, Tools
+from pgassay.bench.places import Endpoint, Listening
+from pgassay.bench.server import Server
+from pgassay.errors import UsageError
+from pgassay.host.clock import SystemClock
+from pgassay.load import drivers
+from pgassay.load.network import LOOPBACK_ADDRESS, Loopback, NetworkReference, measure
+from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.load.sysbench.options import SysbenchOptions
+from pgassay.load.tpcc.options import TpccOptions
+from pgassay.testing import real
+
+HELD_BACK_S = 0.02
+LISTENING = Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS)
+
+
+@contextmanager
+def served(**settings: str) -> Iterator[Server]:
+    installation = real.installation()
+    with real.private_folder() as folder:
+        installation.initialize(folder / "data", {})
+        server = installation.start(
+            folder / "data", {"fsync": "off", **settings}, folder / "socket", listening=LISTENING
+        )
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@contextmanager
+def held_back(endpoint: Endpoint) -> Iterator[Endpoint]:
+    """The same server behind a relay that is late with every answer. A password is for one port, so the relay's takes
+    a file of its own."""
+    assert endpoint.network is not None
+    with ExitStack() as stack:
+        gate = stack.enter_context(socket.create_server((LOOPBACK_ADDRESS, 0)))
+        port = gate.getsockname()[1]
+        relay = threading.Thread(target=_relay, args=(gate, endpoint.port))
+        relay.start()
+        stack.callback(relay.join)
+        late = endpoint.network.password_file.with_name("late")
+        words = endpoint.network.password_file.read_text(encoding="utf-8").split(":")
+        late.write_text(":".join([words[0], str(port), *words[2:]]), encoding="utf-8")
+        late.chmod(0o600)
+        yield replace(endpoint, port=port, network=replace(endpoint.network, password_file=late))
+
+
+def _relay(gate: socket.socket, port: int) -> None:
+    """One connection, until both ends have closed it."""
+    client, _ = gate.accept()
+    with client, socket.create_connection((LOOPBACK_ADDRESS, port)) as server:
+        there = threading.Thread(target=_pass_on, args=(client, server, 0.0))
+        there.start()
+        _pass_on(server, client, HELD_BACK_S)
+        there.join()
+
+
+def _pass_on(source: socket.socket, target: socket.socket, wait_s: float) -> None:
+    with suppress(OSError):
+        while data := source.recv(1 << 16):
+            time.sleep(wait_s)
+            target.sendall(data)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+def test_a_planted_delay_is_in_every_trip_and_the_clock_stays_within_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, number in (("TRIPS", 20), ("CLOCKS", 5), ("UNTIMED", 2)):
+        monkeypatch.setattr(f"pgassay.load.network.{name}", number)
+    with served() as server, held_back(server.client_endpoint) as late:
+        found = measure(late).responses()
+    shortest_us, offset_us, error_us = (found[each.name] for each in (SHORTEST, CLOCK_OFFSET, CLOCK_ERROR))
+    assert shortest_us is not None
+    assert offset_us is not None
+    assert error_us is not None
+    assert shortest_us >= HELD_BACK_S * 1e6
+    assert abs(offset_us) <= error_us, "one machine has one clock"
+    assert offset_us < -HELD_BACK_S * 1e6 / 4, "the answer alone was late, so half of the delay looks like an offset"
+
+
+def test_the_reference_measures_only_where_a_network_is_used() -> None:
+    reference = NetworkReference(lambda name: Loopback(real.runner()))
+    assert reference.responses(PgbenchOptions()) == ()
+    options = PgbenchOptions(host="loopback")
+    assert reference.responses(options) == RESPONSES
+    with served() as server:
+        found = reference.measure(options, server)
+        assert found.keys() == {each.name for each in RESPONSES}
+        assert all(value is not None for value in found.values())
+        assert NetworkReference(lambda name: None).measure(options, server) == {}
+        server.stop()
+        assert dict(reference.measure(options, server)) == dict(NetworkPath((), ()).responses())
+        with pytest.raises(LoadError, match="could not measure the network"):
+            measure(server.client_endpoint)
+
+
+LOADS: Mapping[str, LoadOptions] = {
+    "pgbench": PgbenchOptions(duration_s=1, host=LOOPBACK),
+    "tpcc": TpccOptions(duration_s=1, host=LOOPBACK),
+    "sysbench": SysbenchOptions(duration_s=1, host=LOOPBACK, rows=100),
+}
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_load_plays_over_tcp_with_encryption(name: str, tmp_path: Path) -> None:
+    options = LOADS[name]
+    if name == "sysbench" and shutil.which("sysbench") is None:
+        pytest.skip("sysbench is not installed")
+    with served(log_connections="on") as server:
+        load = drivers.make(options, Tools(real.installation().bindir, real.runner(), SystemClock()))
+        load.create(server)
+        load.fill(server)
+        assert "pgassay_client" not in server.log_text()
+        result = load.run(server, tmp_path / "output", 1)
+        said = server.log_text()
+    assert (result.status, dict(result.problems)) == (0, {})
+    assert result.transactions > 0
+    assert re.search(r"connection authorized: user=pgassay_client_\w+ database=postgres .*SSL enabled", said)
+    assert "user=postgres" not in said.partition("pgassay_client")[2], "the load itself takes no other way"
+
+
+def test_with_a_host_of_its_own_a_load_takes_no_turns() -> None:
+    tools = Tools(real.installation().bindir, real.runner(), SystemClock())
+    assert drivers.make(PgbenchOptions(), tools).ungated is None
+    why = drivers.make(PgbenchOptions(host=LOOPBACK), tools).ungated
+    assert why is not None
+    assert "by its socket alone" in why
+
+
+@pytest.mark.parametrize("text", ["", "two words", "-h", "a/b", "x" * 64])
+def test_a_host_has_a_name_that_a_worker_may_have(text: str) -> None:
+    with pytest.raises(UsageError, match=r"load\.host"):
+        PgbenchOptions.from_levels({"host": text})
