@@ -77,6 +77,8 @@ ONLY_PARSED = {
         ),
         "its plan is kept and held against the study by tests/docs/test_as_published.py",
     ),
+    "run study.toml --server": "needs a staging server: tests/system/test_attach.py",
+    "compare work_mem=4MB work_mem=64MB --server": "the same",
     "run --discard-snapshots": "removes what other runs on this machine have prepared",
     "simulate --trace": "needs a trace of a drive: tests/cli/test_simulate.py",
 }

@@ -136,7 +136,13 @@ def test_why_servers_take_no_turns_is_no_reason_to_distrust_a_run(monkeypatch: p
     monkeypatch.setattr(run, "_silent_drives", lambda resolved, bench: ())
     asked = study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"})
     options = SimpleNamespace(dry_run=False)
-    bench = SimpleNamespace(missing_builds=list, require_room=lambda missing: None, options=options)
+    bench = SimpleNamespace(
+        missing_builds=list,
+        require_room=lambda missing: None,
+        require=lambda resolved: None,
+        remarks=lambda resolved: (),
+        options=options,
+    )
     prepared = run.prepare(resolve(asked, fake_site()), cast(Workbench, bench))
     assert prepared.remarks == ()
     assert "one server after the other: " in prepared.pairing

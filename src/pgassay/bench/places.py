@@ -3,8 +3,18 @@
 Frozen values that pass between rooms. Sizes in bytes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+VARIABLES: Mapping[str, str] = {
+    "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
+    "sslrootcert": "PGSSLROOTCERT", "sslcrl": "PGSSLCRL", "passfile": "PGPASSFILE", "service": "PGSERVICE",
+    "requirepeer": "PGREQUIREPEER", "gssencmode": "PGGSSENCMODE", "krbsrvname": "PGKRBSRVNAME",
+    "channel_binding": "PGCHANNELBINDING", "target_session_attrs": "PGTARGETSESSIONATTRS",
+    "client_encoding": "PGCLIENTENCODING",
+}  # fmt: skip
+"""Parameters of a connection with the variable that gives each to a program (manual, "Environment Variables")."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +40,17 @@ class Network:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A private server's address: a Unix socket, and TCP only for clients that were asked to use it (`network`)."""
+    """A server's address: of a private one a Unix socket, and TCP only for clients that were asked to use it
+    (`network`); of a user's own server as they reach it (`more`)."""
 
     socket_directory: Path
+    """Where its socket is; the name of its host where a user's own server is reached by TCP."""
     port: int
     database: str
     user: str
     network: Network | None = None
+    more: tuple[tuple[str, str], ...] = ()
+    """Parameters of the connection to a user's own server, of `VARIABLES`; never a password. A private one has none."""
 
     @property
     def host(self) -> str:
@@ -50,26 +64,32 @@ class Endpoint:
             "PGPORT": str(self.port),
             "PGDATABASE": self.database,
             "PGUSER": self.user,
-            **{f"PG{name.upper()}": value for name, value in self._encrypted().items()},
+            **{VARIABLES[name]: value for name, value in self._parameters().items()},
         }
 
     def conninfo(self) -> str:
-        """The libpq connection string (paths are ours and hold no quotes)."""
-        encrypted = "".join(f" {name}='{value}'" for name, value in (self._encrypted() or _PLAIN).items())
+        """The libpq connection string."""
+        host, database, user = map(_quoted, (self.host, self.database, self.user))
+        more = "".join(f" {name}={_quoted(value)}" for name, value in (self._parameters() or _PLAIN).items())
         return (
-            f"host='{self.host}' port={self.port} dbname='{self.database}' user='{self.user}'"
-            f" application_name=pgassay connect_timeout=10{encrypted}"
+            f"host={host} port={self.port} dbname={database} user={user}"
+            f" application_name=pgassay connect_timeout=10{more}"
         )
 
-    def _encrypted(self) -> dict[str, str]:
+    def _parameters(self) -> dict[str, str]:
         if self.network is None:
-            return {}
+            return dict(self.more)
         files = {"sslrootcert": str(self.network.certificate), "passfile": str(self.network.password_file)}
         return {"sslmode": "verify-ca", **files}
 
 
 _PLAIN = {"sslmode": "disable"}
 """Of a Unix socket; said, so that a variable of the user's shell does not ask for more."""
+
+
+def _quoted(text: str) -> str:
+    """As a value in a connection string (manual, "Keyword/Value Connection Strings")."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 @dataclass(frozen=True)

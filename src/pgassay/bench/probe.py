@@ -39,6 +39,8 @@ class Target:
     directory: Path
     clock: Clock
     drives: Mapping[str, DriveCounters] = field(default_factory=dict)
+    guarded: bool = False
+    """May the server refuse what a probe asks, for want of rights? Then every view is tried before it is sampled."""
 
 
 class Reader(Protocol):

@@ -13,6 +13,9 @@ from typing import Protocol
 from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Mount
 
+DATABASES = "databases"
+"""The kind of a drive whose clones are databases of one server that is not ours."""
+
 
 @dataclass(frozen=True)
 class Needs:

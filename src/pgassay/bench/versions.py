@@ -41,6 +41,12 @@ STAT_WAL = 14
 FLUSH_ON_REQUEST = 15
 """Statistics are in shared memory: pg_stat_force_next_flush; before, a collector gets them up to half a second late."""
 
+PG_CHECKPOINT, PARAMETER_PRIVILEGES = 15, 15
+"""The role pg_checkpoint, and the rights to SET a setting and to ALTER SYSTEM for it that may be granted."""
+
+CREATE_BY_FILES = 15
+"""CREATE DATABASE copies through the WAL unless it is asked for STRATEGY = FILE_COPY; before, files are copied."""
+
 STAT_IO = 16
 """pg_stat_io exists."""
 

@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Mapping
 
 from pgassay.cli.messages import excluded, nothing_compared
-from pgassay.cli.run import add_bench_options, add_study_options, run_document
+from pgassay.cli.run import add_bench_options, add_server_option, add_study_options, run_document
 from pgassay.study.messages import set_needs_value
 
 PGBENCH = (
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_load_options(parser)
     add_study_options(parser)
     add_bench_options(parser)
+    add_server_option(parser)
 
 
 def add_load_options(parser: argparse.ArgumentParser) -> None:

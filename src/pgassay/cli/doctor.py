@@ -1,7 +1,7 @@
 """`pgassay doctor`: is this machine fit to measure on? Each finding with its remedy; nothing is changed.
 
-With `--repair`, what a killed pgassay left changed (huge pages, control groups …) is put back first, and what its
-runs left (servers, drives, mounts) is removed.
+With `--repair`, what a killed pgassay left changed (huge pages, control groups, settings and databases of a user's own
+server) is put back first, and what its runs left (servers, drives, mounts) is removed.
 """
 
 import argparse
@@ -48,19 +48,26 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.machine import known_clock
     from pgassay.lab.places import default_directory, state_directory
     from pgassay.load.responses import IMPOSSIBLE_US
+    from pgassay.postgres.attached import attachment
 
     ledger = Ledger(state_directory(os.environ), boot_of())
     place = (arguments.data_dir or default_directory(os.environ)).absolute()
     if arguments.repair:
         for path in LocalHost(ledger).repair():
             messages.tell_put_back(path)
+        done, failed = attachment.repair(ledger.path.parent)
+        for what in done:
+            messages.tell_put_back(what)
+        for error in failed:
+            messages.warn(error.message, error.hint)
         for name in remove_left(place):
             messages.tell_removed(name)
         for left in scratch.remove_left():
             messages.tell_removed(str(left))
     known = known_clock(mount_of(place))
     clock = client_clock(known[0], IMPOSSIBLE_US, known[1])
-    findings = [*examine([place]), clock, changes_owed(ledger), killed_runs(place), *plugin_findings()]
+    owed = (changes_owed(ledger), *attachment.owed(ledger.path.parent))
+    findings = [*examine([place]), clock, *owed, killed_runs(place), *plugin_findings()]
     if arguments.json:
         print(json.dumps([_plain(finding) for finding in findings], indent=2))
         return strict_status(arguments, findings)

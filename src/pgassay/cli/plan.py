@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TextIO
 
 from pgassay.analysis.messages import bound_per_cent
+from pgassay.host.storage import UNKNOWN
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, RiskForecast, WayForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
@@ -34,8 +35,9 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *_listed("treatments", plan.arms),
         f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
         f"  response    {plan.primary}{_precise(plan)}{until_safe(plan.risk)}{_settled_too(plan)}",
-        f"  postgres    {postgres or 'built first'}; {plan.account}",
+        f"  postgres    {postgres or 'built first'}{'' if plan.server else f'; {plan.account}'}",
         *unbuilt_lines(plan.unbuilt),
+        *_server(plan),
         f"  clusters    {_place(plan)}",
         *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
@@ -54,8 +56,21 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     print("\n".join(lines), file=stream)
 
 
+def _server(plan: Plan) -> list[str]:
+    """The user's own server, and what is done to it."""
+    if not plan.server:
+        return []
+    known = plan.server
+    rights = "superuser" if known["superuser"] else "no superuser"
+    where = "on this machine" if known["here"] else "elsewhere"
+    said = f"{known['address']} ({where}), {known['version']}, role {known['role']} ({rights})"
+    return [f"  server      {said}", *_listed("changes", plan.changes)]
+
+
 def _place(place: Plan | Elsewhere) -> str:
     needed, free = words.size(place.needed_bytes), words.size(place.free_bytes)
+    if place.filesystem == UNKNOWN:
+        return f"databases of that server, about {needed}"
     return f"{place.data_directory} ({place.filesystem} on {place.device}), about {needed} of {free} free"
 
 

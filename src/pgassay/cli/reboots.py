@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pgassay.host.reboot import Continuation
     from pgassay.lab.workbench import Workbench
 
+REBOOTS = "--reboot-between-blocks"
 _LASTING_NAMES = "/dev/disk/by-"
 """Links that udev makes by what a device is; /dev/sdb may be another disk after a reboot."""
 
@@ -49,7 +50,7 @@ class Reboots:
 def add_reboot_option(parser: argparse.ArgumentParser) -> None:
     """The option of `run` and `resume`."""
     parser.add_argument(
-        "--reboot-between-blocks",
+        REBOOTS,
         action="store_true",
         help="reboot this machine after each block and go on by a systemd unit, until the study is done",
     )
@@ -87,4 +88,4 @@ def command_of(arguments: argparse.Namespace, run: Path) -> Sequence[str]:
         for option, asked in (("--allow-busy", arguments.allow_busy), ("--allow-volatile", arguments.allow_volatile))
         if asked
     ]
-    return (sys.executable, "-m", "pgassay", "resume", str(run), "--reboot-between-blocks", *places, *flags)
+    return (sys.executable, "-m", "pgassay", "resume", str(run), REBOOTS, *places, *flags)

@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Continue the run to its end and show its result; returns the exit status. Raises `PgassayError`."""
     from pgassay.cli import calibrate
+    from pgassay.lab.attached import bench_of
     from pgassay.lab.run import mark_resumed, options_of, reopen
-    from pgassay.lab.workbench import Workbench
     from pgassay.record.reading import Run
 
     require_live(arguments)
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = options_of(record.host, bench_options(arguments))
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)
-    with Workbench(options) as bench:
+    with bench_of(options) as bench:
         reopened = reopen(arguments.run, bench)
         for remark in reopened.prepared.remarks:
             messages.warn(remark.warning)

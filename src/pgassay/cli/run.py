@@ -16,7 +16,7 @@ from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require
 from pgassay.cli.parser import whole
 from pgassay.cli.postgres import add_build_options, building_of
-from pgassay.cli.reboots import Reboots, add_reboot_option, reboots_of
+from pgassay.cli.reboots import REBOOTS, Reboots, add_reboot_option, reboots_of
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scale_options(parser)
     add_study_options(parser)
     add_bench_options(parser)
+    add_server_option(parser)
     _fleet.add_fleet_options(parser)
 
 
@@ -119,9 +120,26 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_owned_option(parser: argparse.ArgumentParser) -> None:
-    """Which devices are the user's own."""
+    """Which devices are the user's own, and whether the server of --server is."""
+    parser.set_defaults(server="")
     parser.add_argument(
-        "--i-own", action="append", default=[], metavar="/dev/NAME", help="allow pgassay to overwrite this device"
+        "--i-own",
+        action="append",
+        nargs="?",
+        const="",
+        default=[],
+        metavar="/dev/NAME",
+        help="allow pgassay to overwrite this device; without a device: to change the server of --server",
+    )
+
+
+def add_server_option(parser: argparse.ArgumentParser) -> None:
+    """A staging server to run on."""
+    parser.add_argument(
+        "--server",
+        default="",
+        metavar="DSN",
+        help="run on this staging server, which nobody else uses, instead of clusters of its own (with --i-own)",
     )
 
 
@@ -159,20 +177,21 @@ def run_document(
     """
     from pgassay.cli.plan import print_plan
     from pgassay.lab.arms import resolve
+    from pgassay.lab.attached import bench_of
     from pgassay.lab.messages import host_factors_left_out
     from pgassay.lab.plan import plan
     from pgassay.lab.run import begin, prepare, recorded_study, write_study
-    from pgassay.lab.workbench import Workbench
 
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
     without = arguments.without_host_factors
     written = write_study(name, document, overrides(arguments, size), without_host_factors=without)
+    require_here(arguments)
     if on_fleet := _fleet.asked(arguments):
         written = _fleet.widened(written, arguments.hosts)
     require(arguments, written.study.decide)
     require_live(arguments)
     path = run_path(arguments, written.study.name)
-    with Workbench(bench_options(arguments)) as bench:
+    with bench_of(bench_options(arguments)) as bench:
         resolved = resolve(written.study, bench.site())
         prepared = prepare(resolved, bench)
         prepared = replace(prepared, remarks=(*prepared.remarks, *remarks))
@@ -201,6 +220,13 @@ def run_document(
             stack.enter_context(live_pages(path, arguments))
             status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), fleet=fleet)
     return finish(status, path, reboots, arguments)
+
+
+def require_here(arguments: argparse.Namespace) -> None:
+    """A user's own server serves this machine alone, which does not reboot; raises `UsageError`."""
+    for asked, option in ((_fleet.asked(arguments), "--on"), (arguments.reboot_between_blocks, REBOOTS)):
+        if asked and arguments.server:
+            raise messages.excluded("--server", option)
 
 
 def silent(arguments: argparse.Namespace) -> bool:
@@ -294,10 +320,12 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
         keep_snapshots=not arguments.discard_snapshots,
-        owned=tuple(arguments.i_own),
+        owned=tuple(filter(None, arguments.i_own)),
         dry_run=arguments.dry_run,
         snapshots_in=arguments.snapshots_in,
         building=building_of(arguments, quiet=silent(arguments)),
+        server=arguments.server,
+        owns_server="" in arguments.i_own,
     )
 
 

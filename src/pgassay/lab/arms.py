@@ -91,7 +91,7 @@ class ResolvedArm:
     @cached_property
     def settings(self) -> Mapping[str, str]:
         """With what the server starts, GUC to value: the study's own settings and those that pin the regime."""
-        return settings_of(self.study, self.setup)
+        return settings_of(self.study, self.setup, self.site.pins)
 
     @cached_property
     def drive(self) -> Drive:

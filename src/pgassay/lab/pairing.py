@@ -17,6 +17,7 @@ from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.machine import best_slice_s
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
 from pgassay.load.responses import IN_SLICES
+from pgassay.postgres.attached.messages import ONE_SERVER
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL
 from pgassay.study.regime import UNPINNED
@@ -73,6 +74,9 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
     together = [tuple(resolved.of(arm) for arm in each) for each in cells(study.arms)]
     if all(len(each) < 2 for each in together):
         yield messages.NOBODY_TO_TAKE_TURNS
+        return
+    if resolved.site.attached:
+        yield ONE_SERVER
         return
     yield from alternation_refusals(study)
     for arm in arms:

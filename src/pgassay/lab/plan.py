@@ -145,6 +145,10 @@ class Plan:
     differs: tuple[str, ...]
     warnings: tuple[str, ...]
     lacking: tuple[str, ...]
+    server: Mapping[str, str | bool]
+    """The user's own server, where the study runs on one."""
+    changes: tuple[str, ...]
+    """What is changed on it and put back."""
 
 
 def plan(prepared: Prepared, seed: int) -> Plan:
@@ -214,6 +218,8 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         differs=study.differs,
         warnings=tuple(sizes.warnings),
         lacking=resolved.site.lacking.messages,
+        server=prepared.bench.describe(),
+        changes=tuple(prepared.bench.changes(resolved)),
     )
 
 

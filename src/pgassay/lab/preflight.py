@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
-from pgassay.bench.store import DriveOutline
+from pgassay.bench.store import DATABASES, DriveOutline
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
@@ -179,7 +179,7 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
 def _beside(drive: DriveOutline) -> bool:
     """Are snapshots kept beside the clones? An image or an emulated drive keeps them outside, and holds one cluster."""
     kind = kinds_in(drive.kind)[0]
-    return kind is not None and not kind.holds_one_cluster
+    return drive.kind == DATABASES or (kind is not None and not kind.holds_one_cluster)
 
 
 def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:

@@ -15,7 +15,7 @@ from pgassay.bench.server import Server
 from pgassay.bench.store import Ageing
 from pgassay.lab import failures
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.settings import PREPARING, holding
+from pgassay.lab.settings import holding
 from pgassay.lab.start_state import settle
 
 AGEING_SEED = 0
@@ -81,8 +81,9 @@ def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
     init_options = arm.setup.init_options
     arm.installation.initialize(workspace, init_options)
     arm.drive.lay_out(workspace)
-    wal_size = holding(PREPARING["max_wal_size"], init_options)
-    settings = {**PREPARING, "max_wal_size": wal_size}
+    settings = dict(arm.site.preparing)
+    if "max_wal_size" in settings:
+        settings["max_wal_size"] = holding(settings["max_wal_size"], init_options)
     server = arm.installation.start(workspace, settings, arm.site.socket_directory)
     filled = False
     try:

@@ -24,6 +24,7 @@ from pgassay.host.facts import collect
 from pgassay.host.storage import unsuitable
 from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy, resolve
+from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import NEEDED, not_told
 from pgassay.lab.host_stage import unavailable
@@ -36,6 +37,7 @@ from pgassay.lab.scale_model import Machine, modelled, with_likeness
 from pgassay.lab.settings import check_block_counts
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load import drivers
+from pgassay.postgres.attached.messages import another_than_before
 from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.postgres.builds.cache import read_manifest
 from pgassay.record import disk_capacities, stopping
@@ -122,11 +124,13 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     Raises `PgassayError` for the first thing that would fail, and for a busy PostgreSQL beside us unless the bench's
     options allow it.
     """
+    bench.require(resolved)
     if not bench.options.dry_run:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
     resolved, reasons = settled(resolved)
     checked = check(resolved)
-    remarks = (*surroundings(bench, checked.mount), *_silent_drives(resolved, bench))
+    told = (Remark(code, text, text) for code, text in bench.remarks(resolved))
+    remarks = (*surroundings(bench, checked.mount), *told, *_silent_drives(resolved, bench))
     return Prepared(resolved, bench, checked, remarks, messages.one_after_the_other(reasons) if reasons else "")
 
 
@@ -203,6 +207,9 @@ def begin(
         "snapshots_in": None if bench.options.snapshots_in is None else str(bench.options.snapshots_in.absolute()),
         **place_of(mount),
     }
+    if bench.options.server:
+        facts["place"]["server"] = bench.options.server
+        facts["attached"] = dict(bench.describe())
     remarks = {remark.code: remark.recorded for remark in prepared.remarks}
     if prepared.pairing:
         facts["pairing"] = prepared.pairing
@@ -293,7 +300,7 @@ def run_study(
 
     Call it from the main thread: programs die with the thread that started them.
     """
-    with Workbench(options or BenchOptions()) as bench:
+    with bench_of(options or BenchOptions()) as bench:
         prepared = prepare(resolve(written.study, bench.site()), bench)
         run = begin(prepared, written, path, command)
         conduct(prepared.resolved, run, watcher)
@@ -321,9 +328,12 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
             raise messages.finished_already(path)
         site = bench.site()
         resolved = resolve(parse_recorded(record.header.study, record.study, site.catalogue), site)
+        bench.require(resolved)
+        require_same_server(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
         checked = check(resolved)
-        prepared = Prepared(resolved, bench, checked, surroundings(bench, checked.mount))
+        told = (Remark(code, text, text) for code, text in bench.remarks(resolved))
+        prepared = Prepared(resolved, bench, checked, (*surroundings(bench, checked.mount), *told))
     except BaseException:
         run.close()
         raise
@@ -339,7 +349,7 @@ def mark_resumed(reopened: Reopened) -> None:
 
 def continue_run(path: Path, options: BenchOptions | None = None, watcher: Watcher | None = None) -> Run:
     """Go on with a run that was cut short, to its end, in the place and with the PostgreSQL that it began with."""
-    with Workbench(options_of(Run.open(path).host, options or BenchOptions())) as bench:
+    with bench_of(options_of(Run.open(path).host, options or BenchOptions())) as bench:
         reopened = reopen(path, bench)
         mark_resumed(reopened)
         conduct(reopened.prepared.resolved, reopened.run, watcher)
@@ -359,8 +369,15 @@ def options_of(facts: Mapping[str, Any], options: BenchOptions) -> BenchOptions:
         bindir=options.bindir or (Path(named[0]) if named else None),
         data_directory=options.data_directory or (Path(directory) if directory else None),
         keep_snapshots=place.get("keep_snapshots", True) is True,
+        server=str(place.get("server", "")),
         snapshots_in=options.snapshots_in or (Path(kept) if (kept := place.get("snapshots_in")) else None),
     )
+
+
+def require_same_server(before: Mapping[str, Any], now: Mapping[str, str | bool]) -> None:
+    """Raise `UsageError` when another server of the user's would serve the rest of the run."""
+    if before.get("system") and before["system"] != now.get("system"):
+        raise another_than_before(str(now.get("address")))
 
 
 def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:

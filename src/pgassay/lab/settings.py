@@ -8,7 +8,7 @@ blocks. Plain defaults give a server of 2 kB pages a quarter of the bytes (or fo
 Defaults and limits: PostgreSQL's manual, "Server Configuration", and guc_tables.c.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.load import LoadOptions
@@ -41,7 +41,7 @@ _BURST_TIMEOUT = "1h"
 _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""
-_CONNECTIONS_OURS = 5
+CONNECTIONS_OURS = 5
 """Of the lab and its probes; the least that must be left beside the load's."""
 
 BLOCK_SIZE = "build.block_size"
@@ -118,22 +118,22 @@ def holding(wal_size: str, init_options: Mapping[str, str]) -> str:
     return wal_size if least <= parse_memory(wal_size) else format_bytes(least)
 
 
-def settings_of(study: Study, setup: Setup) -> dict[str, str]:
-    """With what an arm's server starts, GUC to value."""
+def settings_of(study: Study, setup: Setup, pins: Callable[[str], bool] = lambda name: True) -> dict[str, str]:
+    """With what an arm's server starts, GUC to value; of what the study leaves open those that `pins` allows."""
     pinned = pinned_by_regime(mode_of(setup.load), setup.load.timed_s, setup.settings)
     if "max_wal_size" in pinned:
         pinned["max_wal_size"] = holding(pinned["max_wal_size"], setup.init_options)
-    settings = {**setup.settings, **pinned_in_bytes(study, setup), **pinned}
+    pinned = {**pinned_in_bytes(study, setup), **pinned}
     needed = setup.load.connections + _CONNECTIONS_SPARE
-    if needed > _CONNECTIONS_DEFAULT and "max_connections" not in settings:
-        settings["max_connections"] = str(needed)
-    return settings
+    if needed > _CONNECTIONS_DEFAULT and "max_connections" not in setup.settings:
+        pinned["max_connections"] = str(needed)
+    return {**setup.settings, **{name: value for name, value in pinned.items() if pins(name)}}
 
 
 def require_connections(setup: Setup) -> None:
     """Raise `UsageError` where the study's own max_connections leaves none for the load or for us."""
     given = setup.settings.get("max_connections", "")
-    needed = setup.load.connections + _CONNECTIONS_OURS
+    needed = setup.load.connections + CONNECTIONS_OURS
     if given.isdecimal() and int(given) < needed:
         raise messages.too_few_connections(given, setup.load.connections, needed)
 

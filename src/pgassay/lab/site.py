@@ -22,6 +22,7 @@ from pgassay.bench.slices import Metronome
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.settings import PREPARING
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.record.disk import Disk
 from pgassay.record.glance import Glance
@@ -64,6 +65,10 @@ class Caches(Protocol):
 
     def make_warm(self, directory: Path) -> str:
         """Read the files through once; returns how it was done."""
+
+
+def _any(setting: str) -> bool:
+    return True
 
 
 def _unknown_peak(pid: int) -> int:
@@ -109,5 +114,11 @@ class Site:
     """Told of what this machine lacks for the study: it refuses a run, and gathers it for a plan."""
     note: Callable[[Path, Glance], None] = lambda folder, glance: None
     """Adds what a trial does just now to its staging directory, for those who watch (see `record.glance`)."""
+    pins: Callable[[str], bool] = _any
+    """May the lab set this setting by itself, for the sake of the regime? Not each one on a server that is not ours."""
+    preparing: Mapping[str, str] = field(default_factory=lambda: PREPARING)
+    """The settings while a snapshot is made; none on a server that is not ours, where nothing is the lab's to risk."""
+    attached: bool = False
+    """Is it one server, which is not ours and whose databases stand for clusters? Then they cannot take turns."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from pgassay.bench.client import HERE, LOOPBACK, ClientHost
 from pgassay.bench.file_hashes import FileHashes
@@ -46,6 +47,9 @@ from pgassay.probe.sampler import Sampler
 from pgassay.record import glance
 from pgassay.record.disk import RealDisk
 
+if TYPE_CHECKING:
+    from pgassay.lab.arms import ResolvedStudy
+
 __all__ = ["DATA_VARIABLE", "BenchOptions", "Workbench", "default_directory"]
 
 
@@ -67,6 +71,10 @@ class BenchOptions:
     """Where the prepared data of directories and devices are kept; None for on the drive that is measured."""
     building: Building = field(default_factory=Building)
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
+    server: str = ""
+    """A server of the user's own to run on, by its connection string; empty for clusters of ours (`lab.attached`)."""
+    owns_server: bool = False
+    """The user has said that this server may be changed."""
 
 
 class Workbench:
@@ -147,6 +155,21 @@ class Workbench:
             note=glance.append,
             held=self._interruption.held,
         )
+
+    def require(self, resolved: "ResolvedStudy") -> None:
+        """Raise `UsageError` for what no server of this bench can have: here every PostgreSQL can be made."""
+
+    def remarks(self, resolved: "ResolvedStudy") -> Sequence[tuple[str, str]]:
+        """What this bench cannot do or read for the study, by code, for warnings and the record."""
+        return ()
+
+    def changes(self, resolved: "ResolvedStudy") -> Sequence[str]:
+        """What a run changes and puts back of what is not ours, a line each."""
+        return ()
+
+    def describe(self) -> Mapping[str, str | bool]:
+        """The user's own server; empty for servers of ours."""
+        return {}
 
     def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:
         """The PostgreSQL of a version (empty for any), or a build; found or built once; what the user named goes first.

@@ -6,7 +6,7 @@ probes that read SQL once a second are one statement.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgassay import plugins
 from pgassay.bench.counters import Meter, Reading
@@ -106,14 +106,25 @@ class Probes:
         return readers if probe in self.ours else [_Guarded(reader, target.clock) for reader in readers]
 
     def _readable(self, probe: Probe, view: View, target: Target) -> View:
-        """Another package's view that this server refuses must not take the whole statement with it."""
-        if probe in self.ours:
+        """A view that this server refuses must not take the whole statement with it: another package's, which may be
+        wrong, or any where rights may lack. Of ours just the columns go that are refused."""
+        if (probe in self.ours and not target.guarded) or _answers(target, view):
             return view
-        try:
-            target.server.query(statement([view]))
-        except QueryError:
+        if probe not in self.ours:
             return view.without_values()
-        return view
+        columns = (each if _answers(target, replace(view, columns=(each,))) else each.hidden for each in view.columns)
+        return replace(view, columns=tuple(columns))
+
+
+def _answers(target: Target, view: View) -> bool:
+    """Does the server let us read this view?"""
+    if not view.selected:
+        return True
+    try:
+        target.server.query(statement([view]))
+    except QueryError:
+        return False
+    return True
 
 
 class _Guarded:

@@ -39,6 +39,11 @@ class Column:
     meter: Meter
     expression: str | None
 
+    @property
+    def hidden(self) -> "Column":
+        """The same meter, which this server does not let us read."""
+        return replace(self, expression=None)
+
 
 @dataclass(frozen=True)
 class View:

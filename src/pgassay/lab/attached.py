@@ -1,0 +1,219 @@
+"""The bench of a study on a staging server that the user names (`--server DSN --i-own`), instead of clusters of ours.
+
+A `Workbench` whose installation and drive are made of SQL: databases of our own stand for clusters, treatments follow
+each other on the one server. It says before a run what it will change and put back, refuses by name what such a server
+cannot have, and tells the record what could not be read or done there. See docs/attach.md.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from pgassay.bench.client import HERE
+from pgassay.bench.factor import Stage
+from pgassay.bench.places import Mount
+from pgassay.bench.probe import Reader, Target
+from pgassay.bench.server import Installation, Server
+from pgassay.drive.options import DriveOptions
+from pgassay.host.storage import UNKNOWN, mount_of
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.lab.places import state_directory
+from pgassay.lab.settings import CONNECTIONS_OURS
+from pgassay.lab.site import Site
+from pgassay.lab.workbench import BenchOptions, Workbench
+from pgassay.postgres.attached import messages, ways
+from pgassay.postgres.attached.attachment import Attachment, attach
+from pgassay.postgres.attached.databases import Databases
+from pgassay.postgres.attached.server import AttachedInstallation
+from pgassay.postgres.attached.ways import Way
+from pgassay.postgres.builds.request import BuildRequest
+from pgassay.probe.registry import every_probe
+
+DRIVERS = ("pgbench",)
+"""Loads whose programs reach any server: the others take a private socket."""
+_MACHINE = {"process_tree", "process_io", "diskstats", "diskstats_wal", "cgroup_io", "machine"}
+"""Sources of the machine that a server runs on: not ours, where the server is elsewhere."""
+_NO_ROOM_KNOWN = 1 << 62
+
+
+@dataclass(frozen=True)
+class AsLeft:
+    """The page cache beneath a server that is not ours is left alone; implements `lab.site.Caches`."""
+
+    def make_cold(self, directory: Path) -> str:
+        """Nothing is dropped; `refusals` does not let a study ask for it."""
+        return "left as it was"
+
+    def make_warm(self, directory: Path) -> str:
+        """Nothing is read by files; the copy of the database has just been written."""
+        return "as CREATE DATABASE left it"
+
+
+class AttachedBench(Workbench):
+    """A workbench on the user's server; what it changes is put back by `close` on every way out."""
+
+    _attached: Attachment
+
+    def __enter__(self) -> "AttachedBench":
+        options = self.options
+        if not (options.owns_server or options.dry_run):
+            raise messages.not_owned()
+        super().__enter__()
+        with ExitStack() as stack:
+            stack.callback(self.close)
+            self._attached = attach(
+                options.server,
+                state_directory(self._environment),
+                self._lacking,
+                self._environment,
+                planned=options.dry_run,
+            )
+            self._given_back.callback(self._attached.close)
+            self._databases = Databases(self._attached.changes, self._mount())
+            stack.pop_all()
+        return self
+
+    def site(self) -> Site:
+        """The outside world for a run on that server."""
+        own = super().site()
+        return replace(
+            own,
+            drive=lambda options, needs: self._databases,
+            probes=self.probes,
+            caches=AsLeft(),
+            metronome=None,
+            memory_bytes=own.memory_bytes if self._attached.facts.here else _NO_ROOM_KNOWN,
+            pins=self._pins(),
+            preparing={},
+            attached=True,
+        )
+
+    def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:
+        """The user's server, with the client programs of this machine; `require` has refused any other."""
+        found = self._attached
+        bindir = self.finder.find(None, self.options.bindir).bindir
+        return AttachedInstallation(bindir, found.sql, found.endpoint, found.facts, found.changes)
+
+    def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
+        """What probes can read there: nothing of a machine that is not this one, and no view that it refuses."""
+        facts = self._attached.facts
+        target = Target(server, facts.data_directory or Path("/"), self.clock, {}, guarded=True)
+        hidden = set(self._unseen())
+        return [each for each in every_probe().open(target) if not hidden & set(each.meters)]
+
+    def require(self, resolved: ResolvedStudy) -> None:
+        """Raise `UsageError` for what a server that runs already cannot have, every factor with its reason."""
+        found = tuple(dict.fromkeys(refusals(resolved)))
+        if found:
+            raise messages.as_it_is((), found)
+        needed = max(arm.setup.load.connections for arm in resolved.arms) + CONNECTIONS_OURS
+        if needed > self._attached.facts.connections:
+            raise messages.too_few_connections(needed, self._attached.facts.connections)
+
+    def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
+        """What could not be done or read there, by code, for warnings and the record."""
+        facts, found = self._attached.facts, []
+        left = sorted({name for arm in resolved.arms for name in self._unpinned(arm)})
+        if left:
+            found.append(("not_pinned", messages.unpinned(left, facts.role)))
+        if not facts.checkpoints:
+            found.append(("no_checkpoint", messages.no_checkpoint(facts.role)))
+        hidden = self._unseen()
+        if hidden:
+            found.append(("not_seen", messages.not_seen(hidden, here=facts.here)))
+        if not facts.reads_statistics:
+            found.append(("no_monitor", messages.no_monitor(facts.role)))
+        return found
+
+    def changes(self, resolved: ResolvedStudy) -> Sequence[str]:
+        """What a run changes on the server and puts back, a line each."""
+        sql, facts = self._attached.sql, self._attached.facts
+        found: dict[Way, dict[str, None]] = {way: {} for way in Way}
+        for arm in resolved.arms:
+            for name, way in ways.check(sql, facts, arm.settings).items():
+                found[way][name] = None
+        copies = len({arm.snapshot_key for arm in resolved.arms})
+        size = max(arm.data_bytes for arm in resolved.arms)
+        lines = [messages.will_make(copies, size)]
+        if found[Way.DATABASE]:
+            lines.append(messages.will_set_databases(list(found[Way.DATABASE])))
+        if found[Way.SYSTEM]:
+            now = {name: ways.shown(sql, name) for name in found[Way.SYSTEM]}
+            lines.append(messages.will_set_system(now))
+        return (*lines, messages.nothing_else(self._attached.ledger.path, checkpoints=facts.checkpoints))
+
+    def describe(self) -> dict[str, str | bool]:
+        """The server, for plan and record."""
+        found = self._attached
+        return {
+            "address": found.ledger.place,
+            "version": found.facts.version.text,
+            "system": found.facts.system,
+            "role": found.facts.role,
+            "superuser": found.facts.superuser,
+            "here": found.facts.here,
+        }
+
+    def _mount(self) -> Mount:
+        """Of the server's files, where they are here and the server tells where."""
+        facts = self._attached.facts
+        if facts.here and facts.data_directory is not None and facts.data_directory.exists():
+            return mount_of(facts.data_directory)
+        place = facts.data_directory or Path(UNKNOWN)
+        return Mount(place, Path("/"), UNKNOWN, UNKNOWN, "", 0, _NO_ROOM_KNOWN, reflink=False)
+
+    def _pins(self) -> Callable[[str], bool]:
+        sql, facts = self._attached.sql, self._attached.facts
+
+        @cache
+        def allowed(name: str) -> bool:
+            return ways.row(sql, name).setting.context != "postmaster" and (
+                ways.row(sql, name).setting.context != "sighup" or ways.may_set_system(sql, facts, name)
+            )
+
+        return allowed
+
+    def _unpinned(self, arm: ResolvedArm) -> Iterator[str]:
+        from pgassay.lab.settings import settings_of
+
+        wanted = settings_of(arm.study, arm.setup)
+        yield from (name for name in wanted if name not in arm.settings and name != "max_connections")
+
+    def _unseen(self) -> Sequence[str]:
+        """Sources that are not available: of a machine elsewhere, or of files whose place is hidden."""
+        facts = self._attached.facts
+        if not facts.here:
+            return sorted(_MACHINE)
+        return [] if facts.data_directory is not None else ["cgroup_io", "diskstats", "diskstats_wal"]
+
+
+def refusals(resolved: ResolvedStudy) -> Iterator[str]:
+    """Why a server that runs already cannot have this study: each factor or option with its reason."""
+    for arm in resolved.arms:
+        for bound in arm.at(Stage.BUILD, Stage.INIT, Stage.HOST):
+            yield f"{bound.name} ({messages.FIXED[bound.factor.stage]})"
+        yield from (f"{each.name} ({messages.FIXED['drive']})" for each in arm.bound if each.name.startswith("drive."))
+        if arm.setup.drive != DriveOptions() and not any(each.name.startswith("drive.") for each in arm.bound):
+            yield f"a drive ({messages.FIXED['drive']})"
+        load = arm.setup.load
+        if load.driver not in DRIVERS:
+            yield f"load.driver={load.driver} ({messages.OTHER_DRIVER})"
+        if load.host != HERE:
+            yield f"load.host={load.host} ({messages.OTHER_HOST})"
+        if load.cache == "cold":
+            yield f"load.cache=cold ({messages.NO_FILES})"
+        for name in ("compressibility", "cuts"):
+            if getattr(load, name):
+                yield f"load.{name} ({messages.NO_FILES})"
+
+
+def bench_of(options: BenchOptions) -> Workbench:
+    """The bench that these options ask for: a user's server if one is named, else clusters of our own.
+
+    Raises `UsageError` where the user owns a server and names none.
+    """
+    if options.owns_server and not options.server:
+        raise messages.owns_nothing()
+    return AttachedBench(options) if options.server else Workbench(options)

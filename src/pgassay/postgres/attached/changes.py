@@ -1,0 +1,184 @@
+"""Changes of a server that is not ours: databases of our own, settings by ALTER SYSTEM; each owed before it is made.
+
+`give_back` puts all of it back, whoever made it: the lab at its end, the next lab, or `pgassay doctor --repair`. Every
+step may be done twice, so a lab may die between any two of them. What somebody else has changed since is left alone.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from pgassay.bench import versions
+from pgassay.bench.errors import QueryError
+from pgassay.postgres.attached import messages
+from pgassay.postgres.attached.facts import Facts, Sql
+from pgassay.postgres.attached.ledger import DATABASE, SETTING, AttachedLedger, Debt
+from pgassay.postgres.settings import require_name
+from pgassay.study.units import canonical
+
+PREFIX = "pgassay_"
+"""Of every database that we make; one without it is never dropped."""
+MARK = "made by pgassay for a study; it is removed when the study ends, or by pgassay doctor --repair"
+"""The comment of each of them."""
+_LISTS = ("search_path", "temp_tablespaces")
+"""Settings whose value is a list of names: quoted as one word it would be one name."""
+_RELOAD_S = 30.0
+_POLL_S = 0.01
+
+_OF_FILE = """
+SELECT setting FROM pg_file_settings
+ WHERE sourcefile LIKE '%%/postgresql.auto.conf' AND lower(name) = lower(%s) ORDER BY seqno DESC LIMIT 1
+"""
+_OF_SETTINGS = """
+SELECT current_setting(name) FROM pg_settings
+ WHERE lower(name) = lower(%s) AND sourcefile LIKE '%%/postgresql.auto.conf'
+"""
+
+
+class ServerChanges:
+    """Made and put back through one session and one list, which is locked for as long as this lives."""
+
+    def __init__(self, sql: Sql, ledger: AttachedLedger, facts: Facts, pause: Callable[[float], None] = time.sleep):
+        self._sql = sql
+        self._ledger = ledger
+        self._facts = facts
+        self._pause = pause
+        self._token = secrets.token_hex(4)
+        self._made = 0
+        self._databases: list[str] = []
+        self._set: dict[str, str | None] = {}
+        """What ALTER SYSTEM had set before, of each setting that is changed now."""
+
+    @property
+    def databases(self) -> Sequence[str]:
+        """Those that are there now and ours."""
+        return tuple(self._databases)
+
+    def new_name(self) -> str:
+        """Of a database that nobody has."""
+        self._made += 1
+        return f"{PREFIX}{self._token}_{self._made}"
+
+    def create_database(self, name: str, template: str = "") -> None:
+        """An empty database, or a copy of one; raises `QueryError`. Nobody may be connected to what is copied."""
+        _require_ours(name)
+        self._ledger.add(Debt(DATABASE, name))
+        self._databases.append(name)
+        by_files = template and self._facts.version.major >= versions.CREATE_BY_FILES
+        strategy = " STRATEGY = FILE_COPY" if by_files else ""  # through the WAL a standby would get each page twice
+        self._sql.query(f"CREATE DATABASE {_name(name)} TEMPLATE {_name(template or 'template0')}{strategy}")
+        self._sql.query(f"COMMENT ON DATABASE {_name(name)} IS {_literal(MARK)}")
+
+    def set_of_database(self, name: str, values: Mapping[str, str]) -> None:
+        """Settings of every session in a database of ours; they go with it. Raises `QueryError`."""
+        _require_ours(name)
+        for setting, value in values.items():
+            self._sql.query(f"ALTER DATABASE {_name(name)} SET {_assigned(setting, value)}")
+
+    def drop_database(self, name: str) -> None:
+        """Remove one of ours with whoever is connected to it; harmless when it is gone. Raises `QueryError`."""
+        _require_ours(name)
+        self._sql.query(f"DROP DATABASE IF EXISTS {_name(name)} WITH (FORCE)")
+        if name in self._databases:
+            self._databases.remove(name)
+
+    def set_system(self, values: Mapping[str, str]) -> None:
+        """Make the server have just these values, and its own for what we had set before; one reload, awaited.
+
+        Raises `QueryError`; what was changed by then stays owed.
+        """
+        gone = [name for name in self._set if name not in values]
+        for name in gone:
+            self._restore(name, self._set[name])
+        for name, value in values.items():
+            if name not in self._set:
+                self._set[name] = self.set_before(name)
+            self._ledger.add(Debt(SETTING, name, self._set[name], value))
+            self._sql.query(f"ALTER SYSTEM SET {_assigned(name, value)}")
+        if gone or values:
+            self._reload()
+        for name in gone:
+            del self._set[name]
+
+    def set_before(self, name: str) -> str | None:
+        """What ALTER SYSTEM has set, as typed then where the server tells; None where it has set nothing."""
+        try:
+            rows = self._sql.query(_OF_FILE, [name])
+        except QueryError:
+            rows = self._sql.query(_OF_SETTINGS, [name])
+        return str(rows[0][0]) if rows else None
+
+    def give_back(self) -> tuple[str, ...]:
+        """Put back everything that is owed, the latest first; returns what, a line each.
+
+        Raises `BenchError` for what the server refuses: it stays owed.
+        """
+        done: list[str] = []
+        try:
+            done += self._settings_back()
+            for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
+                if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
+                    self.drop_database(name)
+                    done.append(messages.dropped(name))
+        except QueryError as error:
+            raise messages.still_owed(self._ledger.place, error.message) from None
+        self._databases.clear()
+        self._set.clear()
+        self._ledger.clear()
+        return tuple(done)
+
+    def _settings_back(self) -> list[str]:
+        debts = [debt for debt in self._ledger.owed() if debt.kind == SETTING]
+        if debts:
+            self._reload()  # a lab may have died before its own, and what is not read yet is not shown
+        before = {debt.name: debt.before for debt in reversed(debts)}  # of several the first knows
+        done = []
+        for name, value in before.items():
+            now = self.set_before(name)
+            ours = {canonical(debt.after or "") for debt in debts if debt.name == name}
+            if now == value:
+                continue
+            if now is not None and canonical(now) not in ours:
+                done.append(messages.left_alone(name, now))
+                continue
+            self._restore(name, value)
+            done.append(messages.set_back(name, value))
+        if done:
+            self._reload()
+        return done
+
+    def _restore(self, name: str, value: str | None) -> None:
+        require_name(name)
+        self._sql.query(f"ALTER SYSTEM RESET {name}" if value is None else f"ALTER SYSTEM SET {_assigned(name, value)}")
+
+    def _reload(self) -> None:
+        """Until the server has read its files: its processes hear of it after the postmaster has."""
+        ((before,),) = self._sql.query("SELECT pg_conf_load_time()")
+        self._sql.query("SELECT pg_reload_conf()")
+        for _ in range(int(_RELOAD_S / _POLL_S)):
+            if self._sql.query("SELECT pg_conf_load_time()") != [(before,)]:
+                return
+            self._pause(_POLL_S)
+        raise messages.no_reload(_RELOAD_S)
+
+
+def _require_ours(name: str) -> None:
+    if not name.startswith(PREFIX):
+        raise ValueError(name)
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    quoted = "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+    return f"E{quoted}" if "\\" in text else quoted
+
+
+def _assigned(name: str, value: str) -> str:
+    """`work_mem = '4MB'`; raises `UsageError` for what is no setting's name."""
+    require_name(name)
+    if name.lower() in _LISTS:
+        return f"{name} = {', '.join(_literal(each.strip().strip(chr(34))) for each in value.split(','))}"
+    return f"{name} = {_literal(value)}"

@@ -1,0 +1,152 @@
+"""What a server says of itself and of our role there, and who else is connected; nothing is changed for the answers.
+
+Without a superuser much is hidden (manual, "Predefined Roles"): what is not told is None or empty, and what it costs
+the study is said by `rights`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pgassay.bench import versions
+from pgassay.bench.errors import QueryError
+from pgassay.bench.places import Version
+
+NO_PROCESS = 2**22 + 1
+"""A process id that no process can have (proc(5), pid_max): of a server that is not on this machine."""
+_PATIENCE_S = 2.0
+"""A client that has just left is listed for a moment longer."""
+
+
+class Sql(Protocol):
+    """A session on the server, kept for us (autocommit); see `postgres.server.Session`."""
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of one statement; raises `QueryError`."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A server and our role on it."""
+
+    version: Version
+    system: str
+    """Its system identifier; empty where it does not tell."""
+    standby: bool
+    role: str
+    superuser: bool
+    creates_databases: bool
+    reads_settings: bool
+    """May the role see where settings come from (pg_read_all_settings)?"""
+    reads_statistics: bool
+    """May it see what others do (pg_read_all_stats)?"""
+    checkpoints: bool
+    reloads: bool
+    connections: int
+    """How many an ordinary role can have at once."""
+    data_directory: Path | None
+    """As the server says, wherever it runs; None where that is hidden."""
+    postmaster_pid: int = NO_PROCESS
+    """Of a server on this machine."""
+
+    @property
+    def here(self) -> bool:
+        """Does it run on this machine, where its processes can be seen?"""
+        return self.postmaster_pid != NO_PROCESS
+
+
+_ASK = """
+SELECT current_setting('server_version_num')::int, version(), pg_is_in_recovery(), current_user::text,
+       r.rolsuper, r.rolcreatedb,
+       pg_has_role(current_user, 'pg_read_all_settings', 'USAGE'),
+       pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),
+       has_function_privilege('pg_reload_conf()', 'EXECUTE'),
+       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+       (SELECT setting FROM pg_settings WHERE name = 'data_directory'),
+       pg_backend_pid()
+  FROM pg_roles r WHERE r.rolname = current_user
+"""
+_MAY_CHECKPOINT = "SELECT pg_has_role(current_user, 'pg_checkpoint', 'USAGE')"
+_SYSTEM = "SELECT system_identifier::text FROM pg_control_system()"
+
+
+def ask(sql: Sql) -> Facts:
+    """Everything, now; raises `QueryError` where the server does not answer at all."""
+    (row,) = sql.query(_ASK)
+    number, text, standby, role, superuser, createdb, settings, stats, reloads, connections, directory, pid = row
+    major, minor = divmod(int(number), 10000)
+    return Facts(
+        version=Version(major, minor, " ".join(str(text).split()[:2])),
+        system=_told(sql, _SYSTEM) or "",
+        standby=bool(standby),
+        role=str(role),
+        superuser=bool(superuser),
+        creates_databases=bool(superuser or createdb),
+        reads_settings=bool(superuser or settings),
+        reads_statistics=bool(superuser or stats),
+        checkpoints=bool(superuser or (major >= versions.PG_CHECKPOINT and _told(sql, _MAY_CHECKPOINT))),
+        reloads=bool(superuser or reloads),
+        connections=int(connections),
+        data_directory=Path(str(directory)) if directory else None,
+        postmaster_pid=_postmaster(int(pid), str(role)),
+    )
+
+
+def _told(sql: Sql, question: str) -> Any:
+    try:
+        return sql.query(question)[0][0]
+    except QueryError:
+        return None
+
+
+def _postmaster(backend: int, role: str, proc: Path = Path("/proc")) -> int:
+    """The parent of our own backend, if that process is on this machine: its title names our role."""
+    try:
+        title = (proc / str(backend) / "cmdline").read_bytes().decode(errors="replace")
+        words = (proc / str(backend) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        parent = int(words[1])
+        name = (proc / str(parent) / "comm").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError, IndexError):
+        return NO_PROCESS
+    ours = title.startswith("postgres:") and f" {role} " in title and name in ("postgres", "postmaster")
+    return parent if ours else NO_PROCESS
+
+
+@dataclass(frozen=True)
+class Client:
+    """Somebody's session on the server; empty where it is hidden."""
+
+    pid: int
+    application: str
+    database: str
+    role: str
+    kind: str
+
+    @property
+    def words(self) -> str:
+        """For a message."""
+        parts = [f"pid {self.pid}", self.application and f"application_name {self.application}"]
+        parts.append(f"database {self.database}" if self.database else self.kind or "replication")
+        return ", ".join(part for part in parts if part)
+
+
+_CLIENTS = """
+SELECT pid, coalesce(application_name, ''), coalesce(datname, ''), coalesce(usename, ''), coalesce(backend_type, '')
+  FROM pg_stat_activity
+ WHERE pid <> pg_backend_pid() AND coalesce(datname, '') <> ALL(%s)
+   AND (backend_type IN ('client backend', 'walsender') OR backend_type IS NULL AND usesysid IS NOT NULL)
+ ORDER BY pid
+"""
+"""Of sessions that our role may not look into, only the process, the database and the role are told."""
+
+
+def others(sql: Sql, ours: Sequence[str] = (), patience_s: float = _PATIENCE_S) -> tuple[Client, ...]:
+    """Every other client, those in the databases `ours` left out; whoever leaves meanwhile is none."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        found = tuple(Client(int(pid), *map(str, rest)) for pid, *rest in sql.query(_CLIENTS, [list(ours)]))
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.1)

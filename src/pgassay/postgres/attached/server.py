@@ -1,0 +1,166 @@
+"""A server that is not ours, seen by the lab as if it were a cluster for each clone: databases stand for clusters.
+
+To start one is to set its settings: those of a session on its database, the others for the whole server by ALTER SYSTEM
+and a reload. To stop it is to put the latter back. The server itself is never started, stopped, signalled or read by
+its files.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pgassay.bench.errors import QueryError
+from pgassay.bench.hosting import ANYWHERE, Placement
+from pgassay.bench.places import Endpoint, Listening, Version
+from pgassay.bench.server import READY_S
+from pgassay.postgres.attached import facts as about
+from pgassay.postgres.attached import messages, ways
+from pgassay.postgres.attached.changes import ServerChanges
+from pgassay.postgres.attached.facts import Facts, Sql
+from pgassay.postgres.attached.ways import Way
+from pgassay.postgres.server import Session
+
+FOUND_BY = "attached"
+"""How the PostgreSQL of a record was found: it is the user's own server."""
+_CHECKPOINT = "CHECKPOINT"
+
+
+class AttachedServer:
+    """One database with its settings in force; implements `bench.server.Server`."""
+
+    def __init__(self, endpoint: Endpoint, facts: Facts, changes: ServerChanges) -> None:
+        self._endpoint = endpoint
+        self._facts = facts
+        self._changes = changes
+        self._session = Session(endpoint)
+        self._stopped = False
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The user's server, and the database that is ours."""
+        return self._endpoint
+
+    @property
+    def client_endpoint(self) -> Endpoint:
+        """A load's program reaches it as we do."""
+        return self._endpoint
+
+    @property
+    def postmaster_pid(self) -> int:
+        """The root of its process tree; a number that no process has where it runs elsewhere."""
+        return self._facts.postmaster_pid
+
+    @property
+    def version(self) -> Version:
+        """As the server says."""
+        return self._facts.version
+
+    @property
+    def placement(self) -> Placement:
+        """Wherever its owner has put it."""
+        return ANYWHERE
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of one statement; raises `QueryError`."""
+        return self._session.query(sql, parameters)
+
+    def execute(self, sql: str) -> None:
+        """One statement without a result. CHECKPOINT is left out where our role may not: the record says so."""
+        if sql != _CHECKPOINT or self._facts.checkpoints:
+            self._session.query(sql)
+
+    def alive(self) -> bool:
+        """Does it accept us?"""
+        try:
+            return not self._stopped and self.query("SELECT 1") == [(1,)]
+        except QueryError:
+            return False
+
+    def freeze(self) -> None:
+        """Nothing: its processes are not ours to stop. Databases of one server do not take turns."""
+
+    def thaw(self) -> None:
+        """Nothing, as for `freeze`."""
+
+    def stop(self, *, immediately: bool = False) -> None:
+        """Put back what holds for the whole server; the database stays until its drive discards it."""
+        if not self._stopped:
+            self._stopped = True
+            self._session.close()
+            self._changes.set_system({})
+
+    def log_text(self) -> str:
+        """The server's log is its owner's."""
+        return ""
+
+
+@dataclass(frozen=True)
+class AttachedInstallation:
+    """The user's server, with the client programs of this machine; implements `bench.server.Installation`.
+
+    A directory stands for a database of its name.
+    """
+
+    bindir: Path
+    """Where the client programs are."""
+    sql: Sql
+    endpoint: Endpoint
+    facts: Facts
+    changes: ServerChanges
+    template: str = ""
+    """The user's database of which ours are copies; empty for empty ones."""
+
+    @property
+    def version(self) -> Version:
+        """The server's, not that of the client programs."""
+        return self.facts.version
+
+    @property
+    def found_by(self) -> str:
+        """The user has named it."""
+        return FOUND_BY
+
+    def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
+        """An empty database, or a copy of the user's; raises `UsageError` for options of initdb."""
+        if options:
+            raise messages.as_it_is(sorted(f"init.{name}" for name in options))
+        self.changes.create_database(directory.name, self.template)
+
+    def start(
+        self,
+        directory: Path,
+        settings: Mapping[str, str],
+        socket_directory: Path,
+        placement: Placement = ANYWHERE,
+        ready_s: float = READY_S,
+        listening: Listening | None = None,
+    ) -> AttachedServer:
+        """Set the settings, of this database and of the server. Raises `SettingError`, `QueryError`, and `BenchError`
+        where other clients have come."""
+        self.require_alone()
+        found = ways.check(self.sql, self.facts, settings)
+        mine, servers = ({n: v for n, v in settings.items() if found[n] is way} for way in (Way.DATABASE, Way.SYSTEM))
+        self.changes.set_of_database(directory.name, mine)
+        self.changes.set_system(servers)
+        endpoint = replace(self.endpoint, database=directory.name)
+        return AttachedServer(endpoint, self.facts, self.changes)
+
+    def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
+        """What the server says now; raises `SettingError`."""
+        ways.row(self.sql, name)
+        return ways.shown(self.sql, name)
+
+    def check_settings(self, values: Mapping[str, str]) -> None:
+        """Raise `SettingError` for what cannot be varied on this server, each with its reason."""
+        ways.check(self.sql, self.facts, values)
+
+    def require_network(self) -> None:
+        """Raise `UsageError`: a load's program runs here, and reaches the server as we do."""
+        raise messages.as_it_is(["load.host"])
+
+    def require_alone(self) -> None:
+        """Raise `BenchError`, with their names, while there are other clients."""
+        found = about.others(self.sql, self.changes.databases)
+        if found:
+            raise messages.other_clients(found)

@@ -1,0 +1,179 @@
+"""How a setting can be varied on a server that is not ours, by its context, and which ones never are.
+
+`user` and `superuser` settings go with a database of ours (ALTER DATABASE … SET); `sighup` ones, and those that hold
+for a whole session, go to the server by ALTER SYSTEM and a reload, and are put back. `postmaster` ones need a restart,
+which is not ours to make. See the manual, "pg_settings". What the user's own data depend on is never touched.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pgassay.bench import versions
+from pgassay.bench.errors import BenchError, NotSettableError, QueryError, SettingError
+from pgassay.errors import UsageError
+from pgassay.postgres.attached import messages
+from pgassay.postgres.attached.facts import Facts, Sql
+from pgassay.postgres.settings import PRIVATE, Setting, in_base_unit, require_name, same
+from pgassay.study.units import parse_boolean
+
+
+class Way(StrEnum):
+    """Where a setting is set."""
+
+    DATABASE = "database"
+    SYSTEM = "system"
+    HELD = "held"
+    """It has this value already, so nothing is set."""
+
+
+NEVER: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("fsync", "full_page_writes", "zero_damaged_pages", "ignore_checksum_failure", "data_sync_retry"),
+        "the data of everybody on that server depend on it",
+    ),
+    **dict.fromkeys(
+        ("wal_keep_size", "max_slot_wal_keep_size", "idle_replication_slot_timeout", "synchronous_standby_names"),
+        "other servers depend on it",
+    ),
+    **dict.fromkeys(
+        ("allow_alter_system", "default_transaction_read_only", "restart_after_crash", "session_replication_role"),
+        "it could hinder putting the server back",
+    ),
+}
+"""By name, with the reason."""
+_NEVER_PREFIXES = ("ssl", "archive_", "restore_", "recovery_", "primary_", "krb_", "pg_hba", "password_", "hot_standby")
+_OTHERS = "it belongs to the place of that server"
+_SESSION = ("user", "superuser")
+_RELOADED = ("sighup", "backend", "superuser-backend")
+
+_ROW = """
+SELECT name, setting, unit, vartype, source, context, min_val, max_val, enumvals, pending_restart,
+       coalesce(sourcefile LIKE '%%/postgresql.auto.conf', false)
+  FROM pg_settings WHERE lower(name) = lower(%s)
+"""
+_OF_ROLE = """
+SELECT 1 FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole, unnest(s.setconfig) AS each
+ WHERE r.rolname = current_user AND s.setdatabase = 0 AND lower(split_part(each, '=', 1)) = lower(%s)
+"""
+_MAY = "SELECT has_parameter_privilege(%s, %s)"
+_ALTER_SYSTEM = "SELECT current_setting('allow_alter_system', true)"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A setting as the server has it now."""
+
+    setting: Setting
+    least: str | None
+    most: str | None
+    words: Sequence[str] | None
+    by_alter_system: bool
+
+
+def row(sql: Sql, name: str) -> Row:
+    """Raises `NotSettableError` for what the server does not know."""
+    require_name(name)
+    rows = sql.query(_ROW, [name])
+    if not rows:
+        raise messages.no_such_setting(name)
+    *own, least, most, words, _, automatic = rows[0]
+    return Row(Setting(*own), least, most, words, bool(automatic))
+
+
+def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
+    """Where this value would be set; raises `SettingError` where it cannot be, with the reason."""
+    found = row(sql, name)
+    setting = found.setting
+    if same(value, setting):
+        return Way.HELD
+    never = NEVER.get(setting.name) or (_OTHERS if _of_the_place(setting.name) else "")
+    if never:
+        raise messages.never_set(setting.name, never)
+    if setting.context in _SESSION:
+        _require_session(sql, facts, setting, value)
+        return Way.DATABASE
+    if setting.context not in _RELOADED:
+        raise messages.needs_restart(setting.name, shown(sql, setting.name), setting.context)
+    _require_value(found, value)
+    require_system(sql, facts, setting.name)
+    if setting.source in ("command line", "environment variable"):
+        raise messages.on_command_line(setting.name)
+    return Way.SYSTEM
+
+
+def shown(sql: Sql, name: str) -> str:
+    """As SHOW prints it."""
+    return str(sql.query("SELECT current_setting(%s)", [name])[0][0])
+
+
+def may_set_system(sql: Sql, facts: Facts, name: str) -> bool:
+    """May our role use ALTER SYSTEM for this setting, and could we put it back?"""
+    try:
+        require_system(sql, facts, name)
+    except SettingError:
+        return False
+    return True
+
+
+def require_system(sql: Sql, facts: Facts, name: str) -> None:
+    """Raise `SettingError` unless our role may change the setting for the server, and may see what it was before."""
+    if sql.query(_ALTER_SYSTEM) == [("off",)]:
+        raise messages.alter_system_off(name)
+    allowed = facts.superuser
+    if not allowed and facts.version.major >= versions.PARAMETER_PRIVILEGES:
+        allowed = sql.query(_MAY, [name, "ALTER SYSTEM"]) == [(True,)]
+    if not allowed:
+        raise messages.no_alter_system(name, facts.role)
+    if not (facts.reloads and facts.reads_settings):
+        raise messages.not_put_back(name, facts.role)
+
+
+def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Way]:
+    """The way of each setting; raises `SettingError` with the reason of every one that cannot be set."""
+    ways: dict[str, Way] = {}
+    failed: list[BenchError] = []
+    for name, value in values.items():
+        try:
+            ways[name] = way_of(sql, facts, name, value)
+        except NotSettableError:
+            raise
+        except SettingError as error:
+            failed.append(error)
+    if failed:
+        raise messages.not_varied(failed)
+    return ways
+
+
+def _of_the_place(name: str) -> bool:
+    return name.lower() in PRIVATE or name.startswith(_NEVER_PREFIXES) or name.endswith("_preload_libraries")
+
+
+def _require_session(sql: Sql, facts: Facts, setting: Setting, value: str) -> None:
+    """May our role set it, does the server take the value, and does nothing of the role's go before it?"""
+    if sql.query(_OF_ROLE, [setting.name]):
+        raise messages.role_sets_it(setting.name, facts.role)
+    try:
+        sql.query("SELECT set_config(%s, %s, true)", [setting.name, value])  # for this one statement
+    except QueryError as error:
+        raise messages.refused(setting.name, value, error.message) from None
+
+
+def _require_value(found: Row, value: str) -> None:
+    """PostgreSQL checks a value of ALTER SYSTEM only when it is set, so what can be known is checked here."""
+    setting = found.setting
+    if setting.kind == "enum":
+        if found.words is not None and value.strip().lower() not in [each.lower() for each in found.words]:
+            raise messages.refused(setting.name, value, f"available values: {', '.join(found.words)}")
+    elif setting.kind == "bool":
+        try:
+            parse_boolean(value)
+        except UsageError as error:
+            raise messages.refused(setting.name, value, str(error)) from None
+    elif setting.kind in ("integer", "real"):
+        amount = in_base_unit(value, setting.unit)
+        if amount is None:
+            raise messages.refused(setting.name, value, f"it is no {setting.kind} in {setting.unit or 'plain numbers'}")
+        if not float(found.least or amount) <= round(amount, 6) <= float(found.most or amount):
+            unit = f" {setting.unit}" if setting.unit else ""
+            raise messages.refused(setting.name, value, f"outside {found.least} … {found.most}{unit}")

@@ -1,0 +1,149 @@
+"""Whatever is changed on a user's server is put back, wherever the lab dies; and nothing else is touched."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import BenchError, QueryError
+from pgassay.bench.places import Endpoint, Version
+from pgassay.postgres.attached.changes import MARK, PREFIX, ServerChanges
+from pgassay.postgres.attached.facts import Facts
+from pgassay.postgres.attached.ledger import AttachedLedger, Debt, ledgers
+from pgassay.testing.fakes.staging import FakeStaging, Killed
+
+ENDPOINT = Endpoint(Path("/run/staging"), 5432, "postgres", "dba", more=(("sslmode", "prefer"),))
+FACTS = Facts(
+    version=Version(17, 5, "PostgreSQL 17.5"),
+    system="7",
+    standby=False,
+    role="dba",
+    superuser=True,
+    creates_databases=True,
+    reads_settings=True,
+    reads_statistics=True,
+    checkpoints=True,
+    reloads=True,
+    connections=97,
+    data_directory=None,
+)
+
+
+def ledger_of(folder: Path) -> AttachedLedger:
+    return AttachedLedger.of(folder, ENDPOINT, FACTS.system)
+
+
+def changes(server: FakeStaging, folder: Path) -> ServerChanges:
+    """Of a lab that has locked the list."""
+    ledger = ledger_of(folder)
+    assert ledger.take()
+    return ServerChanges(server, ledger, FACTS, pause=lambda seconds: None)
+
+
+def whole_run(made: ServerChanges) -> None:
+    """Two trials, the second with other settings of the server, one of which its owner had set."""
+    snapshot = made.new_name()
+    made.create_database(snapshot)
+    for values in ({"checkpoint_timeout": "30s", "max_wal_size": "16GB"}, {"checkpoint_timeout": "1h"}):
+        clone = made.new_name()
+        made.create_database(clone, snapshot)
+        made.set_of_database(clone, {"work_mem": "8MB"})
+        made.set_system(values)
+        made.set_system({})
+        made.drop_database(clone)
+    made.give_back()
+
+
+def killed(server: FakeStaging, folder: Path, run: str = "whole_run") -> bool:
+    """Run until it is killed; False if it came to its end. The lock ends with the process."""
+    made = changes(server, folder)
+    try:
+        whole_run(made) if run == "whole_run" else made.give_back()
+    except Killed:
+        return True
+    finally:
+        made._ledger.release()
+    return False
+
+
+def test_a_run_leaves_the_server_as_it_was(tmp_path: Path) -> None:
+    server = FakeStaging()
+    before = server.state
+    assert not killed(server, tmp_path)
+    assert server.state == before
+    assert ledgers(tmp_path) == []
+    assert set(server.comments.values()) == {MARK}
+    assert any("SET checkpoint_timeout = '30s'" in each for each in server.statements), "else nothing was tried"
+    touched = [each for each in server.statements if "DATABASE" in each]
+    assert all(f'"{PREFIX}' in each for each in touched)
+
+
+@pytest.mark.parametrize("hides_files", [False, True])
+def test_killed_at_every_statement_and_again_in_the_repair_it_is_as_it_was(tmp_path: Path, hides_files: bool) -> None:
+    number, repaired = 0, 0
+    while True:
+        for after in (False, True):
+            folder = tmp_path / f"{number}-{after}"
+            server = FakeStaging(killed_at=number, after=after, hides_files=hides_files)
+            before = server.state
+            if not killed(server, folder):
+                assert number > 30
+                assert repaired > 2 * number, "else hardly anything was there to put back"
+                return
+            repaired += _repaired_wherever_it_is_killed(server, folder, before)
+        number += 1
+
+
+def _repaired_wherever_it_is_killed(server: FakeStaging, folder: Path, before: object) -> int:
+    """Repair what is owed, killed at each of its statements once; returns how many repairs that were."""
+    for count in range(100):
+        server.statements.clear()
+        server.killed_at, server.after = count, count % 2 == 0
+        if ledger_of(folder).path.exists() and killed(server, folder, "repair"):
+            continue
+        assert server.state == before
+        assert not ledger_of(folder).path.exists()
+        return count + 1
+    raise AssertionError
+
+
+def test_what_somebody_has_set_since_is_left_alone_and_told(tmp_path: Path) -> None:
+    server = FakeStaging()
+    made = changes(server, tmp_path)
+    made.set_system({"checkpoint_timeout": "30s", "max_wal_size": "16GB"})
+    made._ledger.release()
+    server.file["max_wal_size"] = "4GB"
+    done = changes(server, tmp_path).give_back()
+    assert server.file == {"checkpoint_timeout": "10min", "max_wal_size": "4GB"}
+    assert [each for each in done if "somebody" in each] == [
+        "nothing of max_wal_size, which somebody has set to 4GB since"
+    ]
+
+
+def test_what_the_server_refuses_stays_owed_with_what_helps(tmp_path: Path) -> None:
+    server = FakeStaging()
+    made = changes(server, tmp_path)
+    made.create_database(made.new_name())
+
+    def gone(sql: str, parameters: object = ()) -> list[tuple[object, ...]]:
+        raise QueryError("could not connect to the server: it is gone")
+
+    broken = replace(server)
+    broken.query = gone  # type: ignore[method-assign]
+    made._sql = broken
+    with pytest.raises(BenchError, match="it is gone") as caught:
+        made.give_back()
+    assert "doctor --repair" in (caught.value.hint or "")
+    assert len(ledger_of(tmp_path).owed()) == 1
+    made._sql = server
+    assert made.give_back()
+    assert set(server.databases) == {"postgres", "app"}
+
+
+def test_a_database_without_our_name_is_never_dropped(tmp_path: Path) -> None:
+    made = changes(FakeStaging(), tmp_path)
+    with pytest.raises(ValueError, match="app"):
+        made.drop_database("app")
+    made._ledger.add(Debt("database", "app"))  # a list that somebody has edited
+    with pytest.raises(ValueError, match="app"):
+        made.give_back()

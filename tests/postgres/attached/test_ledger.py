@@ -1,0 +1,54 @@
+"""The list of what is owed to a user's server: on disk before anything is done, for one lab at a time."""
+
+from pathlib import Path
+
+from pgassay.bench.places import Endpoint
+from pgassay.postgres.attached.attachment import owed
+from pgassay.postgres.attached.ledger import AttachedLedger, Debt, ledgers
+from pgassay.study.findings import Severity
+
+ENDPOINT = Endpoint(
+    Path("db1.example"), 5433, "app's", "a\\b", more=(("passfile", "/etc/pgpass"), ("sslmode", "require"))
+)
+DEBTS = (Debt("database", "pgassay_1"), Debt("setting", "work_mem", None, "8MB"), Debt("setting", "work_mem", None, ""))
+
+
+def test_address_and_debts_come_back_as_they_were_written(tmp_path: Path) -> None:
+    ledger = AttachedLedger.of(tmp_path, ENDPOINT, "712")
+    assert ledger.take()
+    for debt in DEBTS:
+        ledger.add(debt)
+    (found,) = ledgers(tmp_path)
+    assert (found.endpoint, found.system, found.owed()) == (ENDPOINT, "712", DEBTS)
+    assert found.path.stat().st_mode & 0o077 == 0, "the address is nobody else's business"
+    found.clear()
+    assert ledgers(tmp_path) == []
+
+
+def test_a_line_cut_short_was_not_acted_upon_and_the_next_stands_apart(tmp_path: Path) -> None:
+    ledger = AttachedLedger.of(tmp_path, ENDPOINT, "712")
+    assert ledger.take()
+    ledger.add(DEBTS[0])
+    with ledger.path.open("a") as file:
+        file.write('{"kind": "setting", "na')
+    assert ledger.owed() == DEBTS[:1]
+    ledger.add(DEBTS[1])
+    assert ledger.owed() == DEBTS[:2]
+    ledger.path.write_text('{"kind": "server", "ho')
+    assert ledgers(tmp_path) == [], "the first line was cut short, so nothing was done after it"
+
+
+def test_one_lab_at_a_time_and_doctor_tells_which_it_is(tmp_path: Path) -> None:
+    ledger, other = (AttachedLedger.of(tmp_path, ENDPOINT, "712") for _ in range(2))
+    assert owed(tmp_path) == []
+    assert ledger.take()
+    ledger.add(DEBTS[0])
+    assert not other.take()
+    assert [each.severity for each in owed(tmp_path)] == [Severity.NOTE]
+    ledger.release()
+    (finding,) = owed(tmp_path)
+    assert finding.severity is Severity.WARNING
+    assert "pgassay_1" in finding.text
+    assert "db1.example:5433" in finding.text
+    assert finding.remedy == "pgassay doctor --repair"
+    assert other.take()

@@ -1,0 +1,230 @@
+"""On a real server that is not ours: where each setting would be set, what a role may not, and who else is there."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench import versions
+from pgassay.bench.errors import BenchError, NotSettableError, SettingError
+from pgassay.bench.lacking import Lacking
+from pgassay.bench.places import Endpoint
+from pgassay.errors import PgassayError
+from pgassay.postgres.attached import attachment, facts, ways
+from pgassay.postgres.attached.attachment import attach
+from pgassay.postgres.attached.databases import Databases
+from pgassay.postgres.attached.facts import NO_PROCESS
+from pgassay.postgres.attached.server import AttachedInstallation
+from pgassay.postgres.attached.ways import Way
+from pgassay.postgres.server import Session
+from pgassay.testing import real
+from tests.system.staging import PORT, Staging, staging
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Staging]:
+    real.installation()
+    with staging() as found:
+        yield found
+
+
+@pytest.fixture
+def session(server: Staging) -> Iterator[Session]:
+    made = session_of(server, "owner")
+    yield made
+    made.close()
+
+
+def session_of(server: Staging, role: str) -> Session:
+    more = (("client_encoding", "UTF8"), ("sslmode", "prefer"))
+    return Session(Endpoint(server.folder, PORT, "postgres", role, more=more))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "way"),
+    [
+        ("work_mem", "9MB", Way.DATABASE),
+        ("WORK_MEM", "9MB", Way.DATABASE),
+        ("deadlock_timeout", "2s", Way.DATABASE),
+        ("checkpoint_timeout", "9min", Way.SYSTEM),
+        ("checkpoint_timeout", "420s", Way.HELD),
+        ("log_connections", "on", Way.SYSTEM),
+        ("shared_buffers", "128MB", Way.HELD),
+        ("fsync", "on", Way.HELD),
+        ("wal_sync_method", "fsync", Way.SYSTEM),
+    ],
+)
+def test_each_setting_has_its_way(session: Session, name: str, value: str, way: Way) -> None:
+    found = ways.check(session, facts.ask(session), {name: value})
+    assert found == {name: way}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("shared_buffers", "1GB", "takes a restart, which is not ours to make (it is 128MB)"),
+        ("block_size", "4096", "cannot be changed at all"),
+        ("fsync", "off", "the data of everybody"),
+        ("wal_keep_size", "1GB", "other servers depend on it"),
+        ("archive_command", "rm", "belongs to the place of that server"),
+        ("ssl", "on", "belongs to the place of that server"),
+        ("checkpoint_timeout", "5s", "outside 30 … 86400 s"),
+        ("checkpoint_timeout", "soon", "it is no integer in s"),
+        ("autovacuum", "perhaps", "perhaps"),
+        ("wal_sync_method", "magic", "available values: fsync"),
+        ("work_mem", "1", "outside the valid range"),
+        ("listen_addresses", "*", "listen_addresses"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_with_the_reason(session: Session, name: str, value: str, said: str) -> None:
+    with pytest.raises(PgassayError) as caught:
+        ways.check(session, facts.ask(session), {name: value})
+    assert said in caught.value.message
+
+
+def test_every_refused_setting_is_named_and_an_unknown_one_is_another_room_s(session: Session) -> None:
+    found = facts.ask(session)
+    with pytest.raises(SettingError) as caught:
+        ways.check(session, found, {"shared_buffers": "1GB", "work_mem": "9MB", "fsync": "off"})
+    assert "shared_buffers" in caught.value.message
+    assert "fsync" in caught.value.message
+    assert "work_mem" not in caught.value.message
+    with pytest.raises(NotSettableError):
+        ways.check(session, found, {"scale": "3"})
+
+
+def test_an_ordinary_role_is_known_for_what_it_may(server: Staging) -> None:
+    session = session_of(server, "plain")
+    found = facts.ask(session)
+    assert (found.superuser, found.creates_databases, found.reads_settings) == (False, True, True)
+    assert not found.checkpoints
+    assert ways.check(session, found, {"work_mem": "9MB"}) == {"work_mem": Way.DATABASE}
+    with pytest.raises(SettingError, match='which role "plain" may not use'):
+        ways.check(session, found, {"checkpoint_timeout": "9min"})
+    server.query("ALTER ROLE plain SET work_mem = '3MB'")
+    try:
+        with pytest.raises(SettingError, match="by ALTER ROLE, which goes before"):
+            ways.check(session, found, {"work_mem": "9MB"})
+    finally:
+        server.query("ALTER ROLE plain RESET work_mem")
+        session.close()
+
+
+def test_rights_that_are_granted_one_by_one_suffice(server: Staging) -> None:
+    if real.installation().version.major < versions.PARAMETER_PRIVILEGES:
+        pytest.skip("rights to ALTER SYSTEM can be granted from 15 on")
+    session = session_of(server, "plain")
+    server.query("GRANT ALTER SYSTEM ON PARAMETER max_wal_size TO plain")
+    try:
+        with pytest.raises(SettingError, match="could not be put back"):
+            ways.check(session, facts.ask(session), {"max_wal_size": "9GB"})
+        server.query("GRANT EXECUTE ON FUNCTION pg_reload_conf() TO plain")
+        assert ways.check(session, facts.ask(session), {"max_wal_size": "9GB"}) == {"max_wal_size": Way.SYSTEM}
+    finally:
+        server.query("REVOKE ALTER SYSTEM ON PARAMETER max_wal_size FROM plain")
+        server.query("REVOKE EXECUTE ON FUNCTION pg_reload_conf() FROM plain")
+        session.close()
+
+
+def test_other_clients_are_seen_even_where_they_are_hidden(server: Staging, session: Session) -> None:
+    hidden = session_of(server, "stranger")
+    server.query("CREATE ROLE stranger LOGIN")
+    try:
+        assert facts.others(session) == ()
+        with server.connected("app"):
+            (seen,) = facts.others(session, patience_s=0.0)
+            assert (seen.application, seen.database) == ("the owner's own", "app")
+            assert facts.others(session, ["app"], patience_s=0.0) == ()
+            pids = [each.pid for each in facts.others(hidden, patience_s=0.0)]
+            assert seen.pid in pids, "without pg_monitor as well"
+    finally:
+        hidden.close()
+        server.query("DROP ROLE stranger")
+
+
+def test_a_server_on_this_machine_is_known_by_its_process(server: Staging, session: Session) -> None:
+    found = facts.ask(session)
+    pid = int((server.data / "postmaster.pid").read_text().splitlines()[0])
+    assert found.postmaster_pid == pid
+    assert facts._postmaster(os.getpid(), "owner") == NO_PROCESS
+
+
+def test_databases_stand_for_clusters_and_only_one_lab_is_attached(
+    server: Staging, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = server.state()
+    made = attach(server.dsn(), tmp_path, Lacking(), {})
+    with pytest.raises(BenchError, match="another pgassay is attached"):
+        attach(server.dsn(), tmp_path, Lacking(), {})
+    with pytest.raises(BenchError, match="another pgassay is attached"):
+        attach(server.dsn(), tmp_path / "another", Lacking(), {})
+    lacking = Lacking(planned=True)
+    attach(server.dsn(database="app"), tmp_path / "third", lacking, {}, planned=True).sql.close()
+    assert "application_name pgassay" in lacking.messages[0]
+    bindir = real.installation().bindir
+    installation = AttachedInstallation(bindir, made.sql, made.endpoint, made.facts, made.changes)
+    drive = Databases(made.changes, None)  # type: ignore[arg-type]
+    workspace = drive.workspace("prepare")
+    installation.initialize(workspace, {})
+    started = installation.start(workspace, {}, tmp_path)
+    started.execute("CREATE TABLE mine AS SELECT 1 AS n")
+    started.execute("CHECKPOINT")
+    started.stop()
+    drive.take_snapshot("key", workspace)
+    for value in ("9min", "11min"):
+        clone = drive.clone("key", "trial")
+        second = installation.start(clone, {"checkpoint_timeout": value, "work_mem": "9MB"}, tmp_path)
+        assert second.query("SELECT n, current_setting('work_mem') FROM mine") == [(1, "9MB")]
+        assert second.query("SHOW checkpoint_timeout") == [(value,)]
+        second.execute("DROP TABLE mine")
+        second.stop()
+        assert not second.alive()
+        drive.discard(clone)
+        assert server.show("checkpoint_timeout") == "7min"
+    made.close()
+    assert server.state() == before
+    assert attachment.owed(tmp_path) == []
+
+
+def test_another_server_at_the_same_address_is_left_alone(server: Staging, tmp_path: Path) -> None:
+    made = attach(server.dsn(), tmp_path, Lacking(), {})
+    made.changes.create_database(made.changes.new_name())
+    made.sql.close()
+    made.ledger.release()
+    text = made.ledger.path.read_text()
+    made.ledger.path.write_text(text.replace(made.facts.system, "1"))
+    done, failed = attachment.repair(tmp_path)
+    assert done == ()
+    assert "is not the one that is owed something" in failed[0].message
+    assert len(server.query("SELECT 1 FROM pg_database WHERE datname LIKE 'pgassay%'")) == 1
+    made.ledger.path.write_text(text)
+    done, failed = attachment.repair(tmp_path)
+    assert (len(done), failed) == (1, ())
+    assert server.query("SELECT 1 FROM pg_database WHERE datname LIKE 'pgassay%'") == []
+
+
+def test_a_dead_server_stays_owed(server: Staging, tmp_path: Path) -> None:
+    made = attach(server.dsn(), tmp_path, Lacking(), {})
+    made.changes.set_system({"max_wal_size": "9GB"})
+    made.sql.close()
+    made.ledger.release()
+    server.stop()
+    done, failed = attachment.repair(tmp_path)
+    assert (done, len(failed)) == ((), 1)
+    assert "doctor --repair" in (failed[0].hint or "")
+    server.start()
+    assert server.show("max_wal_size") == "9GB"
+    done, failed = attachment.repair(tmp_path)
+    assert (done, failed) == (("max_wal_size of the server",), ())
+    assert server.show("max_wal_size") == "1GB"
+
+
+def test_a_standby_is_refused(server: Staging, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = facts.ask
+    monkeypatch.setattr(facts, "ask", lambda sql: replace(ask(sql), standby=True))
+    with pytest.raises(PgassayError, match="is a standby"):
+        attach(server.dsn(), tmp_path, Lacking(), {})

@@ -1,0 +1,118 @@
+"""A PostgreSQL that pgassay did not make and does not know: somebody's staging server, with a database of their own."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from pgassay.bench.running import Running
+from pgassay.host.accounts import choose
+from pgassay.testing import real
+
+PORT = 5999
+_WAITED_FOR = "database system is ready to accept connections"
+_OWNERS = (
+    "ALTER SYSTEM SET checkpoint_timeout = '7min'",
+    "CREATE DATABASE app",
+    "ALTER DATABASE app SET work_mem = '17MB'",
+    "CREATE ROLE plain LOGIN CREATEDB IN ROLE pg_monitor",
+    "ALTER ROLE plain SET DateStyle = 'ISO'",
+)
+"""What its owner has made of it."""
+
+
+class Staging:
+    """A server below a folder; `state` is all that must be as it was."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self._bindir = real.installation().bindir
+        self._runner = real.runner()
+        self._running: Running | None = None
+        words = ["-D", str(self.data), "-U", "owner", "--auth=trust", "--no-sync", "--locale=C"]
+        done = self._runner.run([str(self._bindir / "initdb"), *words], unprivileged=True)
+        assert done.status == 0, done.stderr
+        self.start()
+        for statement in _OWNERS:
+            self.query(statement)
+        with self.connected("app") as session:
+            session.execute("CREATE TABLE orders AS SELECT n FROM generate_series(1, 1000) n")
+        self.query("SELECT pg_reload_conf()")
+
+    def start(self) -> None:
+        """Start it, also after a crash."""
+        log = self.folder / "log"
+        log.unlink(missing_ok=True)
+        words = ["-D", str(self.data), "-k", str(self.folder), "-p", str(PORT), "-c", "listen_addresses="]
+        self._running = self._runner.start(
+            [str(self._bindir / "postgres"), *words], stdout=log, stderr=log, unprivileged=True, directory=Path("/")
+        )
+        while _WAITED_FOR not in log.read_text():
+            try:
+                self._running.wait(0.05)
+            except TimeoutError:
+                continue
+            raise AssertionError(log.read_text())
+
+    def stop(self) -> None:
+        """End it without a word, as a power cut would."""
+        if self._running is not None:
+            self._running.terminate()
+
+    def dsn(self, role: str = "owner", database: str = "postgres") -> str:
+        """How it is reached."""
+        return f"host={self.folder} port={PORT} user={role} dbname={database}"
+
+    def connected(self, database: str = "postgres") -> "psycopg.Connection[tuple[Any, ...]]":
+        """A client of its owner's."""
+        return psycopg.connect(
+            self.dsn(database=database), autocommit=True, application_name="the owner's own", client_encoding="UTF8"
+        )
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of one statement, in a session that ends with it."""
+        with self.connected() as session:
+            cursor = session.execute(sql.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def show(self, name: str) -> str:
+        """The value that a new session has."""
+        return str(self.query(f"SHOW {name}")[0][0])
+
+    def state(self) -> dict[str, object]:
+        """Databases with comments and settings, roles, ALTER SYSTEM's file by its lines, and what is in force."""
+        lines = (self.data / "postgresql.auto.conf").read_text().splitlines()
+        with self.connected("app") as session:
+            orders = session.execute("SELECT count(*), sum(n) FROM orders").fetchall()
+        return {
+            "file": sorted(line for line in lines if not line.startswith("#")),
+            "databases": self.query("SELECT datname, datallowconn, datacl::text FROM pg_database ORDER BY 1"),
+            "comments": self.query("SELECT count(*) FROM pg_shdescription WHERE description LIKE '%pgassay%'"),
+            "of databases": self.query("SELECT setdatabase, setrole, setconfig FROM pg_db_role_setting ORDER BY 1, 2"),
+            "roles": self.query("SELECT rolname FROM pg_roles ORDER BY 1"),
+            "settings": self.query(
+                "SELECT name, setting, source FROM pg_settings WHERE context <> 'internal'"
+                " AND source NOT IN ('client', 'session') ORDER BY 1"
+            ),
+            "orders": orders,
+        }
+
+
+@contextmanager
+def staging() -> Iterator[Staging]:
+    """It runs, and is gone at the end."""
+    with real.private_folder() as folder:
+        if os.geteuid() == 0:
+            folder.chmod(0o755)
+        assert choose() is not None
+        server: Staging | None = None
+        try:
+            server = Staging(folder)
+            yield server
+        finally:
+            if server is not None:
+                server.stop()
