@@ -1,4 +1,4 @@
-"""Write signatures of planted loads: rings differ from random writes, heat and company of each block are counted."""
+"""Write signatures of planted loads: what continues is one run in its order, and a record gives all of it back."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pgassay._core import FlashTrace, write_flash_trace
-from pgassay.bench.write_signature import REGION_BLOCKS, WriteSignature, of_requests, of_trace
+from pgassay.bench import write_signature
+from pgassay.bench.write_signature import WriteSignature, of_requests, of_trace
 
 DRIVE_BLOCKS = 8192
 
@@ -17,32 +18,42 @@ def stored(counts: NDArray[Any], size: int = 4096) -> NDArray[np.uint16]:
     return np.full(int(counts.sum()), size, np.uint16)
 
 
-def test_wal_is_a_ring_and_pages_are_classes_by_heat() -> None:
+def run_of(found: WriteSignature, number: int) -> list[tuple[int, int]]:
+    """First blocks and numbers of blocks of one run, in its order."""
+    begin = int(found.runs[:number].sum())
+    mine = slice(begin, begin + int(found.runs[number]))
+    return list(zip(found.firsts[mine].tolist(), found.counts[mine].tolist(), strict=True))
+
+
+def test_wal_is_one_run_whoever_writes_in_between_and_each_page_another() -> None:
     """A ring of 100 blocks, twice round, with pages in between: one hot, some written once."""
     requests = [(4 * at % 100, 4) for at in range(50)]
     pages = [(1000, 2) if at % 2 else (2000 + 4 * at, 2) for at in range(50)]
     both = np.array([each for pair in zip(requests, pages, strict=True) for each in pair])
     found = of_requests(DRIVE_BLOCKS, both[:, 0], both[:, 1], stored(both[:, 1]))
-    (ring,) = (each for each in found.classes if each.ring)
-    assert (ring.blocks, ring.writes) == (100, 200)
-    assert [(each.blocks, each.writes) for each in found.classes if not each.ring] == [(50, 50), (2, 50)]
+    assert run_of(found, 0) == requests
+    assert sorted(found.runs.tolist()) == [1] * 25 + [25, 50]
     assert (found.written, found.writes) == (152, 300)
 
 
-def test_what_lies_among_written_blocks_is_counted_and_what_lies_alone_is_not() -> None:
-    """One page in the second region, two in the last, which ends with the drive."""
-    firsts = np.array([REGION_BLOCKS, 3 * REGION_BLOCKS, 3 * REGION_BLOCKS + 10])
-    counts = np.array([2, 2, 2])
-    found = of_requests(3 * REGION_BLOCKS + 20, firsts, counts, stored(counts))
-    assert found.beside == (REGION_BLOCKS - 2) + (20 - 4)
+def test_the_tail_of_wal_is_written_again_in_its_own_run() -> None:
+    """How often a block is written at once again, and when its ring comes round, are two things."""
+    tail = np.array([(at // 3 % 10, 1) for at in range(60)])
+    found = of_requests(DRIVE_BLOCKS, tail[:, 0], tail[:, 1], stored(tail[:, 1]))
+    assert run_of(found, 0) == [(at // 3 % 10, 1) for at in range(60)]
 
 
-def test_stored_bytes_are_those_of_each_class() -> None:
-    firsts, counts = np.array([10, 500, 500, 500, 500]), np.ones(5, np.int64)
-    found = of_requests(DRIVE_BLOCKS, firsts, counts, np.array([4096, 100, 200, 300, 400], np.uint16))
-    cold, hot = found.classes
-    assert set(cold.stored_bytes) == {4096}
-    assert (hot.stored_bytes[0], hot.stored_bytes[-1]) == (100, 400)
+def test_stored_bytes_are_the_mean_of_each_request() -> None:
+    firsts, counts = np.array([10, 500, 900]), np.array([1, 2, 1])
+    found = of_requests(DRIVE_BLOCKS, firsts, counts, np.array([4096, 100, 300, 77], np.uint16))
+    assert found.stored_bytes.tolist() == [4096, 200, 77]
+
+
+def test_of_a_long_recording_the_latest_requests_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_signature, "REQUESTS_MAX", 3)
+    firsts = np.array([10, 20, 30, 40, 50])
+    found = of_requests(DRIVE_BLOCKS, firsts, np.full(5, 2), stored(np.full(5, 2)))
+    assert found.firsts.tolist() == [30, 40, 50]
 
 
 def test_a_trace_is_read_with_its_zeros_and_without_its_reads(tmp_path: Path) -> None:
@@ -58,8 +69,7 @@ def test_a_trace_is_read_with_its_zeros_and_without_its_reads(tmp_path: Path) ->
     )
     found = of_trace(tmp_path / "trace")
     assert (found.drive_blocks, found.written, found.writes) == (DRIVE_BLOCKS, 6, 6)
-    (only,) = found.classes
-    assert (only.stored_bytes[0], only.stored_bytes[-1]) == (0, 3000)
+    assert sorted(found.stored_bytes.tolist()) == [0, 1500, 3000]
 
 
 def test_nothing_written_is_no_signature() -> None:
@@ -69,9 +79,19 @@ def test_nothing_written_is_no_signature() -> None:
 
 
 def test_a_record_keeps_it_as_text() -> None:
-    firsts, counts = np.array([10, 500, 500]), np.array([1, 2, 2])
-    found = of_requests(DRIVE_BLOCKS, firsts, counts, stored(counts, 77))
-    assert WriteSignature.from_text(found.to_text()) == found
-    for text in ("", "{}", '{"drive_blocks": 1, "beside": 0, "classes": [1]}'):
-        with pytest.raises(ValueError, match=r"no write signature|Expecting"):
+    firsts, counts = np.array([10, 500, 2**32 - 2, 502]), np.array([1, 2, 2, 70_000])
+    found = of_requests(2**32, firsts, counts, stored(counts, 77))
+    again = WriteSignature.from_text(found.to_text())
+    assert again.drive_blocks == found.drive_blocks
+    for name in ("firsts", "counts", "stored_bytes", "runs"):
+        assert getattr(again, name).tolist() == getattr(found, name).tolist()
+
+
+def test_what_is_no_signature_is_named() -> None:
+    firsts, counts = np.array([10, 500]), np.array([1, 2])
+    whole = of_requests(DRIVE_BLOCKS, firsts, counts, stored(counts)).to_text()
+    other = whole.replace('"requests":2', '"requests":1')
+    short = whole.replace('"requests":2', '"requests":9')
+    for text in ("", "{}", '{"drive_blocks": 1, "beside": 0, "classes": [1]}', other, short):
+        with pytest.raises(ValueError, match=r"no write signature|Expecting|buffer"):
             WriteSignature.from_text(text)

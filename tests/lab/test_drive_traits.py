@@ -1,5 +1,6 @@
 """What a drive says of itself ends in the record; trials on a drive that is not what was asked are invalid."""
 
+from hashlib import sha256
 from pathlib import Path
 
 from pgassay.bench.store import Trait
@@ -22,6 +23,18 @@ def test_what_a_drive_says_is_kept_with_each_trial(place: Path) -> None:
     assert valid
     for trial in valid:
         assert (trial.regime["drive.start"], trial.regime["drive.over_provisioning"]) == ("aged", 0.0703)
+
+
+def test_a_write_signature_is_a_file_of_its_trial_and_the_record_has_its_hash(place: Path) -> None:
+    simulation = simulate(place)
+    simulation.machine.drive.described.update({"drive.write_signature": Trait("long"), "drive.start": Trait("aged")})
+    simulation.carry_on()
+    valid = [trial for trial in simulation.run.trials if trial.status is Status.VALID]
+    assert valid
+    for trial in valid:
+        file = simulation.run.trial_directory(trial.number) / "drive.write_signature.json"
+        assert simulation.run.disk.read(file) == b"long"
+        assert trial.regime["drive.write_signature"] == sha256(b"long").hexdigest()
 
 
 def test_a_drive_that_is_not_what_was_asked_spoils_the_trial(place: Path) -> None:

@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from pgassay.bench.write_signature import HeatClass, WriteSignature
+from pgassay.bench.write_signature import SUFFIX, of_requests
 from pgassay.cli import main
 from pgassay.errors import UsageError
 from pgassay.flash.prediction import Target, predict
@@ -20,8 +21,10 @@ from pgassay.study.responses import Better, Response, Status
 MB = 1 << 20
 CAPACITY = 64 * MB
 BLOCKS = CAPACITY // 4096
-SIGNATURE = WriteSignature(
-    BLOCKS, 1000, (HeatClass(400, 4000, (4096,) * 5, ring=True), HeatClass(3000, 9000, (1000, 1500, 2000, 2500, 4096)))
+RANDOM = np.random.default_rng(1)
+WAL, PAGES = 4 * np.arange(1000) % 400, 400 + 2 * RANDOM.integers(0, 2000, 4500)
+SIGNATURE = of_requests(
+    BLOCKS, np.r_[WAL, PAGES], np.repeat([4, 2], [1000, 4500]), RANDOM.integers(1000, 4096, 13_000).astype(np.uint16)
 )
 FILLED = 0.9
 DATABASE = {"100": 30.0 * MB, "75": 36.0 * MB}
@@ -52,7 +55,6 @@ def recorded(path: Path, *, aged: bool = True) -> Run:
         "drive.over_provisioning": 0.07,
         "drive.superblock_bytes": 16 * 4096.0,
         "drive.settled_write_amplification": settled_at(),
-        "drive.write_signature": SIGNATURE.to_text(),
     }
     with RunDirectory.create(path, header, write(STUDY), {}) as run:
         for block in (1, 2, 3):
@@ -74,6 +76,8 @@ def recorded(path: Path, *, aged: bool = True) -> Run:
                     counters={},
                     regime=drive if aged else {},
                 )
+                if aged:
+                    (staging.path / f"drive.write_signature{SUFFIX}").write_text(SIGNATURE.to_text())
                 run.commit_trial(staging, record, ())
         run.finish("all blocks are done")
     return Run.open(path)

@@ -1,10 +1,11 @@
 """What a recorded load becomes on a larger drive, or on one with other spare flash: its write signature, simulated.
 
-The classes of the signature get more blocks and keep their shares of the writes; blocks that were not written but lie
-among them stay among them, and the rest of what is live is cold. Writes are drawn independently, a ring's in order, as
-where an emulated drive is aged by the same recording (docs/emulated-drive.md). What the recording did not see written
-stays cold. Write amplification does not depend on how many blocks there are once superblocks are many and large
-(docs/flash-model.md), so a drive of terabytes is simulated by a smaller one with the same shares.
+Write amplification does not depend on how many blocks there are once superblocks are many and large
+(docs/flash-model.md). So `times` more data on a drive are what the recorded data are on a drive `times` smaller, and a
+drive of terabytes is simulated by one that holds the recorded load, or several of it side by side. Requests are drawn
+independently, those of a run in order, as where an emulated drive is aged by the same recording
+(docs/emulated-drive.md), and what is live lies in the order of its addresses at first. What the recording did not see
+written stays cold.
 """
 
 import math
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay import _core
-from pgassay.bench.write_signature import QUANTILES, HeatClass, WriteSignature
+from pgassay.bench.write_signature import WriteSignature
 from pgassay.flash import messages
 from pgassay.flash.simulation import difference
 from pgassay.flash.steady_state import Estimate, estimate
@@ -28,6 +29,9 @@ _NEXT_LOOK = 1.2
 _COLDEST = 0.1
 _BLOCK_BYTES = 4096
 _SUPERBLOCKS, _PAGES_MIN = 1024, 16
+_BLOCKS_MIN = _SUPERBLOCKS * _PAGES_MIN
+_REGION_BLOCKS = 256
+"""What lies within 1 MB of a written block is live before what lies further off."""
 _BATCH = 8192
 _DAYS = 365.25
 COMPRESSING = "compressing"
@@ -78,20 +82,23 @@ class Prediction:
 def predict(
     signature: WriteSignature, target: Target, simulated_bytes: int = SIMULATED_BYTES, seed: int = 1
 ) -> Prediction:
-    """Simulate the load on a drive like the target, on one of `simulated_bytes` where the target is larger.
+    """Simulate the load on a drive like the target, on one of about `simulated_bytes` where the target is larger.
+
+    A drive that holds the recorded load once is the least that is simulated.
 
     Takes seconds to a minute for a gigabyte. Raises `UsageError` where the data do not fit the drive.
     """
     if target.live_bytes > target.capacity_bytes:
         raise messages.data_beyond_drive(target.live_bytes, target.capacity_bytes)
-    blocks = min(target.capacity_bytes, simulated_bytes) // _BLOCK_BYTES
-    load = _Load(signature, target, blocks, seed)
+    load = _Load(signature, target, simulated_bytes, seed)
+    blocks = load.drive_blocks
+    whole = blocks == target.capacity_bytes // _BLOCK_BYTES
     drive = _core.FlashDrive(
         {
             "kind": "compressing" if target.kind == COMPRESSING else "page-mapped",
             "user_bytes": blocks * _BLOCK_BYTES,
             "over_provisioning": target.over_provisioning,
-            "pages_per_block": target.pages_per_block or _pages(blocks),
+            "pages_per_block": (target.pages_per_block if whole else None) or _pages(blocks),
         }
     )
     try:
@@ -107,71 +114,70 @@ def _pages(blocks: int) -> int:
 
 
 class _Load:
-    """The blocks of a simulated drive: rings first, then everything that was written at random with what lies beside
-    it, shuffled; cold data last."""
+    """The recorded load, so many times side by side, on the blocks of a simulated drive of `drive_blocks`."""
 
-    def __init__(self, signature: WriteSignature, target: Target, blocks: int, seed: int) -> None:
-        times = target.times * blocks * _BLOCK_BYTES / target.capacity_bytes
-        self.live = min(blocks, round(blocks * target.live_bytes / target.capacity_bytes))
+    def __init__(self, signature: WriteSignature, target: Target, simulated_bytes: int, seed: int) -> None:
+        one = target.capacity_bytes / target.times / _BLOCK_BYTES
+        wanted = min(target.capacity_bytes, simulated_bytes) / _BLOCK_BYTES
+        self._tiles = max(1, round(wanted / one), math.ceil(_BLOCKS_MIN / one) if target.times > 1 else 1)
+        self.drive_blocks = round(one * self._tiles)
+        self._live = int(one * target.live_bytes / target.capacity_bytes)
         self._random = np.random.default_rng(seed)
-        self._classes = signature.classes
-        counts = [max(1, round(each.blocks * times)) for each in self._classes]
-        rings = sum(count for count, each in zip(counts, self._classes, strict=True) if each.ring)
-        scattered = sum(counts) - rings
-        if rings + scattered > self.live:
+        self._requests = signature
+        self._sizes_cold = round(target.cold_share * _BLOCK_BYTES)
+        self._written, self._writes = np.unique(signature.blocks, return_counts=True)
+        if len(self._written) > self._live:
             raise messages.writes_beyond_data()
-        among = min(self.live - rings, scattered + round(signature.beside * times))
-        shuffled = rings + self._random.permutation(among)
-        self._blocks: list[NDArray[np.int64]] = []
-        ring_from = place = 0
-        for count, each in zip(counts, self._classes, strict=True):
-            if each.ring:
-                self._blocks.append(np.arange(ring_from, ring_from + count))
-                ring_from += count
-            else:
-                self._blocks.append(shuffled[place : place + count])
-                place += count
-        self._turns = [0] * len(counts)
-        self._shares = np.cumsum([each.writes for each in self._classes]) / signature.writes
-        self._cold_bytes = round(target.cold_share * _BLOCK_BYTES)
+        self._layout()
+        self._run = np.repeat(np.arange(len(signature.runs)), signature.runs)
+        self._from = np.cumsum(signature.runs, dtype=np.int64) - signature.runs
+        self._turns = np.zeros(self._tiles * len(signature.runs), np.int64)
+
+    def _layout(self) -> None:
+        """Which block of the recorded drive lies where: what is live, without the gaps, in the order of addresses."""
+        last = max(self._requests.drive_blocks, int(self._written[-1]) + 1, self._live)
+        others = np.setdiff1d(np.arange(last), self._written, assume_unique=True)
+        beside = np.isin(others // _REGION_BLOCKS, np.unique(self._written // _REGION_BLOCKS))
+        cold = np.concatenate([others[beside], others[~beside]])[: self._live - len(self._written)]
+        live = np.sort(np.concatenate([self._written, cold]))
+        self._place = np.zeros(last, np.int64)
+        self._place[live] = np.arange(len(live))
 
     @property
     def coldest_turn(self) -> float:
-        """Block writes in which the coldest tenth of what is written at random is written once over."""
-        random = sorted(
-            (each.writes / each.blocks, number) for number, each in enumerate(self._classes) if not each.ring
-        )
-        left = cold = _COLDEST * sum(len(self._blocks[number]) for _, number in random)
-        writes, total = 0.0, sum(each.writes for each in self._classes)
-        for _, number in random:
-            taken = min(left, float(len(self._blocks[number])))
-            writes += taken / len(self._blocks[number]) * self._classes[number].writes / total
-            left -= taken
-        return cold / writes if writes else 0.0
+        """Block writes in which the coldest tenth of what is written is written once over."""
+        coldest = np.sort(self._writes)[: math.ceil(_COLDEST * len(self._writes))]
+        return self._tiles * len(coldest) / float(coldest.sum()) * self._requests.writes
 
     def fill(self) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
         """Everything that is live, once and in order."""
-        sizes = np.full(self.live, self._cold_bytes, np.uint16)
-        for each, blocks in zip(self._classes, self._blocks, strict=True):
-            sizes[blocks] = self._stored(each, len(blocks))
-        return np.arange(self.live, dtype=np.uint32), sizes
+        sizes = np.full(self._live, self._sizes_cold, np.uint16)
+        sizes[self._place[self._requests.blocks]] = np.repeat(self._requests.stored_bytes, self._requests.counts)
+        return np.arange(self._live * self._tiles, dtype=np.uint32), np.tile(sizes, self._tiles)
 
     def draw(self, writes: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
-        """The next writes: blocks and stored bytes."""
-        chosen = np.searchsorted(self._shares, self._random.random(writes), side="right")
-        found, sizes = np.empty(writes, np.uint32), np.empty(writes, np.uint16)
-        for number, (each, blocks) in enumerate(zip(self._classes, self._blocks, strict=True)):
-            mine = np.flatnonzero(chosen == number)
-            if each.ring:
-                places = (self._turns[number] + np.arange(len(mine))) % len(blocks)
-                self._turns[number] = (self._turns[number] + len(mine)) % len(blocks)
-            else:
-                places = self._random.integers(0, len(blocks), len(mine))
-            found[mine], sizes[mine] = blocks[places], self._stored(each, len(mine))
-        return found, sizes
+        """The next requests of about so many blocks: blocks and stored bytes."""
+        asked = self._requests
+        number = max(1, round(writes * len(asked.firsts) / asked.writes))
+        tile = self._random.integers(0, self._tiles, number)
+        run = self._run[self._random.integers(0, len(asked.firsts), number)]
+        drawn = self._next(tile * len(asked.runs) + run, run)
+        counts = asked.counts[drawn].astype(np.int64)
+        ends = np.cumsum(counts)
+        inside = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+        places = self._place[np.repeat(asked.firsts[drawn].astype(np.int64), counts) + inside]
+        blocks = places + np.repeat(tile, counts) * self._live
+        return blocks.astype(np.uint32), np.repeat(asked.stored_bytes[drawn], counts)
 
-    def _stored(self, each: HeatClass, count: int) -> NDArray[np.uint16]:
-        return np.interp(self._random.random(count), QUANTILES, each.stored_bytes).astype(np.uint16)
+    def _next(self, turning: NDArray[np.int64], run: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The request whose turn it is in each of these runs, which may come several times."""
+        order = np.argsort(turning, kind="stable")
+        which, starts, times = np.unique(turning[order], return_index=True, return_counts=True)
+        earlier = np.empty(len(turning), np.int64)
+        earlier[order] = np.arange(len(turning)) - np.repeat(starts, times)
+        found = self._from[run] + (self._turns[turning] + earlier) % self._requests.runs[run]
+        self._turns[which] += times
+        return found
 
 
 def _run(drive: _core.FlashDrive, load: _Load) -> tuple[bool, Estimate]:

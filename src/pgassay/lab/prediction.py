@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from pgassay.bench.write_signature import SIGNATURE, WriteSignature
+from pgassay.bench.write_signature import SIGNATURE, SUFFIX, WriteSignature
 from pgassay.drive.options import DriveOptions
 from pgassay.flash.prediction import COMPRESSING, SIMULATED_BYTES, Prediction, Target, predict
 from pgassay.lab import messages
@@ -115,19 +115,19 @@ def recorded(run: Run) -> list[Recorded]:
     for trial in run.trials:
         if trial.status is Status.VALID:
             trials.setdefault(trial.place, []).append(trial)
-    found = (_one(place, mine) for place, mine in trials.items())
+    found = (_one(run, place, mine) for place, mine in trials.items())
     return [each for each in found if each is not None]
 
 
-def _one(place: Place, trials: Sequence[TrialRecord]) -> Recorded | None:
+def _one(run: Run, place: Place, trials: Sequence[TrialRecord]) -> Recorded | None:
     """None for a treatment whose drive was not aged, or whose space was not measured."""
     regime = trials[0].regime
-    text = regime.get(f"{_SOURCE}.{SIGNATURE}")
+    file = run.trial_directory(trials[0].number) / f"{_SOURCE}.{SIGNATURE}{SUFFIX}"
     capacity, spare = (regime.get(f"{_SOURCE}.{name}") for name in ("capacity_bytes", "over_provisioning"))
     superblock = regime.get(f"{_SOURCE}.superblock_bytes")
     settled = regime.get(f"{_SOURCE}.settled_write_amplification")
     sizes = [_median(trials, name) for name in ("database_bytes", "physical_bytes", "compression_ratio")]
-    if not isinstance(text, str) or not isinstance(capacity, int | float) or not isinstance(spare, int | float):
+    if not run.disk.exists(file) or not isinstance(capacity, int | float) or not isinstance(spare, int | float):
         return None
     database, physical, ratio = sizes
     if database is None or physical is None or ratio is None:
@@ -135,7 +135,7 @@ def _one(place: Place, trials: Sequence[TrialRecord]) -> Recorded | None:
     level = trials[0].levels.get(_LIVE_SHARE)
     return Recorded(
         place,
-        WriteSignature.from_text(text),
+        WriteSignature.from_text(run.disk.read(file).decode()),
         str(regime.get(f"{_SOURCE}.model", "")),
         float(capacity),
         float(spare),

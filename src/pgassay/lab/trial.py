@@ -7,6 +7,7 @@ becomes part of the trial's record; only faults of the bench and of the record's
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from pgassay.bench.counters import Reading, Sample
@@ -22,6 +23,8 @@ from pgassay.bench.errors import (
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
+from pgassay.bench.store import Trait
+from pgassay.bench.write_signature import SIGNATURE, SUFFIX
 from pgassay.lab import amcheck, checks, compression, failures, host_stage, maintenance, page_space, power_cuts, regime
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Assignment, Notes, Window
@@ -96,7 +99,15 @@ class Trial:
             if cluster.clone is None:
                 cluster.clone = drive.clone(self._arm.snapshot_key, f"trial-{self._assignment.number:06d}")
         self._notes.how_cloned = drive.how_cloned()
-        self._notes.traits.update(drive.traits(cluster.clone))
+        self._notes.traits.update(self._without_signatures(drive.traits(cluster.clone)))
+
+    def _without_signatures(self, traits: Mapping[str, Trait]) -> Mapping[str, Trait]:
+        """Write signatures are long: each goes into a file of the trial, and its hash into the record."""
+        signatures = {name: str(each.found) for name, each in traits.items() if name.endswith(f".{SIGNATURE}")}
+        for name, text in signatures.items():
+            with self._assignment.keeping("a write signature"):
+                self._site.disk.write_file(self._assignment.staging / f"{name}{SUFFIX}", text.encode())
+        return {**traits, **{name: Trait(sha256(text.encode()).hexdigest()) for name, text in signatures.items()}}
 
     def start(self) -> None:
         """Apply the host factors, then start the server."""
