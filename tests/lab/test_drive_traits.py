@@ -42,3 +42,13 @@ def test_a_drive_that_is_not_what_was_asked_spoils_the_trial(place: Path) -> Non
     assert [trial for trial in found if trial.status is Status.VALID] == []
     reasons = {(reason.code, reason.detail) for trial in found for reason in trial.reasons}
     assert ("read_back", "drive.policy: asked for greedy, the drive says fifo") in reasons
+
+
+def test_a_drive_in_another_state_than_was_kept_is_not_the_treatments_doing(place: Path) -> None:
+    found = trials(place, {"drive.state_before": Trait("gc 24", "gc 20", holds=False, of_state=True)})
+    assert {trial.status for trial in found} <= {Status.INVALID, Status.OUTCOME}
+    discarded = [trial for trial in found if trial.status is Status.INVALID]
+    assert discarded
+    said = "drive.state_before: it started with gc 24, and what was kept for it had gc 20"
+    for trial in discarded:
+        assert ("drive_state", said) in [(reason.code, reason.detail) for reason in trial.reasons]

@@ -92,3 +92,20 @@ def test_what_ageing_settled_at_stands_beside_what_the_windows_saw() -> None:
     ]
     assert drives.settled(found) == pytest.approx(1.7)
     assert drives.settled([trial(1, FRESH, 1.0)]) is None
+
+
+def test_the_state_before_each_trial_is_told() -> None:
+    """Where drives are put back, where they were made again, and where nothing puts them back."""
+
+    def row(*regimes: Mapping[str, Any]) -> str:
+        trials = [trial(number, {**AGED, **regime}, 1.0) for number, regime in enumerate(regimes, 1)]
+        (table,) = drives._tables(trials, ["one"], "")
+        return next((str(cells[1]) for cells in table.rows if cells[0] == "state before each trial"), "")
+
+    kept, other = {"drive.state_before": "gc 20"}, {"drive.state_before": "gc 24"}
+    assert row(kept, kept, kept) == "the same in 3 trials"
+    assert row(kept, kept, other) == "made again 1 time in 3 trials"
+    assert row({"drive.host_bytes_before": 1e9}, {"drive.host_bytes_before": 1e9 + (3 << 30)}) == (
+        "as the trial before left it, 3.00 GB from first to last"
+    )
+    assert row({}, {}) == ""

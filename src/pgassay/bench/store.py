@@ -38,12 +38,14 @@ class Needs:
 class Trait:
     """What a drive says that it is, in one respect; `asked` is what it should be, None where nothing was asked.
 
-    `holds` is false where the two differ by more than rounding.
+    `holds` is false where the two differ by more than rounding. `of_state`: is it the state that trials start from,
+    which no treatment can have changed?
     """
 
     found: str | float | None
     asked: str | float | None = None
     holds: bool = True
+    of_state: bool = False
 
 
 class Ageing(Protocol):

@@ -1,9 +1,10 @@
 """What makes a trial invalid, and what is its treatment's own outcome.
 
-Only causes *outside* the treatment (steal, a hot CPU, a clock that jumped, other programs' writes) make a trial
-invalid: it is kept, named, left out and run again. Those that only slow a machine down are no cause where the verdict
-counts damage by power cuts: there are fewer cuts then, and each is as true. What a treatment does to itself (no space,
-a crash, failed transactions, an abort) is an outcome and is reported. Pure: the readings come in as values.
+Only causes *outside* the treatment (steal, a hot CPU, a clock that jumped, other programs' writes, a drive in another
+state than was kept) make a trial invalid: it is kept, named, left out and run again. Those that only slow a machine
+down are no cause where the verdict counts damage by power cuts: there are fewer cuts then, and each is as true. What a
+treatment does to itself (no space, a crash, failed transactions, an abort) is an outcome and is reported. Pure: the
+readings come in as values.
 """
 
 from collections.abc import Mapping
@@ -44,6 +45,8 @@ class Evidence:
     foreign_share_max: float = FOREIGN_SHARE_MAX
     thermal_throttles: float | None = None
     mismatches: Mapping[str, str] | None = None
+    other_states: Mapping[str, str] | None = None
+    """Of drives that did not start from the state that was kept for the trial: by name, in which respect."""
     counts_damage: bool = False
     """Is the verdict about what power cuts damaged, and not about speed?"""
     client_lost: str = ""
@@ -54,12 +57,13 @@ class Evidence:
 
 def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
     """Every cause outside the treatment that makes the trial invalid; empty if there is none."""
+    changed = tuple(Reason("drive_state", f"{name}: {said}") for name, said in (evidence.other_states or {}).items())
     if evidence.by_rounds is not None:
-        return evidence.by_rounds
+        return (*changed, *evidence.by_rounds)
     drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
     jumped = Reason("clock_jump", f"the wall clock jumped by {drift_ns / 1e9:.1f} s during the window")
     slowed = () if evidence.counts_damage else _slowed(evidence)
-    return (*slowed, jumped) if drift_ns > CLOCK_DRIFT_NS_MAX else slowed
+    return (*changed, *slowed, *((jumped,) if drift_ns > CLOCK_DRIFT_NS_MAX else ()))
 
 
 def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
@@ -126,8 +130,11 @@ def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
         found = notes.read_back.get(bound.name)
         if found is not None and found != bound.level.canonical:
             mismatches[bound.name] = f"asked for {bound.level.typed}, the running system says {found}"
+    other_states = {}
     for name, trait in notes.traits.items():
-        if not trait.holds:
+        if not trait.holds and trait.of_state:
+            other_states[name] = f"it started with {trait.found}, and what was kept for it had {trait.asked}"
+        elif not trait.holds:
             mismatches[name] = f"asked for {trait.asked}, the drive says {trait.found}"
     return Evidence(
         problems=notes.problems,
@@ -142,6 +149,7 @@ def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
         wanted_ns=wanted_s * 10**9 if wanted_s is not None and not notes.pairing else None,
         foreign_share_max=arm.site.foreign_share_max,
         mismatches=mismatches,
+        other_states=other_states,
         counts_damage=arm.study.primary == risk.UNSAFE,
         client_lost=notes.client_lost,
         by_rounds=notes.disturbed if notes.pairing else None,

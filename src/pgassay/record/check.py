@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from pgassay.record import formats, trials
+from pgassay.record import formats, start_states, trials
 from pgassay.record.decisions import Step, decision_of
 from pgassay.record.directory import read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
@@ -73,6 +73,7 @@ def _trials(run: Run) -> Iterator[Finding]:
     for number in sorted(set(range(1, max(found.committed, default=0) + 1)) - set(found.committed)):
         yield _error(f"trial {number}", "is missing between committed trials")
     seen: dict[tuple[object, ...], int] = {}
+    read: list[TrialRecord] = []
     for number in found.committed:
         where = f"trial {number}"
         try:
@@ -82,14 +83,17 @@ def _trials(run: Run) -> Iterator[Finding]:
                 yield _note(where, "is committed but not journalled; resuming adopts it")
             elif any(line.get(name) != digest for name, digest in trials.hashes(run.disk, run.path, number).items()):
                 yield _error(where, "has another hash than the journal says")
-            yield from _record(run, number, seen)
+            data = run.disk.read(run.trial_directory(number) / trials.TRIAL_FILE)
+            read.append(formats.decode_trial(data, run.path, where))
+            yield from _record(read[-1], number, seen)
         except (RecordError, OSError) as failure:
             yield _error(where, str(failure))
+    for each in start_states.changes(read):
+        said = f"{each.source} started from another state than before trial {each.before}: it was made again in between"
+        yield _note(f"trial {each.trial}", said)
 
 
-def _record(run: Run, number: int, seen: dict[tuple[object, ...], int]) -> Iterator[Finding]:
-    data = run.disk.read(run.trial_directory(number) / trials.TRIAL_FILE)
-    record = formats.decode_trial(data, run.path, f"trial {number}")
+def _record(record: TrialRecord, number: int, seen: dict[tuple[object, ...], int]) -> Iterator[Finding]:
     if record.number != number:
         yield _error(f"trial {number}", f"says that it is trial {record.number}")
     for key in _keys(record):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.messages import per_cent
+from pgassay.record import start_states
 from pgassay.record.values import TrialRecord
 from pgassay.report import device_latencies, service_times, words
 from pgassay.report.section import Block, Section, Table
@@ -61,6 +62,9 @@ def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str
     if not rows:
         return
     rows.append(("start state", *(_states(of[each]) for each in treatments)))
+    proofs = [_proof(of[each]) for each in treatments]
+    if any(proofs):
+        rows.append(("state before each trial", *(proof or words.MISSING for proof in proofs)))
     aged = {each: settled(of[each]) for each in treatments}
     if any(value is not None for value in aged.values()):
         rows.append((_SETTLED, *(_shown("", aged[each]) for each in treatments)))
@@ -192,6 +196,17 @@ def _start(trial: TrialRecord) -> tuple[str, ...]:
     return (
         str(trial.regime.get("start_state", "")).partition("; ")[2] or "fresh" if emulated(trial.levels) else AS_FOUND,
     )
+
+
+def _proof(trials: Sequence[TrialRecord]) -> str:
+    """Whether each trial found its drives as the others did; empty where the drives do not tell."""
+    told = start_states.proven(trials)
+    if told:
+        changed = len(list(start_states.changes(trials)))
+        counted = words.counted(told, "trial")
+        return f"made again {words.counted(changed, 'time')} in {counted}" if changed else f"the same in {counted}"
+    written = start_states.written_between(trials)
+    return "" if written is None else f"as the trial before left it, {words.size(written)} from first to last"
 
 
 def _shown(name: str, value: float | None) -> str:

@@ -11,6 +11,10 @@ from enum import StrEnum
 from typing import Protocol
 
 DATA, WAL = "drive.data", "drive.wal"
+STATE_BEFORE = "state_before"
+"""By this name a drive that is put back says what it had counted and how full it was before a trial."""
+HOST_BEFORE = "host_bytes_before"
+"""By this name a real drive says how much it had been sent before a trial."""
 TIMING = "drive.timing"
 UNTIMED = "off"
 

@@ -18,6 +18,7 @@ from pgassay.drive.copying import sync_filesystem
 from pgassay.drive.options import FACTORS
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.study.drives import STATE_BEFORE
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 
@@ -68,6 +69,29 @@ def test_every_trial_starts_from_the_same_bytes(place: Path, kind: str, filesyst
         drive.check()
     drive.release()
     assert left_behind(place) == []
+
+
+@pytest.mark.parametrize("kind", ["csd", "ssd"])
+def test_every_trial_starts_from_the_same_flash(place: Path, kind: str) -> None:
+    """Counters, and how full it is, come back; what a trial writes in between moves them."""
+    real.require(kind)
+    drive = real.attach(place, kind)
+    directory = drive.workspace("prepare")
+    (directory / "file").write_bytes(RANDOM)
+    drive.take_snapshot("k", directory)
+    states = []
+    for number in (1, 2, 3):
+        clone = drive.clone("k", f"trial-{number}")
+        told = drive.traits(clone)[f"{DATA}.{STATE_BEFORE}"]
+        assert told.holds
+        states.append(told.found)
+        before = drive.counters(clone)[DATA]()["host_bytes_written"]
+        (clone / "file").write_bytes(RANDOM * number)
+        sync_filesystem(clone)
+        assert drive.counters(clone)[DATA]()["host_bytes_written"] > before
+        drive.discard(clone)
+    assert len(set(states)) == 1
+    drive.release()
 
 
 @pytest.mark.parametrize(

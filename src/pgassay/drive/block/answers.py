@@ -112,6 +112,26 @@ class AgeingResult:
         return self.words if settled_at is None else f"{self.words} to a write amplification of {settled_at:.2f}"
 
 
+_STATE = (
+    "host_bytes_written",
+    "nand_bytes_written",
+    "gc_bytes",
+    "blocks_erased",
+    "free_superblocks",
+    "live_blocks",
+    "live_bytes",
+    "stored_blocks",
+    "stored_bytes",
+    "zero_blocks",
+)
+"""What tells one state of a drive from another: all that its flash has been through, how full it and its store are."""
+
+
+def state_of(stats: Mapping[str, Any]) -> str:
+    """A drive's counters and how full it is, in the daemon's words; empty where it says none of them."""
+    return ", ".join(f"{name} {stats[name]}" for name in _STATE if name in stats)
+
+
 def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: AgeingResult | None) -> dict[str, Trait]:
     """Name to what was found and asked."""
     found = {

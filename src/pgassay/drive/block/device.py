@@ -31,7 +31,7 @@ from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, overwrite, precondition, prove
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
-from pgassay.study.drives import DriveKind
+from pgassay.study.drives import HOST_BEFORE, DriveKind
 
 Release = Callable[[], None]
 OWN_LABEL = f"{filesystems.LABEL}-own"
@@ -53,8 +53,16 @@ class DeviceDrive(DirectoryDrive):
     start = "as it was found"
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """The state that trials start from: as it was found, or preconditioned by so many drive writes."""
-        return {f"{DATA}.start": Trait(self.start)}
+        """The state that trials start from: as it was found, or preconditioned by so many drive writes.
+
+        Nothing puts a real drive back, so what it had been sent before this trial is told, where it counts that.
+        """
+        found = {f"{DATA}.start": Trait(self.start)}
+        for read in self.counters(directory).values():
+            sent = read().get("host_bytes_written")
+            if sent is not None:
+                found[f"{DATA}.{HOST_BEFORE}"] = Trait(sent)
+        return found
 
     def release(self) -> None:
         """See `Drive`; the file system stays, with our label, for the next time.

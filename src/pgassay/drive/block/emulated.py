@@ -19,10 +19,11 @@ from pgassay.bench.store import Trait
 from pgassay.bench.write_signature import of_trace
 from pgassay.drive import messages
 from pgassay.drive.block import daemon, kernel
-from pgassay.drive.block.answers import AgeingResult, crash_report, neutral, traits
+from pgassay.drive.block.answers import AgeingResult, crash_report, neutral, state_of, traits
 from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Control, SocketControl
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
+from pgassay.study.drives import STATE_BEFORE
 
 _BLANK = "blank"
 _CUT = "cut-"
@@ -78,6 +79,10 @@ class EmulatedVolume:
         self._kept: dict[str, str] = {}
         self._worn: dict[str, AgeingResult] = {}
         self._present: str | None = None
+        self._states: dict[str, str] = {}
+        """Of each snapshot what the drive had counted when it was taken."""
+        self._restored = ""
+        """The same as it is after the last restoration; nothing was written since."""
 
     @property
     def kind(self) -> str:
@@ -119,11 +124,13 @@ class EmulatedVolume:
             name = f"s{len(self._kept) + 1}-{time.monotonic_ns()}"
             self._at_rest("snapshot", name)
             self._kept[key] = name
+            self._states[key] = state_of(self.stats())
 
     def restore(self, key: str) -> None:
         """See `Volume`; the flash model's state comes back with the contents."""
         self._at_rest("restore", self._name(key))
         self._present = key
+        self._restored = state_of(self.stats())
 
     def has(self, key: str) -> bool:
         """See `Volume`: as long as the daemon lives."""
@@ -144,8 +151,15 @@ class EmulatedVolume:
         return neutral(stats, compressing=self.description.core.kind == "compressing")
 
     def traits(self) -> Mapping[str, Trait]:
-        """What the daemon says of its model, codec, capacity and age, each with what was asked; raises `DriveError`."""
-        return traits(self.description.core, self.stats(), self._worn.get(self._present or ""))
+        """What the daemon says of its model, codec, capacity and age, each with what was asked; raises `DriveError`.
+
+        And what it had counted when the snapshot came back, against what it had when that was taken.
+        """
+        found = traits(self.description.core, self.stats(), self._worn.get(self._present or ""))
+        kept = self._states.get(self._present or "")
+        if kept:
+            found[STATE_BEFORE] = Trait(self._restored, kept, self._restored == kept, of_state=True)
+        return found
 
     def stats(self) -> Mapping[str, Any]:
         """All of the daemon's statistics, under its own names."""
