@@ -4,7 +4,7 @@ The report is made in a process of its own, as `pgassay report --no-figures` doe
 compiled and the page's script put together, as any earlier report has left them, and then again; printed are the
 second one's time by the clock and of the processors, and its greatest memory, against the aims of 5 s and 1 GB.
 
-    python benchmarks/cache_report.py [--blocks 251] [--directory DIR]
+    python -m benchmarks.cache_report [--blocks 251] [--directory DIR]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Scanning a cluster's files: its speed ÷ the codec's own on the same blocks in memory, on one core and on all.
 
-usage: python benchmarks/compressibility.py [--mb N] [--rounds N] [--codec NAME]
+usage: python -m benchmarks.compressibility [--mb N] [--rounds N] [--codec NAME]
 
 The codec's own speed is that of `stored_bytes` over the files' contents, already read, on as many threads as the scan
 has; the scan reads the files from the page cache and adds up. Rounds are interleaved, the ratio is the median of the

@@ -1,6 +1,6 @@
 """What measuring costs: server CPU per transaction and tps under the lab with all probes ÷ bare pgbench.
 
-usage: python benchmarks/harness_overhead.py [--rounds N] [--seconds N] [--scale N] [--data-dir DIR]
+usage: python -m benchmarks.harness_overhead [--rounds N] [--seconds N] [--scale N] [--data-dir DIR]
 
 One server on one cluster; rounds are interleaved, their order turns. Bare: pgbench by itself with the same options as
 the lab gives it (-n -N -M prepared -P 1 -l, the same clients, jobs and seed). The lab: all that a trial does, every

@@ -3,7 +3,7 @@
 Prints the seconds of each, and the ratio. The list must come within a second (its page and the look at every record
 for what is new); without the index every record is read once.
 
-    python benchmarks/live_list.py [--runs 10000] [--directory DIR]
+    python -m benchmarks.live_list [--runs 10000] [--directory DIR]
 """
 
 import argparse

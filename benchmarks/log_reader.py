@@ -1,6 +1,6 @@
 """Reading a pgbench log: lines per second ÷ polars' on the same file, and the memory both need as the file grows.
 
-usage: python benchmarks/log_reader.py [--lines N] [--rounds N]
+usage: python -m benchmarks.log_reader [--lines N] [--rounds N]
 
 Both sides give the same: a second's count, mean, max, p50, p95, p99, and the whole's p50, p95, p99, p99.9, max and
 deviation. The log has no failed transactions, so that polars may read plain integers; its columns are narrow, it parses
@@ -109,8 +109,9 @@ def check_agreement(path: Path) -> None:
 
 def peak_memory_mib(reader: str, path: Path) -> float:
     """Of a process of its own. VmHWM, not ru_maxrss: the latter is at least that of the process that started it."""
-    command = [sys.executable, __file__, "--peak-of", reader, str(path)]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    command = [sys.executable, "-m", "benchmarks.log_reader", "--peak-of", reader, str(path.absolute())]
+    root = Path(__file__).parents[1]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True, cwd=root).stdout)
 
 
 def print_own_peak(reader: str, path: Path) -> None:

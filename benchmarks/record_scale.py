@@ -3,7 +3,7 @@
 13 554 trials is the largest published study that pgassay repeats. Reading is timed with and without the compacted
 files, in turn, and the ratio printed. Writing is fsynced, so its time is mostly the drive's.
 
-    python benchmarks/record_scale.py [--trials 13554] [--seconds 60] [--directory DIR]
+    python -m benchmarks.record_scale [--trials 13554] [--seconds 60] [--directory DIR]
 """
 
 import argparse

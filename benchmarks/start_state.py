@@ -4,7 +4,7 @@ Preparing is what a trial would otherwise do: initdb, start, pgbench -i, VACUUM,
 Each round prepares and clones on both drives in turn; the ratios are of the medians. Without root and mkfs.xfs only the
 copy is measured, and it says so.
 
-    python benchmarks/start_state.py [--scale 50] [--rounds 3] [--directory DIR]
+    python -m benchmarks.start_state [--scale 50] [--rounds 3] [--directory DIR]
 """
 
 import argparse

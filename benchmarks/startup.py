@@ -1,6 +1,6 @@
 """`pgassay --help` ÷ `python -c pass`: heavy libraries must be imported only where they are used.
 
-usage: python benchmarks/startup.py [--rounds N]
+usage: python -m benchmarks.startup [--rounds N]
 
 Whole processes, interleaved. The project's goal is a ratio of at most 16.
 """

@@ -3,7 +3,8 @@
 Each script is tried alone first, for a moment: one that fails (a key that is there already, a function that is missing)
 would end its client in every trial. What pg_stat_statements shows of it then tells which of the entries are its own,
 since query identifiers differ between clusters. Then all are played together between two snapshots, as a capture is
-taken.
+taken: on another clone of the same data, since a moment of updates alone leaves room in every page, and makes later
+ones HOT that the source's were not.
 """
 
 import threading
@@ -31,14 +32,14 @@ _ERROR_TEXT_MAX = 160
 
 
 @dataclass(frozen=True)
-class Playback:
-    """What playing came to: by name why scripts failed, and the load of the others, with the source's identifiers.
+class Alone:
+    """What trying each script alone came to: by name why scripts failed, and whose statements are whose.
 
-    `load` is None where the server has no pg_stat_statements, or nothing could be played.
+    `owners` has the source's identifier for each of the server's own; None where it has no pg_stat_statements.
     """
 
     failed: Mapping[str, str]
-    load: Load | None
+    owners: Mapping[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class Stage:
     most_ms: int = 10_000
 
 
-def play(scripts: Sequence[PlayedStatement], stage: Stage) -> Playback:
-    """Try each script, then play all that do not fail; raises `LoadError` where the player itself fails."""
+def try_each(scripts: Sequence[PlayedStatement], stage: Stage) -> Alone:
+    """Play each script by itself; raises `LoadError` where the player itself fails."""
     counted = _instrument(stage.server)
     failed: dict[str, str] = {}
     owners: dict[int, int] = {}
@@ -66,11 +67,7 @@ def play(scripts: Sequence[PlayedStatement], stage: Stage) -> Playback:
         elif counted:
             own = between(before, _statements(stage.server))
             owners.update({found.query_id: each.statement.query_id for found in own})
-    fit = [each for each in scripts if each.name not in failed]
-    if not fit:
-        return Playback(failed, None)
-    load = _together(fit, stage, owners) if counted else None
-    return Playback(failed, load)
+    return Alone(failed, owners if counted else None)
 
 
 def _alone(script: PlayedStatement, stage: Stage) -> str:
@@ -91,7 +88,13 @@ def reason_of(ended: Slice) -> str:
     return f"it fails with SQLSTATE {', '.join(ended.failed)}" if ended.failed else ""
 
 
-def _together(scripts: Sequence[PlayedStatement], stage: Stage, owners: Mapping[int, int]) -> Load:
+def play(scripts: Sequence[PlayedStatement], stage: Stage, owners: Mapping[int, int]) -> Load | None:
+    """The load that all of them make together, with the source's identifiers; None where nothing can be counted.
+
+    The server is another clone of the data that they were tried on, where identifiers are the same. Raises `LoadError`.
+    """
+    if not scripts or not _instrument(stage.server):
+        return None
     server, clock = stage.server, stage.clock
     played = PlayedLoad(
         tuple(PlayedScript(each.name, each.text, each.weight) for each in scripts),

@@ -38,15 +38,18 @@ class Tried:
 
 def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
-    from pgassay.capture.playing import SETTINGS, play
+    from pgassay.capture.playing import SETTINGS, play, try_each
     from pgassay.lab.arms import resolve
     from pgassay.lab.rehearsal import rehearse
 
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
     stage = _stage(baseline, bench)
-    playback = rehearse(baseline, SETTINGS, lambda server: play(written.load.played, stage(server)))
-    written = written.without(playback.failed)
+    alone = rehearse(baseline, SETTINGS, lambda server: try_each(written.load.played, stage(server)))
+    written = written.without(alone.failed)
+    load, owners = None, alone.owners
+    if owners is not None:
+        load = rehearse(baseline, SETTINGS, lambda server: play(written.load.played, stage(server), owners))
     answers = _answers(written, arms, baseline, bench)
     failures = {
         script: f"with {arm.arm.name}: {found.failed}"
@@ -59,7 +62,7 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     if any(each.differs(arm.arm.name, baseline.arm.name) for each in records for arm in arms):
         again = _answered(written, baseline, bench)
         records = statement_records(written, answers, baseline.arm.name, again)
-    return Tried(written, playback.load, records, failures)
+    return Tried(written, load, records, failures)
 
 
 def statement_records(
