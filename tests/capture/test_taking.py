@@ -28,7 +28,8 @@ class FakeServer:
             "the settings": [("work_mem", "4MB"), ("port", "5433"), ("pg_stat_statements.max", "100")],
             "the tables": [("public", "t", 100.0, 1, 8192), ("public", "new", -1.0, 0, 0)],
             "the columns": [
-                ("public", "t", "a", "integer", True, True), ("public", "t", "password", "text", False, False),
+                ("public", "t", "a", "integer", True, True, True),
+                ("public", "t", "password", "text", False, False, False),
             ],
             "pg_stats": [
                 ("public", "t", "a", 0.0, 4, -1.0, 1.0, None, None, ["1", "50", "100"]),

@@ -32,6 +32,8 @@ class Column:
     common_values: tuple[str, ...] = ()
     common_shares: tuple[float, ...] = ()
     histogram: tuple[str, ...] = ()
+    keyed: bool | None = None
+    """Is it part of any key that two rows may not share? None in captures that do not tell."""
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,8 @@ class Parsed:
     limited: bool = False
     inserts: bool = False
     resolves_conflicts: bool = False
+    meets_no_key: bool = False
+    """Does an INSERT give values to no column of a key? It can meet no row that is there already."""
     refused: str = ""
 
 
@@ -122,7 +124,7 @@ def parse(text: str, tables: Sequence[Table], volatile: Sequence[str] = ()) -> P
     return Parsed(
         plain, places, uses, _lists(text, tokens), reader.aggregates,
         type(tree).__name__ == "SelectStmt" and tree.limitCount is not None,
-        inserting, inserting and tree.onConflictClause is not None, refused,
+        inserting, inserting and tree.onConflictClause is not None, inserting and reader.meets_no_key, refused,
     )  # fmt: skip
 
 
@@ -173,8 +175,11 @@ class _Reader:
         self.uses: dict[int, Use] = {}
         self.functions: list[str] = []
         self.aggregates = False
+        self.meets_no_key = False
+        self._outermost: Any = None
 
     def read(self, tree: Any) -> None:
+        self._outermost = tree
         nodes = list(_walk(tree))
         ours = {node.ctename for node in nodes if _is(node, "CommonTableExpr")}
         for node in nodes:
@@ -274,6 +279,8 @@ class _Reader:
         names = [each.name for each in node.cols or ()] or [each.name for each in table.columns]
         rows = chosen.valuesLists or ([each.val for each in chosen.targetList or ()],)
         by_name = {column.name: column for column in table.columns}
+        if node is self._outermost:
+            self.meets_no_key = all(name in by_name and by_name[name].keyed is False for name in names)
         for row in rows:
             for name, value in zip(names, row, strict=False):
                 if name in by_name:

@@ -77,11 +77,16 @@ def tables() -> str:
 
 
 def columns() -> str:
-    """Schema, table, column, type, whether it takes nulls, whether it alone is a unique key, in the table's order."""
+    """Schema, table, column, type, whether it takes nulls, alone is a unique key, is part of any, in the table's order.
+
+    An expression may hold every column, and a partition have a key of its own.
+    """
     return (
         f"SELECT {_OURS} n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
         " EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indnkeyatts = 1"
-        " AND i.indkey[0] = a.attnum AND i.indpred IS NULL)"
+        " AND i.indkey[0] = a.attnum AND i.indpred IS NULL),"
+        " c.relkind = 'p' OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND (i.indisunique OR"
+        " i.indisexclusion) AND (a.attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)))"
         " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
         f" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND {_USER}"
         " ORDER BY 1, 2, a.attnum"

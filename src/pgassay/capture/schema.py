@@ -17,8 +17,8 @@ def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Tabl
     come after those of the table alone, and win.
     """
     by_table: dict[tuple[str, str], list[Column]] = {}
-    for schema, table, name, type_name, not_null, unique in columns:
-        by_table.setdefault((schema, table), []).append(Column(name, type_name, not_null, unique))
+    for schema, table, name, type_name, not_null, unique, keyed in columns:
+        by_table.setdefault((schema, table), []).append(Column(name, type_name, not_null, unique, keyed=keyed))
     found = {(row[0], row[1], row[2]): row[3:] for row in statistics}
     left_out: list[str] = []
     result = []

@@ -2,7 +2,8 @@
 
 Each statement is a transaction of its own, since pg_stat_statements does not say which belong together. Where values
 are text, a script holds the statement many times, each with other real values, and one of them is drawn. An INSERT that
-meets a row that is there already does nothing. What cannot be played is named, with its share of the source's time.
+meets a row that is there already does nothing; one that can meet none stays as it is, since ON CONFLICT costs WAL. What
+cannot be played is named, with its share of the source's time.
 """
 
 import re
@@ -299,7 +300,7 @@ def _sql(parsed: Parsed, values: Mapping[int, str]) -> str:
         pieces += [parsed.text[done:start], values[number]]
         done = end
     pieces.append(parsed.text[done:])
-    if parsed.inserts and not parsed.resolves_conflicts:
+    if parsed.inserts and not (parsed.resolves_conflicts or parsed.meets_no_key):
         return _with_conflict_clause("".join(pieces))
     return "".join(pieces)
 
