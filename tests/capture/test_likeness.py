@@ -40,6 +40,15 @@ def test_each_part_says_how_far_it_is() -> None:
     assert parts["temporary blocks a call"] == 1.0, "neither has any"
 
 
+def test_a_statement_that_was_drawn_more_often_moves_no_mean_of_a_call() -> None:
+    """It is the part of the calls that tells it: of a rare statement a short playback draws twice as many, or none."""
+    write = replace(WRITE, calls=20, exec_ms=120.0, rows=20, blocks_hit=80, wal_bytes=2000, wal_records=40)
+    parts = likenesses(compare(SOURCE, replace(SOURCE, statements=(READ, write))))
+    assert parts["calls by statement"] == pytest.approx(0.9 * 100 / 110 + 0.1)
+    alike = ("rows a call", "blocks a call", "WAL records a call", "WAL a call", "time a call")
+    assert [parts[name] for name in alike] == pytest.approx([1.0] * len(alike))
+
+
 def test_what_the_machine_decides_does_not_count() -> None:
     statements = tuple(replace(each, exec_ms=each.exec_ms * 9, wal_bytes=0) for each in SOURCE.statements)
     slow = replace(SOURCE, statements=statements)

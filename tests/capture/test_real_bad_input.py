@@ -128,3 +128,40 @@ def test_data_of_roles_and_tablespaces_that_are_not_here_can_be_loaded(server: S
         data.fill(bindir, runner, other, options)
         assert other.query("SELECT count(*) FROM own.orders") == [(100,)]
         assert other.query("SELECT count(*) FROM pg_indexes WHERE indexname = 'faster'") == [(1,)]
+
+
+def test_without_pg_stat_statements_it_is_said_how_to_get_it_and_the_rest_works(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.execute("CREATE DATABASE plain")
+    assert taken(of(server, dbname="plain"), folder / "none") == 2
+    said = capsys.readouterr().err
+    assert "pg_stat_statements is not available" in said
+    assert "CREATE EXTENSION pg_stat_statements" in said
+    assert "--without-load" in said
+    assert not (folder / "none").exists()
+    assert taken(of(server, dbname="plain"), folder / "plain.capture", "--without-load") == 0
+    assert files.read(folder / "plain.capture").load is None
+
+
+def test_another_encoding_and_other_styles_of_dates_are_read_and_loaded(server: Server, folder: Path) -> None:
+    path, runner, bindir = folder / "latin.capture", real.runner(), real.installation().bindir
+    server.execute("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    server.execute("ALTER DATABASE latin SET datestyle = 'SQL, DMY'")
+    with psycopg.connect(of(server, dbname="latin"), autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION pg_stat_statements")
+        connection.execute(
+            "CREATE TABLE größen AS SELECT 'müßig' AS wort, date '2025-12-31' AS tag, n FROM generate_series(1, 50) n"
+        )
+        connection.execute("ANALYZE größen")
+    assert taken(of(server, dbname="latin"), path) == 0
+    found = files.read(path)
+    (table,) = found.tables
+    values = {each.name: each.common_values for each in table.columns}
+    assert (found.source.encoding, table.name, values["wort"]) == ("LATIN1", "größen", ("müßig",))
+    assert values["tag"] == ("2025-12-31",), "as any server reads it, not 31/12/2025"
+    options = PgbenchOptions(init=path / found.data.file)
+    with real.server() as (other, _):
+        data.create(bindir, runner, other, options)
+        data.fill(bindir, runner, other, options)
+        assert other.query("SELECT count(*), min(tag)::text FROM größen WHERE wort = 'müßig'") == [(50, "2025-12-31")]

@@ -1,8 +1,10 @@
 """How like the source's load a played one is: the same figures of both side by side, each with a likeness; pure.
 
-Figures are by call or by share, since the load is played as fast as it goes, and the source's is not. A likeness is 1
-for equal figures: of two amounts the smaller over the larger, of two distributions what they have in common, of two
-shares 1 less their difference. Three are shown and not counted: a load that never rests has more sessions at work,
+Figures are by call or by share, since the load is played as fast as it goes, and the source's is not. Those by call are
+weighed by the source's calls: how often each statement was drawn is a part of its own, and a rare one that is drawn
+once more would else move the means of all (post-stratification: Cochran 1977, "Sampling Techniques", 5A.9). A likeness
+is 1 for equal figures: of two amounts the smaller over the larger, of two distributions what they have in common, of
+two shares 1 less their difference. Three are shown and not counted: a load that never rests has more sessions at work,
 times are the machine's as much as the load's, and bytes of WAL go by the time since a checkpoint (full-page images).
 """
 
@@ -25,16 +27,31 @@ def compare(source: Load, here: Load) -> Likeness:
         (
             Part("calls by statement", None, None, "in common", calls),
             Part("time by statement", None, None, "in common", time),
-            _amount("rows a call", _a_call(source, "rows"), _a_call(here, "rows"), ""),
-            _amount("blocks a call", _blocks(source), _blocks(here), ""),
-            _share("blocks not in shared_buffers", _missed(source), _missed(here)),
-            _amount("WAL records a call", _a_call(source, "wal_records"), _a_call(here, "wal_records"), ""),
-            _amount("WAL a call", _a_call(source, "wal_bytes"), _a_call(here, "wal_bytes"), "bytes", counts=False),
-            _amount("temporary blocks a call", _a_call(source, "temp_blocks"), _a_call(here, "temp_blocks"), ""),
+            _amount("rows a call", _a_call(source, source, "rows"), _a_call(source, here, "rows"), ""),
+            _amount("blocks a call", _blocks(source, source), _blocks(source, here), ""),
+            _share("blocks not in shared_buffers", _missed(source, source), _missed(source, here)),
+            _amount(
+                "WAL records a call", _a_call(source, source, "wal_records"), _a_call(source, here, "wal_records"), ""
+            ),
+            _amount(
+                "WAL a call",
+                _a_call(source, source, "wal_bytes"),
+                _a_call(source, here, "wal_bytes"),
+                "bytes",
+                counts=False,
+            ),
+            _amount(
+                "temporary blocks a call",
+                _a_call(source, source, "temp_blocks"),
+                _a_call(source, here, "temp_blocks"),
+                "",
+            ),
             _share("HOT updates", _hot(source), _hot(here)),
             _amount("active sessions", _active(source), _active(here), "", counts=False),
             Part("wait events", None, None, "in common", _common(_waits(source), _waits(here))),
-            _amount("time a call", _a_call(source, "exec_ms"), _a_call(here, "exec_ms"), "ms", counts=False),
+            _amount(
+                "time a call", _a_call(source, source, "exec_ms"), _a_call(source, here, "exec_ms"), "ms", counts=False
+            ),
         ),
         _by_statement(source, here),
         ENOUGH,
@@ -94,18 +111,21 @@ def _share(name: str, source: float | None, here: float | None) -> Part:
     return Part(name, source, here, "share", like)
 
 
-def _a_call(load: Load, counter: str) -> float | None:
-    calls = sum(each.calls for each in load.statements)
-    return sum(getattr(each, counter) for each in load.statements) / calls if calls else None
+def _a_call(source: Load, load: Load, counter: str) -> float | None:
+    """The mean of a call of `load`, if its statements were called as often as the source's are."""
+    calls = {each.query_id: each.calls for each in source.statements}
+    known = [each for each in load.statements if each.calls and calls.get(each.query_id)]
+    whole = sum(calls[each.query_id] for each in known)
+    return sum(calls[each.query_id] * getattr(each, counter) / each.calls for each in known) / whole if whole else None
 
 
-def _blocks(load: Load) -> float | None:
-    hit, read = _a_call(load, "blocks_hit"), _a_call(load, "blocks_read")
+def _blocks(source: Load, load: Load) -> float | None:
+    hit, read = _a_call(source, load, "blocks_hit"), _a_call(source, load, "blocks_read")
     return None if hit is None or read is None else hit + read
 
 
-def _missed(load: Load) -> float | None:
-    blocks, read = _blocks(load), _a_call(load, "blocks_read")
+def _missed(source: Load, load: Load) -> float | None:
+    blocks, read = _blocks(source, load), _a_call(source, load, "blocks_read")
     return read / blocks if blocks and read is not None else None
 
 

@@ -51,7 +51,7 @@ class Stage:
     clock: Clock
     clients: int = 1
     protocol: str = "simple"
-    most_ms: int = 10_000
+    most_ms: int = 30_000
 
 
 def try_each(scripts: Sequence[PlayedStatement], stage: Stage) -> Alone:

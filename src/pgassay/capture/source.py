@@ -22,8 +22,10 @@ STATEMENT_TIMEOUT_MS = 30_000
 LOCK_TIMEOUT_MS = 1_000
 _BEGIN = (
     f"BEGIN READ ONLY /* {MARK} */; SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS} /* {MARK} */;"
-    f" SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS} /* {MARK} */"
+    f" SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS} /* {MARK} */;"
+    f" SET LOCAL datestyle = 'ISO' /* {MARK} */; SET LOCAL intervalstyle = 'postgres' /* {MARK} */"
 )
+"""Dates and intervals as any server reads them, whatever this one's style is: values of columns are played elsewhere."""
 _END = f"ROLLBACK /* {MARK} */"
 _PASSED_ON = ("hostaddr", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile", "gssencmode")
 """Parameters that every pg_dump takes; ours are those of a newer libpq."""
