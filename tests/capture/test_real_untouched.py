@@ -21,8 +21,8 @@ pytestmark = pytest.mark.system
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Watched]:
-    """Nobody works on it, and its own workers write nothing."""
-    settings = {"autovacuum": "off", "checkpoint_timeout": "1h", "wal_level": "replica", "max_wal_senders": "4"}
+    """Nobody works on it, and its own workers write nothing (for a standby the writer would log who is running)."""
+    settings = {"autovacuum": "off", "checkpoint_timeout": "1h", "wal_level": "minimal", "max_wal_senders": "0"}
     with watched_shop(real.installation(), settings) as found:
         with psycopg.connect(found.server.endpoint.conninfo(), autocommit=True) as connection:
             connection.execute("ANALYZE")
@@ -45,13 +45,14 @@ def test_no_write_is_logged_numbered_or_found(shop: Watched, kind: str) -> None:
     assert shop.changes_by_us() == []
 
 
-def test_a_capture_of_the_files_changes_no_row_and_no_setting(shop: Watched) -> None:
+def test_a_capture_of_the_files_changes_no_row_and_no_setting() -> None:
     """pg_basebackup itself makes a checkpoint and writes WAL, which docs/capture.md says."""
-    before = shop.contents(), shop.transactions()
-    capture(shop, "files", "--data", "basebackup", "--checkpoint", "fast", user=shop.server.endpoint.user)
-    assert (shop.contents(), shop.transactions()) == before
-    assert shop.server.query("SELECT * FROM pg_replication_slots") == []
-    assert shop.changes_by_us() == []
+    with watched_shop(real.installation(), {"autovacuum": "off", "max_wal_senders": "4"}) as shop:
+        before = shop.contents(), shop.transactions()
+        capture(shop, "files", "--data", "basebackup", "--checkpoint", "fast", user=shop.server.endpoint.user)
+        assert (shop.contents(), shop.transactions()) == before
+        assert shop.server.query("SELECT * FROM pg_replication_slots") == []
+        assert shop.changes_by_us() == []
 
 
 def test_a_plan_writes_nothing_and_leaves_no_directory(shop: Watched) -> None:

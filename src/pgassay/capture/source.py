@@ -25,7 +25,7 @@ _BEGIN = (
     f" SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS} /* {MARK} */;"
     f" SET LOCAL datestyle = 'ISO' /* {MARK} */; SET LOCAL intervalstyle = 'postgres' /* {MARK} */"
 )
-"""Dates and intervals as any server reads them, whatever this one's style is: values of columns are played elsewhere."""
+"""Dates and intervals as any server reads them, whatever the style of this one: values are played elsewhere."""
 _END = f"ROLLBACK /* {MARK} */"
 _PASSED_ON = ("hostaddr", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile", "gssencmode")
 """Parameters that every pg_dump takes; ours are those of a newer libpq."""
