@@ -47,6 +47,9 @@ PG_CHECKPOINT, PARAMETER_PRIVILEGES = 15, 15
 CREATE_BY_FILES = 15
 """CREATE DATABASE copies through the WAL unless it is asked for STRATEGY = FILE_COPY; before, files are copied."""
 
+COUNTS_SESSIONS = 14
+"""pg_stat_database counts the sessions that began."""
+
 STAT_IO = 16
 """pg_stat_io exists."""
 

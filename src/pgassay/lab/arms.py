@@ -105,6 +105,8 @@ class ResolvedArm:
         if self.setup.copy_of is not None:
             copied.require_there(self.setup.copy_of)
             return copying.size_bytes(self.setup.copy_of)
+        if self.setup.copied_database:
+            return self.site.database_bytes(self.setup.copied_database)
         return stored_bytes(self.setup, self.load.estimated_bytes())
 
     @cached_property
@@ -144,6 +146,8 @@ class ResolvedArm:
             "data": dict(sorted(self.load.data_key().items())),
             "levels": {each.name: each.level.canonical for each in self.at(*BAKED)},
         }
+        if self.setup.copied_database:
+            parts |= {"data": {}}
         if self.setup.copy_of is not None:
             parts |= {"data": {}, "copy": copied.identity(self.setup.copy_of)}
         text = json.dumps(parts, sort_keys=True)

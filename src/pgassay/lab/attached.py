@@ -23,18 +23,21 @@ from pgassay.lab.places import state_directory
 from pgassay.lab.settings import CONNECTIONS_OURS
 from pgassay.lab.site import Site
 from pgassay.lab.workbench import BenchOptions, Workbench
+from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import messages, ways
 from pgassay.postgres.attached.attachment import Attachment, attach
 from pgassay.postgres.attached.databases import Databases
 from pgassay.postgres.attached.server import AttachedInstallation
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.builds.request import BuildRequest
+from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.probe.registry import every_probe
 
 DRIVERS = ("pgbench",)
 """Loads whose programs reach any server: the others take a private socket."""
 _MACHINE = {"process_tree", "process_io", "diskstats", "diskstats_wal", "cgroup_io", "machine"}
 """Sources of the machine that a server runs on: not ours, where the server is elsewhere."""
+_DRIVE = "drive."
 _NO_ROOM_KNOWN = 1 << 62
 
 
@@ -86,6 +89,8 @@ class AttachedBench(Workbench):
             metronome=None,
             memory_bytes=own.memory_bytes if self._attached.facts.here else _NO_ROOM_KNOWN,
             pins=self._pins(),
+            database_bytes=self._database_bytes,
+            visitors=self._visitors(),
             preparing={},
             attached=True,
         )
@@ -108,6 +113,8 @@ class AttachedBench(Workbench):
         found = tuple(dict.fromkeys(refusals(resolved)))
         if found:
             raise messages.as_it_is((), found)
+        for name in dict.fromkeys(arm.setup.copied_database for arm in resolved.arms if arm.setup.copied_database):
+            self._attached.changes.require_copyable(name, self._attached.endpoint.database)
         needed = max(arm.setup.load.connections for arm in resolved.arms) + CONNECTIONS_OURS
         if needed > self._attached.facts.connections:
             raise messages.too_few_connections(needed, self._attached.facts.connections)
@@ -136,7 +143,8 @@ class AttachedBench(Workbench):
                 found[way][name] = None
         copies = len({arm.snapshot_key for arm in resolved.arms})
         size = max(arm.data_bytes for arm in resolved.arms)
-        lines = [messages.will_make(copies, size)]
+        copied = sorted({arm.setup.copied_database for arm in resolved.arms} - {""})
+        lines = [messages.will_make(copies, size, copied)]
         if found[Way.DATABASE]:
             lines.append(messages.will_set_databases(list(found[Way.DATABASE])))
         if found[Way.SYSTEM]:
@@ -175,6 +183,23 @@ class AttachedBench(Workbench):
 
         return allowed
 
+    def _database_bytes(self, name: str) -> int:
+        return int(self._attached.sql.query("SELECT pg_database_size(%s)", [name])[0][0])
+
+    def _visitors(self) -> Callable[[], str]:
+        """Whoever is there now, and whoever came and went: both make a window invalid."""
+        attached, known = self._attached, 0
+
+        def ask() -> str:
+            nonlocal known
+            ours = attached.changes.databases
+            before, known = known, about.sessions_of_others(attached.sql, attached.facts, ours)
+            found = about.others(attached.sql, ours, patience_s=0.0)
+            came = known - before
+            return messages.visited(found, came) if found or came else ""
+
+        return ask
+
     def _unpinned(self, arm: ResolvedArm) -> Iterator[str]:
         from pgassay.lab.settings import settings_of
 
@@ -193,9 +218,10 @@ def refusals(resolved: ResolvedStudy) -> Iterator[str]:
     """Why a server that runs already cannot have this study: each factor or option with its reason."""
     for arm in resolved.arms:
         for bound in arm.at(Stage.BUILD, Stage.INIT, Stage.HOST):
-            yield f"{bound.name} ({messages.FIXED[bound.factor.stage]})"
-        yield from (f"{each.name} ({messages.FIXED['drive']})" for each in arm.bound if each.name.startswith("drive."))
-        if arm.setup.drive != DriveOptions() and not any(each.name.startswith("drive.") for each in arm.bound):
+            if not bound.name.startswith((_DRIVE, f"init.{COPY_DATABASE}")):
+                yield f"{bound.name} ({messages.FIXED[bound.factor.stage]})"
+        yield from (f"{each.name} ({messages.FIXED['drive']})" for each in arm.bound if each.name.startswith(_DRIVE))
+        if arm.setup.drive != DriveOptions() and not any(each.name.startswith(_DRIVE) for each in arm.bound):
             yield f"a drive ({messages.FIXED['drive']})"
         load = arm.setup.load
         if load.driver not in DRIVERS:

@@ -49,6 +49,8 @@ class Evidence:
     """Of drives that did not start from the state that was kept for the trial: by name, in which respect."""
     counts_damage: bool = False
     """Is the verdict about what power cuts damaged, and not about speed?"""
+    visitors: str = ""
+    """Who else used a server that is not ours during the window."""
     client_lost: str = ""
     """What became of the load's host, where it has gone."""
     by_rounds: tuple[Reason, ...] | None = None
@@ -63,7 +65,8 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
     drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
     jumped = Reason("clock_jump", f"the wall clock jumped by {drift_ns / 1e9:.1f} s during the window")
     slowed = () if evidence.counts_damage else _slowed(evidence)
-    return (*changed, *slowed, *((jumped,) if drift_ns > CLOCK_DRIFT_NS_MAX else ()))
+    visited = (Reason("other_clients", evidence.visitors),) if evidence.visitors else ()
+    return (*changed, *visited, *slowed, *((jumped,) if drift_ns > CLOCK_DRIFT_NS_MAX else ()))
 
 
 def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
@@ -151,6 +154,7 @@ def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
         mismatches=mismatches,
         other_states=other_states,
         counts_damage=arm.study.primary == risk.UNSAFE,
+        visitors=notes.visitors,
         client_lost=notes.client_lost,
         by_rounds=notes.disturbed if notes.pairing else None,
     )

@@ -116,6 +116,8 @@ class Notes:
     problems: dict[str, str] = field(default_factory=dict)
     client_lost: str = ""
     """Why nothing is known of the window, where the host of the load's program has gone."""
+    visitors: str = ""
+    """Who else used the server during the window, where it is not ours."""
     pairing: dict[str, str | float | None] = field(default_factory=dict)
     """How its block was played where servers took turns; empty where it had the machine to itself."""
     disturbed: tuple[Reason, ...] = ()

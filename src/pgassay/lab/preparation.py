@@ -98,7 +98,7 @@ def _fill(arm: ResolvedArm, server: Server) -> None:
     """The load's data with the levels of the data stage; a cluster that is a copy has its data, and keeps their layout:
     nothing is loaded and nothing vacuumed."""
     load = arm.load
-    if arm.setup.copy_of is not None:
+    if arm.setup.has_data:
         for bound in arm.at(Stage.DATA):
             bound.factor.on_copied_data(bound.name, bound.level, server)
         server.execute("CHECKPOINT")

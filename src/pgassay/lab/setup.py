@@ -46,6 +46,16 @@ class Setup:
         found = self.init_options.get(COPY_OF)
         return Path(found) if found else None
 
+    @property
+    def copied_database(self) -> str:
+        """The database of a user's own server of which databases of ours are copies; empty for data of the load's."""
+        return "" if self.copy_of is not None else self.init_options.get(COPY_DATABASE, "")
+
+    @property
+    def has_data(self) -> bool:
+        """Do the data come with the copy, so that nothing is loaded?"""
+        return self.copy_of is not None or bool(self.copied_database)
+
     @classmethod
     def of(cls, draft: SetupDraft) -> "Setup":
         """Of what the factors wrote; raises `UsageError` for options that are not known or do not go together."""
@@ -66,5 +76,5 @@ class Setup:
         """A copied cluster is as its source made it, and has its data."""
         others = [f"init.{name}" for name in self.init_options if name not in (COPY_OF, COPY_DATABASE)]
         loaded = [f"load.{name}" for name in ("init", "age") if getattr(self.load, name, None)]
-        if self.copy_of is not None and (others or loaded):
+        if self.has_data and (others or loaded):
             raise fixed_by_copy([*others, *loaded][0])

@@ -71,6 +71,10 @@ def _any(setting: str) -> bool:
     return True
 
 
+def _no_database(name: str) -> int:
+    raise KeyError(name)  # a server of ours has nothing to copy
+
+
 def _unknown_peak(pid: int) -> int:
     raise OSError(f"no process {pid} here")
 
@@ -118,6 +122,10 @@ class Site:
     """May the lab set this setting by itself, for the sake of the regime? Not each one on a server that is not ours."""
     preparing: Mapping[str, str] = field(default_factory=lambda: PREPARING)
     """The settings while a snapshot is made; none on a server that is not ours, where nothing is the lab's to risk."""
+    database_bytes: Callable[[str], int] = _no_database
+    """How large a database of the user's own server is."""
+    visitors: Callable[[], str] = str
+    """Who has used the server beside us since the last question, in words; empty for nobody, as on servers of ours."""
     attached: bool = False
     """Is it one server, which is not ours and whose databases stand for clusters? Then they cannot take turns."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -136,10 +136,12 @@ class Trial:
             try:
                 sampling.start(self._tell)
                 warm_up = self._warm_up()
+                self._site.visitors()
                 before = sampling.read_all()
                 with power_cuts.during(self._arm, self._server, self._clone, self._assignment.seed) as cuts:
                     result = self._play(self._arm.load, self._assignment.staging, self._assignment.seed)
                 notes.alive = server.alive()
+                notes.visitors = self._site.visitors() if notes.alive else ""
                 if notes.alive and mode_of(options) == WORK:
                     closing = maintenance.checkpoint(server, self._site.clock)
                 after = sampling.read_all()

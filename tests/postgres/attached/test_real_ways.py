@@ -1,6 +1,7 @@
 """On a real server that is not ours: where each setting would be set, what a role may not, and who else is there."""
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -228,3 +229,51 @@ def test_a_standby_is_refused(server: Staging, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(facts, "ask", lambda sql: replace(ask(sql), standby=True))
     with pytest.raises(PgassayError, match="is a standby"):
         attach(server.dsn(), tmp_path, Lacking(), {})
+
+
+def test_a_value_that_holds_only_where_we_are_connected_is_set_in_a_new_database(server: Staging) -> None:
+    """`app` sets work_mem for its sessions; a database of ours would have the server's own."""
+    more = (("client_encoding", "UTF8"),)
+    session = Session(Endpoint(server.folder, PORT, "app", "owner", more=more))
+    try:
+        assert session.query("SHOW work_mem") == [("17MB",)]
+        assert ways.check(session, facts.ask(session), {"work_mem": "17MB"}) == {"work_mem": Way.DATABASE}
+    finally:
+        session.close()
+
+
+def test_a_copy_of_the_users_database_has_its_data_and_settings_and_the_study_s_go_first(
+    server: Staging, tmp_path: Path
+) -> None:
+    before = server.state()
+    made = attach(server.dsn(), tmp_path, Lacking(), {})
+    installation = AttachedInstallation(real.installation().bindir, made.sql, made.endpoint, made.facts, made.changes)
+    made.changes.require_copyable("app", made.endpoint.database)
+    for name, said in (("nowhere", "has no database"), ("postgres", "while --server connects to it")):
+        with pytest.raises(PgassayError, match=said):
+            made.changes.require_copyable(name, made.endpoint.database)
+    clone = Databases(made.changes, None).workspace("x")  # type: ignore[arg-type]
+    installation.initialize(clone, {"copy_database": "app"})
+    for asked, found in (({}, "17MB"), ({"work_mem": "9MB"}, "9MB"), ({"work_mem": "4MB"}, "4MB")):
+        started = installation.start(clone, asked, tmp_path)
+        assert started.query("SELECT count(*), current_setting('work_mem') FROM orders") == [(1000, found)]
+        started.stop()
+    made.close()
+    assert server.state() == before
+    plain = attach(server.dsn("plain"), tmp_path, Lacking(), {})
+    with pytest.raises(PgassayError, match='role "plain" may not copy'):
+        plain.changes.require_copyable("app", plain.endpoint.database)
+    plain.close()
+
+
+def test_who_comes_during_a_window_is_counted_even_when_gone(server: Staging, session: Session) -> None:
+    found = facts.ask(session)
+    before = facts.sessions_of_others(session, found, ["pgassay_1"])
+    with server.connected("app") as guest:
+        guest.execute("SELECT 1")
+    for _ in range(200):  # the backend hands it in when it ends
+        if (now := facts.sessions_of_others(session, found, ["pgassay_1"])) > before:
+            break
+        time.sleep(0.02)
+    assert now == before + 1
+    assert facts.sessions_of_others(session, found, ["app"]) < now

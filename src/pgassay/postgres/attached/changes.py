@@ -25,6 +25,15 @@ _LISTS = ("search_path", "temp_tablespaces")
 _RELOAD_S = 30.0
 _POLL_S = 0.01
 
+_COPYABLE = """
+SELECT datistemplate OR pg_has_role(datdba, 'USAGE') FROM pg_database
+ WHERE datname = %s AND datname NOT IN ('template0', 'template1')
+"""
+_CARRIED = """
+SELECT unnest(s.setconfig) FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
+ WHERE d.datname = %s AND s.setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user)) ORDER BY s.setrole
+"""
+"""Those of our role come last, as they hold before the others."""
 _OF_FILE = """
 SELECT setting FROM pg_file_settings
  WHERE sourcefile LIKE '%%/postgresql.auto.conf' AND lower(name) = lower(%s) ORDER BY seqno DESC LIMIT 1
@@ -49,6 +58,9 @@ class ServerChanges:
         self._set: dict[str, str | None] = {}
         """What ALTER SYSTEM had set before, of each setting that is changed now."""
 
+        self.carried: Mapping[str, str] = {}
+        """What the user's database that ours are copies of sets for its sessions: copies do not bring that along."""
+
     @property
     def databases(self) -> Sequence[str]:
         """Those that are there now and ours."""
@@ -69,10 +81,29 @@ class ServerChanges:
         self._sql.query(f"CREATE DATABASE {_name(name)} TEMPLATE {_name(template or 'template0')}{strategy}")
         self._sql.query(f"COMMENT ON DATABASE {_name(name)} IS {_literal(MARK)}")
 
+    def require_copyable(self, name: str, connected: str) -> None:
+        """Raise `UsageError` for a database of the user's that cannot be copied; we are `connected` to another."""
+        rows = self._sql.query(_COPYABLE, [name])
+        if not rows:
+            raise messages.no_such_database(name)
+        if name == connected:
+            raise messages.connected_to_copied(name)
+        if rows != [(True,)]:
+            raise messages.may_not_copy(name, self._facts.role)
+
+    def copy_database(self, name: str, source: str) -> None:
+        """A copy of the user's database, which is only read; what it sets for its sessions will hold in ours, too.
+
+        Raises `QueryError`.
+        """
+        self.create_database(name, source)
+        rows = self._sql.query(_CARRIED, [source])
+        self.carried = dict(str(each).split("=", 1) for (each,) in rows)
+
     def set_of_database(self, name: str, values: Mapping[str, str]) -> None:
         """Settings of every session in a database of ours; they go with it. Raises `QueryError`."""
         _require_ours(name)
-        for setting, value in values.items():
+        for setting, value in {**self.carried, **values}.items():
             self._sql.query(f"ALTER DATABASE {_name(name)} SET {_assigned(setting, value)}")
 
     def drop_database(self, name: str) -> None:

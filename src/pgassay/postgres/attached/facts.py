@@ -114,6 +114,16 @@ def _postmaster(backend: int, role: str, proc: Path = Path("/proc")) -> int:
     return parent if ours else NO_PROCESS
 
 
+_SESSIONS = "SELECT coalesce(sum(sessions), 0)::bigint FROM pg_stat_database WHERE datname <> ALL(%s)"
+
+
+def sessions_of_others(sql: Sql, facts: Facts, ours: Sequence[str]) -> int:
+    """How many sessions have ever begun in databases that are not ours; 0 before 14, which does not count them."""
+    if facts.version.major < versions.COUNTS_SESSIONS:
+        return 0
+    return int(sql.query(_SESSIONS, [list(ours)])[0][0])
+
+
 @dataclass(frozen=True)
 class Client:
     """Somebody's session on the server; empty where it is hidden."""

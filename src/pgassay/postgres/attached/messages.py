@@ -78,6 +78,13 @@ def other_clients(found: Sequence[Client]) -> BenchError:
     return BenchError(f"the server of --server has other clients: {'; '.join(named)}{more}", _STAGING)
 
 
+def visited(found: Sequence[Client], sessions: int) -> str:
+    """What makes a window invalid: somebody else was there."""
+    named = "; ".join(each.words for each in found[:_LISTED])
+    came = f"{sessions} sessions of others began during the window" if sessions else ""
+    return "the server had other clients: " + "; ".join(each for each in (named, came) if each)
+
+
 def attached_already(place: str) -> BenchError:
     """Another lab has it."""
     return BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")
@@ -178,6 +185,27 @@ _SET_HINT = (
 )
 
 
+def no_such_database(name: str) -> UsageError:
+    """`init.copy_database` names what is not there."""
+    return UsageError(f'the server has no database "{name}" that could be copied', "psql -l lists them")
+
+
+def connected_to_copied(name: str) -> UsageError:
+    """CREATE DATABASE … TEMPLATE refuses while somebody is connected, ourselves included."""
+    return UsageError(
+        f'the database "{name}" cannot be copied while --server connects to it',
+        "name another database of that server in --server, such as dbname=postgres",
+    )
+
+
+def may_not_copy(name: str, role: str) -> UsageError:
+    """Not its owner's."""
+    return UsageError(
+        f'role "{role}" may not copy the database "{name}"',
+        "connect as its owner (with CREATEDB) or as a superuser, or let ALTER DATABASE … IS_TEMPLATE allow it",
+    )
+
+
 def no_snapshot(key: str) -> DriveError:
     """A fault of ours."""
     return DriveError(f'there is no prepared database "{key}" on the server')
@@ -253,10 +281,12 @@ def no_monitor(role: str) -> str:
     return f"role {role} lacks pg_monitor: what other sessions do, and the size of pg_wal, are not available"
 
 
-def will_make(snapshots: int, size_bytes: int) -> str:
-    """For the plan."""
+def will_make(snapshots: int, size_bytes: int, copied: Sequence[str]) -> str:
+    """For the plan; `copied` are databases of the user's."""
     kept = "one prepared" if snapshots == 1 else f"{snapshots} prepared"
     size = format_size(size_bytes)
+    if copied:
+        kept += f" as a copy of {', '.join(copied)}, which is only read,"
     return f"databases pgassay_…: {kept} and one copy at a time, of about {size} each; dropped at the end"
 
 

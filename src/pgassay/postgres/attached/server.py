@@ -19,6 +19,7 @@ from pgassay.postgres.attached import messages, ways
 from pgassay.postgres.attached.changes import ServerChanges
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.attached.ways import Way
+from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.postgres.server import Session
 
 FOUND_BY = "attached"
@@ -108,8 +109,6 @@ class AttachedInstallation:
     endpoint: Endpoint
     facts: Facts
     changes: ServerChanges
-    template: str = ""
-    """The user's database of which ours are copies; empty for empty ones."""
 
     @property
     def version(self) -> Version:
@@ -122,10 +121,14 @@ class AttachedInstallation:
         return FOUND_BY
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
-        """An empty database, or a copy of the user's; raises `UsageError` for options of initdb."""
-        if options:
-            raise messages.as_it_is(sorted(f"init.{name}" for name in options))
-        self.changes.create_database(directory.name, self.template)
+        """An empty database, or a copy of the user's (`copy_database`); raises `UsageError` for options of initdb."""
+        others = sorted(f"init.{name}" for name in options if name != COPY_DATABASE)
+        if others:
+            raise messages.as_it_is(others)
+        if COPY_DATABASE in options:
+            self.changes.copy_database(directory.name, options[COPY_DATABASE])
+        else:
+            self.changes.create_database(directory.name)
 
     def start(
         self,
@@ -141,6 +144,8 @@ class AttachedInstallation:
         self.require_alone()
         found = ways.check(self.sql, self.facts, settings)
         mine, servers = ({n: v for n, v in settings.items() if found[n] is way} for way in (Way.DATABASE, Way.SYSTEM))
+        carried = {name.lower() for name in self.changes.carried}
+        mine |= {n: v for n, v in settings.items() if found[n] is Way.HELD and n.lower() in carried}
         self.changes.set_of_database(directory.name, mine)
         self.changes.set_system(servers)
         endpoint = replace(self.endpoint, database=directory.name)

@@ -44,6 +44,8 @@ NEVER: Mapping[str, str] = {
 """By name, with the reason."""
 _NEVER_PREFIXES = ("ssl", "archive_", "restore_", "recovery_", "primary_", "krb_", "pg_hba", "password_", "hot_standby")
 _OTHERS = "it belongs to the place of that server"
+_OF_CONNECTION = ("database", "database user", "client", "session")
+"""Sources of values that hold where we are connected, and not in a new database."""
 _SESSION = ("user", "superuser")
 _RELOADED = ("sighup", "backend", "superuser-backend")
 
@@ -85,7 +87,7 @@ def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
     """Where this value would be set; raises `SettingError` where it cannot be, with the reason."""
     found = row(sql, name)
     setting = found.setting
-    if same(value, setting):
+    if same(value, setting) and setting.source not in _OF_CONNECTION:
         return Way.HELD
     never = NEVER.get(setting.name) or (_OTHERS if _of_the_place(setting.name) else "")
     if never:
