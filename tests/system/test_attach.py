@@ -191,3 +191,25 @@ def test_a_study_comes_to_its_verdict(journey: Place, server: Staging, state_dir
     remarks = journey.record("a").host["remarks"]
     assert ("no_checkpoint" in remarks) == (role == "plain")
     assert all(trial.responses["wal_bytes_per_transaction"] for trial in trials)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(LONG_S)
+def test_a_load_of_ones_own_works_on_copies_of_ones_own_database(
+    journey: Place, server: Staging, state_directory: Path
+) -> None:
+    """Every trial once failed its read-back: a copy has a name of ours."""
+    before = server.state()
+    script = journey.path / "orders.sql"
+    script.write_text("UPDATE orders SET n = n + 1 WHERE n % 100 = 1;\n")
+    study = STUDY.replace("server.max_wal_size", "server.synchronous_commit").replace("simple-update", str(script))
+    study = study.replace('["1GB", "8GB"]', '["on", "off"]').replace('"1GB"', '"on"').replace("scale = 1\n", "")
+    study = study.replace('"server.work_mem" = "8MB"', '"init.copy_database" = "app"')
+    done = finished(journey.start(*words(journey, server, "--i-own", study=study)), LONG_S)
+    assert done.returncode == 0, done.stderr
+    assert server.state() == before, "the user's own rows as well"
+    assert owed(state_directory) == []
+    trials = journey.record("a").trials
+    assert {trial.status for trial in trials} <= {Status.VALID, Status.INVALID}, [each.reasons for each in trials]
+    assert all(trial.settings["work_mem"] == "17MB" for trial in trials), "what the database sets for its sessions"
+    assert all(trial.levels["init.copy_database"].read_back is None for trial in trials)

@@ -12,6 +12,7 @@ from pgassay.bench.options import factors_of
 from pgassay.bench.server import Server
 from pgassay.postgres import effective, find, messages, settings
 from pgassay.postgres.adoption import DATABASE
+from pgassay.postgres.attached.changes import PREFIX
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.fillfactor import IndexFillFactor, NamedTableFillFactor, TableFillFactor
 from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, wal_segment_bytes
@@ -182,8 +183,9 @@ class CopyDatabase(Factor):
             setup.init_options[COPY_DATABASE] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """Where we are connected."""
-        return str(readable.server.query("SELECT current_database()")[0][0])
+        """Where we are connected; a copy within the user's own server does not know of what it is one."""
+        found = str(readable.server.query("SELECT current_database()")[0][0])
+        return None if found.startswith(PREFIX) else found
 
 
 FACTORS: tuple[Factor, ...] = (

@@ -136,6 +136,8 @@ def test_other_clients_are_seen_even_where_they_are_hidden(server: Staging, sess
     server.query("CREATE ROLE stranger LOGIN")
     try:
         assert facts.others(session) == ()
+        (ourselves,) = facts.others(hidden, patience_s=0.0)  # no launcher, which has a role and no database
+        assert ourselves.database == "postgres"
         with server.connected("app"):
             (seen,) = facts.others(session, patience_s=0.0)
             assert (seen.application, seen.database) == ("the owner's own", "app")

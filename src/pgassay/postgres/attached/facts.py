@@ -114,6 +114,8 @@ def _postmaster(backend: int, role: str, proc: Path = Path("/proc")) -> int:
     return parent if ours else NO_PROCESS
 
 
+_SERVICES = ("rdsadmin", "cloudsqladmin", "cloudsqlagent", "alloydbadmin", "azuresu", "azure_maintenance", "azure_sys")
+"""Roles and databases of managed services' own agents, which never leave: part of the server, not clients of it."""
 _SESSIONS = "SELECT coalesce(sum(sessions), 0)::bigint FROM pg_stat_database WHERE datname <> ALL(%s)"
 
 
@@ -121,7 +123,7 @@ def sessions_of_others(sql: Sql, facts: Facts, ours: Sequence[str]) -> int:
     """How many sessions have ever begun in databases that are not ours; 0 before 14, which does not count them."""
     if facts.version.major < versions.COUNTS_SESSIONS:
         return 0
-    return int(sql.query(_SESSIONS, [list(ours)])[0][0])
+    return int(sql.query(_SESSIONS, [[*ours, *_SERVICES]])[0][0])
 
 
 @dataclass(frozen=True)
@@ -146,17 +148,21 @@ _CLIENTS = """
 SELECT pid, coalesce(application_name, ''), coalesce(datname, ''), coalesce(usename, ''), coalesce(backend_type, '')
   FROM pg_stat_activity
  WHERE pid <> pg_backend_pid() AND coalesce(datname, '') <> ALL(%s)
-   AND (backend_type IN ('client backend', 'walsender') OR backend_type IS NULL AND usesysid IS NOT NULL)
+   AND coalesce(usename, '') <> ALL(%s)
+   AND (backend_type IN ('client backend', 'walsender') OR pid IN (SELECT pid FROM pg_stat_replication)
+        OR backend_type IS NULL AND usesysid IS NOT NULL AND datid IS NOT NULL)
  ORDER BY pid
 """
-"""Of sessions that our role may not look into, only the process, the database and the role are told."""
+"""Of sessions that our role may not look into, only the process, the database and the role are told; the launcher of
+logical replication then looks like a client of no database."""
 
 
 def others(sql: Sql, ours: Sequence[str] = (), patience_s: float = _PATIENCE_S) -> tuple[Client, ...]:
     """Every other client, those in the databases `ours` left out; whoever leaves meanwhile is none."""
     deadline = time.monotonic() + patience_s
+    parameters = [list(ours), list(_SERVICES)]
     while True:
-        found = tuple(Client(int(pid), *map(str, rest)) for pid, *rest in sql.query(_CLIENTS, [list(ours)]))
+        found = tuple(Client(int(pid), *map(str, rest)) for pid, *rest in sql.query(_CLIENTS, parameters))
         if not found or time.monotonic() > deadline:
             return found
         time.sleep(0.1)
