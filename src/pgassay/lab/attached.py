@@ -130,6 +130,8 @@ class AttachedBench(Workbench):
         hidden = self._unseen()
         if hidden:
             found.append(("not_seen", messages.not_seen(hidden, here=facts.here)))
+        if not facts.superuser:
+            found.append(("no_superuser", messages.no_superuser(facts.role)))
         if not facts.reads_statistics:
             found.append(("no_monitor", messages.no_monitor(facts.role)))
         return found

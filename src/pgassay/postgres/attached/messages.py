@@ -276,6 +276,11 @@ def not_seen(sources: Sequence[str], *, here: bool) -> str:
     return f"not available, since {why}: {', '.join(sources)}"
 
 
+def no_superuser(role: str) -> str:
+    """What only a superuser may read or make."""
+    return f"role {role} is no superuser: bytes of row versions (pg_statistic) and pg_prewarm are not available"
+
+
 def no_monitor(role: str) -> str:
     """Without pg_monitor."""
     return f"role {role} lacks pg_monitor: what other sessions do, and the size of pg_wal, are not available"
