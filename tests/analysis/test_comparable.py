@@ -5,7 +5,14 @@ from math import isnan
 import pytest
 
 from pgassay.analysis.claims import judge
-from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, refusal_by_errors, refusal_by_levels, without_refused
+from pgassay.analysis.comparable import (
+    ACCEPTABLE_ERROR,
+    Errors,
+    is_speed,
+    refusal_by_errors,
+    refusal_by_levels,
+    without_refused,
+)
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import explain
@@ -36,6 +43,16 @@ def levels(**each: str) -> dict[str, Level]:
         (levels(drive_data="csd", drive_timing="off"), levels(drive_data="ssd", drive_timing="on"), True),
         (levels(drive_data="ssd", drive_timing="sata-ssd"), levels(drive_data="ssd", drive_timing="hdd-7200"), False),
         (levels(drive_data="image"), levels(drive_data="ssd", drive_timing="on"), True),
+        (
+            levels(drive_data="csd", drive_timing="on", drive_dilation="4"),
+            levels(drive_data="ssd", drive_timing="on", drive_dilation="4"),
+            False,
+        ),
+        (
+            levels(drive_data="csd", drive_timing="on", drive_dilation="4"),
+            levels(drive_data="csd", drive_timing="on"),
+            True,
+        ),
         (levels(drive_data="ssd", drive_timing="on", x="1"), levels(drive_data="ssd", drive_timing="on"), False),
         (levels(table_fillfactor="75"), levels(table_fillfactor="100"), False),
     ],
@@ -120,3 +137,13 @@ def test_doubt_is_about_the_worse_of_two() -> None:
 def test_a_cost_of_the_same_drives_is_compared() -> None:
     assert judged(NAND)[0] is Kind.WORSE
     assert Scale.RATIO is NAND.scale
+
+
+@pytest.mark.parametrize(
+    ("unit", "name", "speed"),
+    [("1/s", "tps", True), ("1/min", "new_orders_per_minute", True), ("bytes", "read_bytes_per_s", True),
+     ("ms", "latency_ms", True), ("bytes", "table_bytes", False), ("share", "failed_share", False)],
+)  # fmt: skip
+def test_rates_and_times_are_speeds_whatever_their_unit(unit: str, name: str, speed: bool) -> None:
+    assert is_speed(Response(name, "", unit, Better.HIGHER)) is speed
+    assert not is_speed(Response(name, "", unit, Better.HIGHER, cost=True))

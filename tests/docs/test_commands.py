@@ -92,7 +92,7 @@ ALONE = ("--help", "doctor", "simulate", "studies", "drive list", "drive snapsho
 """Commands that do something without any word more; others that stand alone are only named."""
 NEED_ROOT = (
     "run cache", "run fillfactor-drive", "run fillfactor --quick --set drive.data=", "run power-cut",
-    "run recovery-time", "run commit-safety", "cut ",
+    "run recovery-time", "run commit-safety", "run drive-speed", "cut ",
 )  # fmt: skip
 """Studies with host factors or drives."""
 GROUPS = ("drive", "postgres")

@@ -29,9 +29,9 @@ SMALL: dict[str, Any] = {"kind": "page-mapped", "codec": "none", "pages_per_bloc
 
 
 @contextmanager
-def timed(directory: Path, **timing: Any) -> Iterator[tuple[Daemon, int, mmap.mmap]]:
+def timed(directory: Path, dilation: int = 1, **timing: Any) -> Iterator[tuple[Daemon, int, mmap.mmap]]:
     """A drive with service times, opened past the page cache, and a buffer that direct I/O takes."""
-    with serving(directory, **SMALL, timing=timing) as daemon, looped(daemon) as device:
+    with serving(directory, **SMALL, timing=timing, dilation=dilation) as daemon, looped(daemon) as device:
         descriptor = os.open(device, os.O_RDWR | os.O_DIRECT)
         try:
             with mmap.mmap(-1, BLOCK) as buffer:
@@ -71,6 +71,18 @@ def test_reads_are_answered_no_earlier_than_the_model_says_and_lateness_is_told(
     assert stats["timed_requests"] == sum(kind["requests"] for kind in kinds)
     assert 0.0 <= told["late_share"] <= 1.0
     assert stats["asked_ns"] >= 40 * 2_000_000
+
+
+def test_a_slower_clock_makes_answers_later_and_is_told_in_the_drives_own_time(tmp_path: Path) -> None:
+    drive = timed(tmp_path, dilation=5, profile="tlc-nvme", read_ns=1_000_000)
+    with drive as (daemon, descriptor, buffer):
+        os.pwritev(descriptor, [buffer], 0)
+        os.fsync(descriptor)
+        latencies = [took_ns(partial(os.preadv, descriptor, [buffer], 0)) for _ in range(10)]
+        assert min(latencies) >= 5_000_000
+        stats = daemon.ask("stats")["timing"]
+    assert (stats["dilation"], stats["reads"]["requests"] >= 10) == (5, True)
+    assert 1_000_000 <= stats["reads"]["asked_p50_ns"] < 1_200_000
 
 
 def test_a_flush_waits_for_a_buffer_without_power_loss_protection(tmp_path: Path) -> None:
@@ -118,6 +130,8 @@ def test_a_file_system_lives_on_a_timed_drive_over_snapshot_ageing_and_restore(t
         ({"timing": {"read_ns": -5}}, "invalid timing"),
         ({"timing": {"profile": "hdd-7200"}, "kind": "compressing", "codec": "zstd-1"}, "disks do not compress"),
         ({"timing": {}, "store": "null"}, "keeps nothing"),
+        ({"dilation": 4}, "there are none"),
+        ({"timing": {}, "dilation": 1000}, "from 1 to 100"),
     ],
 )
 def test_what_cannot_have_service_times_is_refused(tmp_path: Path, more: dict[str, Any], says: str) -> None:

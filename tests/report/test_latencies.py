@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from math import log10
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from pgassay._core import LatencySketch
 from pgassay.record.latencies import FILE
+from pgassay.record.values import LevelRecord
 from pgassay.report.colours import HEAT
 from pgassay.report.findings import Findings
 from pgassay.report.latencies import CELLS_MAX, CLASSES, NOT_KEPT, PER_DECADE, cells_of, distribution, heat, rows_of
@@ -44,6 +46,17 @@ def test_quantiles_are_those_of_the_trials(tmp_path: Path) -> None:
     }
     assert {row["trials"] for row in rows} == {8}
     assert max(row["nines"] for row in rows) == pytest.approx(1.9, abs=0.05), "800 transactions show no 99.9 %"
+
+
+def test_latencies_by_a_slower_clock_are_told_by_it(tmp_path: Path) -> None:
+    findings = with_latencies(tmp_path / "run")
+    usual = [row["latency_ms"] for row in rows_of(findings)]
+    slower = {"drive.data": "ssd", "drive.timing": "sata-ssd", "drive.dilation": "4"}
+    levels = {name: LevelRecord(level, level) for name, level in slower.items()}
+    dilated = Findings(findings.run)
+    trials = tuple(replace(each, levels={**each.levels, **levels}) for each in findings.trials)
+    dilated.__dict__["trials"] = trials
+    assert [row["latency_ms"] for row in rows_of(dilated)] == [pytest.approx(each / 4) for each in usual]
 
 
 def test_bins_hold_every_transaction_but_the_last_second_which_is_cut_short(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import drives, service_times
 from pgassay.report.findings import Findings
+from pgassay.report.regimes import regimes_of
 from pgassay.study.levels import Level
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
@@ -46,6 +47,11 @@ def test_speeds_made_by_service_times_carry_the_label(findings: Findings) -> Non
     assert speeds
     assert all(each.verdict.text.endswith(f"({service_times.LABEL})") for each in speeds)
     assert {each.verdict.kind for each in speeds} == {Kind.BETTER, Kind.EQUIVALENT}
+    usual = findings.study
+    findings.study = replace(usual, fixed={**usual.fixed, "drive.dilation": Level("4", "4")})
+    slow = [each.verdict.text for each in findings.judged(findings.primary)]
+    assert slow == [each.verdict.text.replace(")", ", clock slowed 4×)") for each in speeds]
+    findings.study = usual
     late = dict.fromkeys(findings.service_errors, 0.5)
     findings.__dict__["service_errors"] = late
     told = findings.judged(findings.primary)
@@ -67,3 +73,10 @@ def test_the_drives_table_tells_how_late_they_were(findings: Findings) -> None:
     said = " ".join(table.notes)
     assert "emulated service times (sata-ssd)" in said
     assert "up to 30 % later" in said
+    assert "clock slowed" not in said
+    slow = {"drive.dilation": LevelRecord("4", "4")}
+    dilated = [replace(each, levels={**each.levels, **slow}) for each in trials]
+    (sentence,) = (each for each in service_times.notes(dilated) if "clock slowed 4×" in each)
+    assert "the processor is 4 times as fast" in sentence
+    assert any("clock slowed 4×" in each for each in regimes_of(dilated))
+    assert not any("clock slowed" in each for each in regimes_of(trials))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.study.drives import DriveKind, Role, declared, emulated, kind_of, kinds_in, role_of, timed
+from pgassay.study.drives import DriveKind, Role, declared, dilation, emulated, kind_of, kinds_in, role_of, timed
 from pgassay.study.levels import Level
 
 
@@ -58,6 +58,8 @@ def test_only_emulated_drives_have_modelled_service_times() -> None:
     assert not timed(levels(data="csd", timing="off"))
     assert not timed(levels(data="csd"))
     assert not timed(levels(data="image", timing="on"))
+    assert dilation(levels(data="csd", timing="on", dilation="4")) == 4
+    assert dilation(levels(data="csd", timing="on")) == dilation(levels(data="image", dilation="4")) == 1
 
 
 def test_what_a_kind_says() -> None:

@@ -42,6 +42,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         *("--levels", "load.clients=1,2,4", "--levels", "load.script=tpcb-like"),
     ),
     "disk": (),
+    "drive-speed": ("--set", "load.duration=6s"),
     "fillfactor": ("--set", "load.duration=6s"),
     "fillfactor-costs": (),
     "fillfactor-drive": (

@@ -39,12 +39,21 @@ struct Place {
     logical_sector_bytes: Option<u32>,
     #[serde(default)]
     timing: Value,
+    #[serde(default = "undilated")]
+    dilation: u32,
     #[serde(default)]
     persistence: Persistence,
 }
 
-const PLACE_KEYS: [&str; 7] =
-    ["name", "directory", "capacity_bytes", "store", "logical_sector_bytes", "timing", "persistence"];
+const PLACE_KEYS: [&str; 8] =
+    ["name", "directory", "capacity_bytes", "store", "logical_sector_bytes", "timing", "dilation", "persistence"];
+
+/// Requests of a clock that is slower still would wait as long as requests do that nothing answers.
+const DILATION_MAX: u32 = 100;
+
+fn undilated() -> u32 {
+    1
+}
 
 /// What the file says.
 #[derive(Debug, Clone)]
@@ -63,6 +72,8 @@ pub struct Config {
     pub flash: FlashTable,
     /// The device that has service times.
     pub service: Option<Timing>,
+    /// How many times more slowly than the machine's its time passes.
+    pub dilation: u32,
     /// What survives a loss of power.
     pub persistence: Persistence,
 }
@@ -95,9 +106,9 @@ impl Config {
         let mut flash = description.drive;
         let resolve = |table: &Table| Timing::resolve(table, &mut flash);
         let service = description.timing.as_ref().map(resolve).transpose()?;
-        let (Place { name, directory, capacity_bytes, store, persistence, .. }, emulation) =
+        let (Place { name, directory, capacity_bytes, store, dilation, persistence, .. }, emulation) =
             (place, description.emulation);
-        Ok(Self { name, directory, capacity_bytes, store, emulation, flash, service, persistence })
+        Ok(Self { name, directory, capacity_bytes, store, emulation, flash, service, dilation, persistence })
     }
 
     /// The codec, said or usual for the kind of drive.
@@ -119,6 +130,12 @@ fn describe(place: &Place, emulation: Table, drive: Table) -> Result<Description
     }
     if !place.timing.is_null() && place.store == StoreKind::Null {
         return wrong("timing cannot be asked of a store that keeps nothing", "leave one of them out");
+    }
+    if !(1..=DILATION_MAX).contains(&place.dilation) {
+        return wrong(&format!("dilation must be from 1 to {DILATION_MAX}"), "it divides the speed of the clock");
+    }
+    if place.dilation > 1 && place.timing.is_null() {
+        return wrong("dilation slows service times, and there are none", "give timing, or leave dilation out");
     }
     let mut document = Table::new();
     if !place.timing.is_null() {
@@ -156,6 +173,7 @@ mod tests {
         assert_eq!(config.store, StoreKind::File("/f".into()));
         assert_eq!((config.service, config.flash.has_shape()), (None, false));
         assert_eq!(parse(", \"timing\": {}").unwrap().service.unwrap().profile, "tlc-nvme");
+        assert_eq!((config.dilation, parse(", \"timing\": {}, \"dilation\": 4").unwrap().dilation), (1, 4));
     }
 
     #[test]
@@ -172,6 +190,10 @@ mod tests {
             (", \"timing\": {\"profile\": \"floppy\"}", "floppy"),
             (", \"persistence\": {\"atomic_write_bytes\": 1000}", "atomic_write_bytes"),
             (", \"persistence\": {\"cache\": \"magic\"}", "magic"),
+            (", \"dilation\": 4", "there are none"),
+            (", \"timing\": {}, \"dilation\": 0", "from 1 to 100"),
+            (", \"timing\": {}, \"dilation\": 101", "from 1 to 100"),
+            (", \"timing\": {}, \"dilation\": 1.5", "1.5"),
             (", \"timing\": {}, \"store\": \"null\", \"codec\": \"none\"", "timing"),
         ];
         for (more, named) in wrong {

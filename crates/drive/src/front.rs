@@ -19,7 +19,7 @@ use fuser::{
 use crate::disk::{Clearing, Disk};
 use crate::error::DriveError;
 use crate::safety::Pulse;
-use crate::timing::Clock;
+use crate::timing::{Clock, waiting::stay_sharp};
 
 /// The one file's name.
 pub const FILE_NAME: &str = "disk";
@@ -63,9 +63,11 @@ impl Front {
         Self { disk, clock, pulse }
     }
 
-    /// When a request comes, if that matters.
+    /// When a request comes, if that matters; then its thread goes before those of the host.
     fn now_ns(&self) -> u64 {
-        self.clock.as_ref().map_or(0, |clock| clock.now_ns())
+        let Some(clock) = &self.clock else { return 0 };
+        stay_sharp();
+        clock.now_ns()
     }
 
     fn attributes(&self, inode: INodeNo) -> Option<FileAttr> {

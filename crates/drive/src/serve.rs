@@ -49,7 +49,7 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
     }
     let disk = Arc::new(make(config)?);
     let clock = match &config.service {
-        Some(timing) => Some(Arc::new(Clock::new(timing, &disk)?)),
+        Some(timing) => Some(Arc::new(Clock::new(timing, config.dilation, &disk)?)),
         None => None,
     };
     let pulse = watchdog.pulse();

@@ -60,7 +60,7 @@ fn writes_that_no_device_saw_are_not_charged_to_the_next() {
     let mut described = FlashTable::parse(&serde_json::from_str(flash).unwrap()).unwrap();
     described.seen_as(disk.capacity_bytes());
     let timing = Timing::resolve(timing.as_object().unwrap(), &mut described).unwrap();
-    let clock = Arc::new(Clock::new(&timing, &disk).unwrap());
+    let clock = Arc::new(Clock::new(&timing, 2, &disk).unwrap());
     let fill = || (0..4096).find(|&lba| disk.write(lba * BLOCK as u64, &contents(BLOCK, 1.0, lba)).is_err());
     assert!(clock.unwatched(&disk, fill).is_some());
     let throttled_writes = disk.with_model(|model| model.drive().counters().throttled_writes);

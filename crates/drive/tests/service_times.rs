@@ -16,7 +16,7 @@ fn an_answer_is_counted_before_it_is_sent() {
     let disk = disk(64, 1 << 20, "lz4");
     let mut flash = FlashTable::parse(&serde_json::from_str(ROOMY).unwrap()).unwrap();
     let timing = Timing::resolve(&serde_json::from_value(json!({"profile": "tlc-nvme"})).unwrap(), &mut flash).unwrap();
-    let clock = Arc::new(Clock::new(&timing, &disk).unwrap());
+    let clock = Arc::new(Clock::new(&timing, 1, &disk).unwrap());
     let answering = Arc::clone(&clock);
     thread::spawn(move || answering.run());
     let (sender, counted) = channel();

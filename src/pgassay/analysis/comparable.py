@@ -11,7 +11,7 @@ from math import inf, nan
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import per_cent
-from pgassay.study.drives import Canonical, emulated, timed
+from pgassay.study.drives import Canonical, dilation, emulated, timed
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Response
@@ -25,7 +25,7 @@ Levels = Mapping[str, Canonical]
 Errors = Mapping[Place, float | None]
 """The largest error of the service times that a place's trials measured; None or no entry: not measured."""
 
-_SPEED_UNITS = ("1/s", "tps", "us", "ms", "s")
+_SPEED_UNITS = ("1/s", "1/min", "tps", "us", "ms", "s")
 
 
 def is_speed(response: Response) -> bool:
@@ -43,8 +43,11 @@ def between_drives(baseline: Levels, levels: Levels) -> bool:
 def refusal_by_levels(baseline: Levels, levels: Levels) -> str:
     """Why the speeds of these two may not be compared, whatever is measured; empty if they may."""
     both = (baseline, levels)
-    if not between_drives(baseline, levels) or all(map(timed, both)):
+    if not between_drives(baseline, levels):
         return ""
+    if all(map(timed, both)):
+        mine, theirs = dilation(levels), dilation(baseline)
+        return "" if mine == theirs else f"the clock of one drive is slowed {mine} times, that of the other {theirs}"
     if not all(map(emulated, both)):
         return "the speed of an emulated drive is compared with emulated drives only"
     return "timing is off, so emulated drives differ in speed only by their codec's use of the CPU"

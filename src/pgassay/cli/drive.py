@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for level in _LEVELS:
         create.add_argument(f"--{level.replace('_', '-')}", metavar="VALUE", help=f"as drive.data.{level}")
     create.add_argument("--timing", metavar="PROFILE", help="as drive.timing: tlc-nvme, sata-ssd, hdd-7200, on or off")
+    create.add_argument("--dilation", metavar="N", help="as drive.dilation: service times by a clock N times slower")
     listing = actions.add_parser("list", help="the drives, whether they are mounted, and where")
     listing.add_argument("--repair", action="store_true", help="first remove what killed runs have left")
     kept = actions.add_parser("snapshots", help="prepared data that are kept for later runs, and what they take")
@@ -126,8 +127,7 @@ def _create(arguments: argparse.Namespace) -> int:
         raise messages.no_drive_of_ours(arguments.kind)
     given = {"data": arguments.kind}
     given |= {f"data.{level}": value for level in _LEVELS if (value := getattr(arguments, level)) is not None}
-    if arguments.timing is not None:
-        given["timing"] = arguments.timing
+    given |= {name: value for name in ("timing", "dilation") if (value := getattr(arguments, name)) is not None}
     options = DriveOptions.from_levels(given)
     made = named.create(_root(arguments), arguments.name, options, linux_kernel(), RealDaemon())
     _say(arguments, _row(made), f"{made.point}")

@@ -203,7 +203,7 @@ class Attacher:
             store_bytes = described.core.store_bytes or int((capacity * 1.1 + kept) * share) + crashes
             described = described.with_values({"emulation.store_bytes": store_bytes})
             self._require_possible(described, drive)
-            volume = EmulatedVolume(home, described, self.kernel, self.program, options.persistence)
+            volume = EmulatedVolume(home, described, self.kernel, self.program, options.persistence, options.dilation)
             aged = options.state == AGED
             share = min(LEAST_SHARE, options.compressed_to) if aged else LEAST_SHARE
             tables = needs.snapshots + (_CRASH_TABLES if crashes else 0)

@@ -230,6 +230,11 @@ def only_emulated(name: str, kind: str) -> UsageError:
     )
 
 
+def nothing_to_slow() -> UsageError:
+    """A slower clock without service times."""
+    return UsageError('"drive.dilation" slows service times, and drive.timing is off', "--set drive.timing=sata-ssd")
+
+
 def disk_compresses(profile: str) -> UsageError:
     """A disk's service times for a drive that compresses."""
     return UsageError(

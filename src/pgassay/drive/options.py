@@ -11,7 +11,7 @@ from typing import Any
 
 from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
 from pgassay.bench.factor import Catalogue, Stage
-from pgassay.bench.kinds import SWITCH, Kind, choice
+from pgassay.bench.kinds import SWITCH, Kind, choice, whole
 from pgassay.bench.options import Options, declared_options, factors_of, group, option
 from pgassay.drive import messages, readback
 from pgassay.drive.block import description
@@ -34,7 +34,7 @@ _OF_EMULATED = {
     "store_bytes": "emulation.store_bytes",
 }
 """Options of emulated drives only, with their key in a description."""
-_WRITES_MAX = 100
+_WRITES_MAX = _DILATION_MAX = 100
 _OWNED_BY_MOUNT = ("bind", "ro", "remount", "loop", "move")
 
 
@@ -325,12 +325,14 @@ class DriveOptions(Options):
         read_back=readback.nothing,
     )
     timing: str = option(
-        choice(UNTIMED, ON, *TIMING_PROFILES),
-        default=UNTIMED,
-        stage=Stage.INIT,
-        summary="service times of emulated drives: a profile, or on for those of the description",
+        choice(UNTIMED, ON, *TIMING_PROFILES), default=UNTIMED, stage=Stage.INIT,
         read_back=readback.at(readback.timing),
-    )
+        summary="service times of emulated drives: a profile, or on for those of the description",
+    )  # fmt: skip
+    dilation: int = option(
+        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=readback.at(readback.dilation),
+        summary="how many times slower the clock is by which drives with service times and load.rate go",
+    )  # fmt: skip
     cache: str = option(
         choice(PROTECTED, VOLATILE), default=PROTECTED, stage=Stage.INIT, read_back=readback.at(readback.described),
         summary="whether a power cut can take what an emulated drive's cache holds",
@@ -352,6 +354,8 @@ class DriveOptions(Options):
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together; a WAL beside the data has no drive of its own."""
+        if self.dilation > 1 and self.timing == UNTIMED:
+            raise messages.nothing_to_slow()
         if self.wal is not None and self.wal.kind is DriveKind.BESIDE:
             if self.wal.asked():
                 raise messages.needs_drive(f"wal.{self.wal.asked()[0]}", "wal")
@@ -362,12 +366,11 @@ class DriveOptions(Options):
             if drive.place is None and owner == "wal":
                 raise messages.needs_drive(f"wal.{drive.asked()[0]}", "wal")
             _check(owner, drive)
-            if self.timing != UNTIMED and not drive.kind.emulated:
-                raise messages.only_emulated("timing", drive.label)
+            of_emulated = [*(["timing"] if self.timing != UNTIMED else []), *self.persistence]
+            if of_emulated and not drive.kind.emulated:
+                raise messages.only_emulated(of_emulated[0], drive.label)
             if self.state == AGED and not (drive.kind.emulated or drive.precondition):
                 raise messages.cannot_be_aged(owner, drive.label, device=drive.kind is DriveKind.DEVICE)
-            if self.persistence and not drive.kind.emulated:
-                raise messages.only_emulated(next(iter(self.persistence)), drive.label)
             timed = self.described(drive)
             if timed is not None and timed.rotates and timed.core.kind == "compressing":
                 raise messages.disk_compresses(str(timed.core.profile))

@@ -156,6 +156,19 @@ def timing(place: Path, name: str, level: str) -> str | None:
     return None if stats is None else timing_in_stats(stats, level)
 
 
+def dilation(place: Path, name: str, level: str) -> str | None:
+    """How many times slower than the machine's the drive says that its clock is; 1 of one without service times."""
+    entry = mounts.mount_over(place)
+    stats = _stats(entry.point.parent) if entry is not None else None
+    return None if stats is None else dilation_in_stats(stats)
+
+
+def dilation_in_stats(stats: Mapping[str, Any]) -> str:
+    """As the level is written."""
+    found = stats.get("timing")
+    return str(found.get("dilation", 1)) if isinstance(found, Mapping) else "1"
+
+
 def timing_in_stats(stats: Mapping[str, Any], level: str) -> str:
     """`on` is whatever profile the drive has."""
     found = stats.get("timing")

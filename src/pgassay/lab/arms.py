@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
-from pgassay.bench.load import Load
+from pgassay.bench.load import Load, LoadOptions
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive import copying
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
+from pgassay.lab import dilation
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import PREPARING, STOCK_BYTES, settings_of
 from pgassay.lab.setup import Setup
@@ -79,14 +80,19 @@ class ResolvedArm:
     @cached_property
     def load(self) -> Load:
         """The arm's load, with the programs of its own installation."""
-        return self.site.load(self.setup.load, self.installation)
+        return self.site.load(self._offered, self.installation)
 
     @cached_property
     def warm_up(self) -> Load | None:
         """The same load for the length of its warm-up; None where none is asked for."""
         if self.setup.load.warmup_s <= 0:
             return None
-        return self.site.load(self.setup.load.warm_up(), self.installation)
+        return self.site.load(self._offered.warm_up(), self.installation)
+
+    @property
+    def _offered(self) -> LoadOptions:
+        """What the load is asked, by the machine's clock."""
+        return dilation.slowed(self.setup.load, self.setup.drive.dilation)
 
     @cached_property
     def settings(self) -> Mapping[str, str]:

@@ -44,6 +44,7 @@ def regime_of(arm: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
         "age": options.to_levels().get("age", "none"),
         "start_state": notes.how_cloned,
         **notes.pairing,
+        **({"dilation": float(arm.setup.drive.dilation)} if arm.setup.drive.dilation > 1 else {}),
         **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
         **{name: trait.found for name, trait in notes.traits.items()},
         **course_of(notes.samples, notes.pairing.get("slice_s")),

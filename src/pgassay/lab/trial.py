@@ -25,7 +25,18 @@ from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
 from pgassay.bench.store import Trait
 from pgassay.bench.write_signature import SIGNATURE, SUFFIX
-from pgassay.lab import amcheck, checks, compression, failures, host_stage, maintenance, page_space, power_cuts, regime
+from pgassay.lab import (
+    amcheck,
+    checks,
+    compression,
+    dilation,
+    failures,
+    host_stage,
+    maintenance,
+    page_space,
+    power_cuts,
+    regime,
+)
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Assignment, Notes, Window
 from pgassay.lab.settings import mode_of
@@ -37,6 +48,7 @@ from pgassay.record import power_cuts as cut_records
 from pgassay.record.glance import Glance
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.regime import WORK
+from pgassay.study.responses import Response
 
 
 @dataclass
@@ -149,7 +161,8 @@ class Trial:
             finally:
                 with self._site.held():
                     sampling.close()
-            notes.samples = (*warm_up, *series, *result.series)
+            slower = self._arm.setup.drive.dilation
+            notes.samples = (*warm_up, *series, *dilation.series_told(result.series, slower))
             self._keep_measures(differences(before, after, sampling.meters()), result, result.transactions)
             notes.window = Window.of(result)
             notes.responses.update(closing)
@@ -265,7 +278,8 @@ class Trial:
         with self._assignment.keeping("the warm-up"):
             self._site.disk.mkdir(output)
         result = self._play(load, output, self._assignment.seed + 1)
-        return tuple(replace(sample, source=f"{sample.source}{regime.WARM_UP_SUFFIX}") for sample in result.series)
+        series = dilation.series_told(result.series, self._arm.setup.drive.dilation)
+        return tuple(replace(sample, source=f"{sample.source}{regime.WARM_UP_SUFFIX}") for sample in series)
 
     def _play(self, load: Load, output: Path, seed: int) -> LoadResult:
         """A load touches no disk but the record's."""
@@ -320,6 +334,10 @@ class Trial:
         notes.responses.update(responses)
         notes.counters.update(counters)
 
+    def _declared(self) -> tuple[Response, ...]:
+        """The responses that go by a clock, whoever yields them; a crash state answers at once, by the machine's."""
+        return (*self._arm.load.responses, *every_probe().responses, *maintenance.CHECKPOINT, *maintenance.VACUUM)
+
     def record(self) -> TrialRecord:
         """The record of the trial as it ends now, whatever became of it."""
         notes, assignment = self._notes, self._assignment
@@ -339,7 +357,7 @@ class Trial:
             status=status,
             started_wall_ns=notes.started_wall_ns,
             finished_wall_ns=self._site.clock.wall_ns(),
-            responses=dict(notes.responses),
+            responses=dilation.told(notes.responses, self._declared(), self._arm.setup.drive.dilation),
             reasons=reasons,
             counters=dict(notes.counters),
             settings=notes.settings,

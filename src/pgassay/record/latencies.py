@@ -35,6 +35,10 @@ class Buckets:
         total = int(self.counts.sum())
         return float((self.middle_us * self.counts).sum()) / total if total else None
 
+    def slowed(self, times: int) -> "Buckets":
+        """As a clock tells them that is so many times slower."""
+        return Buckets(self.middle_us / times, self.counts)
+
     def quantile_us(self, share: float) -> float:
         """The nearest rank's bucket; there must be one."""
         wanted = np.ceil(share * self.counts.sum() * (1.0 - 1e-15))
@@ -52,6 +56,14 @@ class Latencies:
     seconds: tuple[tuple[float, Buckets], ...]
     interval_s: float
     scripts: Mapping[int, Buckets] = field(default_factory=dict)
+
+    def slowed(self, times: int) -> "Latencies":
+        """As a clock tells them that is so many times slower; the seconds in which they fall stay."""
+        if times == 1:
+            return self
+        whole, scripts = self.whole.slowed(times), {place: each.slowed(times) for place, each in self.scripts.items()}
+        seconds = tuple((moment, each.slowed(times)) for moment, each in self.seconds)
+        return Latencies(whole, seconds, self.interval_s, scripts)
 
 
 def latencies(run: Run, number: int) -> Latencies | None:

@@ -15,6 +15,7 @@ from pgassay.record.latencies import Latencies, latencies
 from pgassay.report import words
 from pgassay.report.colours import HEAT
 from pgassay.report.section import Drawing
+from pgassay.study.drives import dilation
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ NOT_KEPT = "this load keeps no single latencies, so how they are distributed is 
 
 
 def kept(findings: "Findings") -> Mapping[int, Latencies]:
-    """Valid trial to its latencies, where they were kept."""
-    every = ((trial.number, latencies(findings.run, trial.number)) for trial in findings.trials if _valid(trial.status))
-    return {number: found for number, found in every if found is not None}
+    """Valid trial to its latencies, where they were kept; by the drives' clock, where that is slower."""
+    valid = [trial for trial in findings.trials if _valid(trial.status)]
+    every = ((trial, latencies(findings.run, trial.number)) for trial in valid)
+    return {trial.number: found.slowed(dilation(trial.levels)) for trial, found in every if found is not None}
 
 
 def distribution(findings: "Findings") -> Drawing | str | None:

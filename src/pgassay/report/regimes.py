@@ -9,6 +9,8 @@ from math import isfinite
 
 from pgassay.analysis.messages import per_cent
 from pgassay.record.values import TrialRecord
+from pgassay.report.service_times import slowed
+from pgassay.study.drives import dilation
 from pgassay.study.model import PAIRED
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 from pgassay.study.responses import Status
@@ -31,7 +33,15 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
         else:
             found += [str(trial.regime.get("checkpoint_words", "")) for trial in members if mode not in _KINDS]
         found += [str(trial.regime.get("defaults", "")) for trial in members]
-    return tuple(dict.fromkeys(text for text in (*found, *_placement(trials), *_huge_pages(trials)) if text))
+    every = (*found, *_dilation(trials), *_placement(trials), *_huge_pages(trials))
+    return tuple(dict.fromkeys(text for text in every if text))
+
+
+def _dilation(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """Drives by a slower clock: to them the processor is faster than it is."""
+    valid = [trial.levels for trial in trials if trial.status is Status.VALID]
+    for slower in sorted({dilation(levels) for levels in valid} - {1}):
+        yield f"{slowed(slower)}: rates and times by the drives' clock, as with a processor {slower} times as fast"
 
 
 def _placement(trials: Sequence[TrialRecord]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record.values import TrialRecord
-from pgassay.study.drives import timed
+from pgassay.study.drives import dilation, timed
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
@@ -47,13 +47,20 @@ def labelled(study: Study, response: Response, effect: Effect, found: Verdict, e
     if not is_speed(response) or found.kind in (Kind.NOT_COMPARED, Kind.FAILED):
         return found
     place = effect.place
-    mine = (arm for arm in study.arms if arm.place == place)
-    if not any(timed(study.levels_of(arm)) for arm in mine):
+    mine = [study.levels_of(arm) for arm in study.arms if arm.place == place]
+    if not any(map(timed, mine)):
         return found
     beside = place._replace(treatment=study.design.baseline.name)
     worst = max((error for each in (place, beside) if (error := errors.get(each)) is not None), default=0.0)
     missed = f", which a drive missed by {per_cent(worst)}" if worst > ACCEPTABLE_ERROR else ""
-    return replace(found, text=f"{found.text} ({LABEL}{missed})")
+    slower = max(map(dilation, mine))
+    slowed_ = f", {slowed(slower)}" if slower > 1 else ""
+    return replace(found, text=f"{found.text} ({LABEL}{slowed_}{missed})")
+
+
+def slowed(times: int) -> str:
+    """The label of rates and times by a slower clock."""
+    return f"clock slowed {times}×"
 
 
 def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
@@ -62,10 +69,16 @@ def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     if not profiles:
         return
     yield f"{LABEL} ({', '.join(profiles)}): latencies and speeds are those of a modelled device, not of a real drive"
+    for slower in sorted({dilation(trial.levels) for trial in trials} - {1}):
+        yield (
+            f"{slowed(slower)}: a second of these drives is {slower} of this machine's. Rates and times are told by the"
+            f" drives' clock, to which the processor is {slower} times as fast as it is; lengths of trials, axes of"
+            " seconds and the server's own timers go by the machine's"
+        )
     worst = max((error for error in errors_of(trials).values() if error is not None), default=None)
     if worst is not None and worst > ACCEPTABLE_ERROR:
         yield (
             f"a drive answered up to {per_cent(worst)} later than the device that it emulates: beyond "
-            f"{per_cent(ACCEPTABLE_ERROR)} speeds of different drives are not compared (a slower profile or a "
-            "quieter machine would help)"
+            f"{per_cent(ACCEPTABLE_ERROR)} speeds of different drives are not compared (a slower clock, drive.dilation,"
+            " a slower profile or a quieter machine would help)"
         )

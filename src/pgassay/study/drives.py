@@ -17,6 +17,7 @@ HOST_BEFORE = "host_bytes_before"
 """By this name a real drive says how much it had been sent before a trial."""
 TIMING = "drive.timing"
 UNTIMED = "off"
+DILATION = "drive.dilation"
 
 
 class Role(StrEnum):
@@ -120,3 +121,9 @@ def timed(levels: Mapping[str, Canonical]) -> bool:
     """Do the emulated drives of these levels answer in modelled service times?"""
     timing = levels.get(TIMING)
     return emulated(levels) and timing is not None and timing.canonical not in ("", UNTIMED)
+
+
+def dilation(levels: Mapping[str, Canonical]) -> int:
+    """How many times more slowly than the machine's the time of these levels' drives passes; 1 for real ones."""
+    level = levels.get(DILATION)
+    return int(level.canonical) if level is not None and timed(levels) else 1

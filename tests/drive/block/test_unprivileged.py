@@ -113,6 +113,8 @@ def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str
         ({"timing": "on"}, "kind directory"),
         ({"data": "csd", "wal": "image", "timing": "sata-ssd"}, "kind image"),
         ({"data": "csd", "timing": "hdd-7200"}, "disks do not"),
+        ({"data": "csd", "dilation": "4"}, "drive.timing is off"),
+        ({"dilation": "4"}, "drive.timing is off"),
         ({"data": "ssd", "wal": "csd", "timing": "hdd-7200"}, "disks do not"),
     ],
 )
@@ -146,6 +148,12 @@ def test_bad_levels_are_refused_with_what_would_do(name: str, typed: str) -> Non
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("typed", ["0", "101", "1.5", "-2"])
+def test_a_clock_is_slowed_by_a_whole_number(typed: str) -> None:
+    with pytest.raises(UsageError, match="a whole number from 1 to 100"):
+        FACTORS["drive.dilation"].parse("drive.dilation", typed)
+
+
 @pytest.mark.parametrize(
     ("told", "level", "found"),
     [
@@ -159,6 +167,19 @@ def test_bad_levels_are_refused_with_what_would_do(name: str, typed: str) -> Non
 )
 def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], level: str, found: str) -> None:
     assert readback.timing_in_stats(told, level) == found
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ({"timing": {"profile": "sata-ssd", "dilation": 4}}, "4"),
+        ({"timing": {}}, "1"),
+        ({"timing": None}, "1"),
+        ({}, "1"),
+    ],
+)
+def test_the_drive_tells_how_slow_its_clock_is(told: dict[str, object], found: str) -> None:
+    assert readback.dilation_in_stats(told) == found
 
 
 def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:

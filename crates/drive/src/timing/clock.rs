@@ -1,6 +1,10 @@
 //! The modelled device against the clock of the machine: requests go in as they come, answers are held until they are
 //! due.
 //!
+//! The device's time may pass more slowly than the machine's, by a whole number: a machine that is too slow for the
+//! device then keeps its times (Gupta et al., *To Infinity and Beyond: Time-Warped Network Emulation*, NSDI '06).
+//! Nanoseconds here are the device's unless a name says otherwise.
+//!
 //! Locks: the flash model's first, then this one's. Answers are sent with neither held.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,6 +38,8 @@ struct State {
 /// See the module.
 pub struct Clock {
     timing: Timing,
+    /// So many nanoseconds of the machine are one of the device.
+    dilation: u32,
     started: Instant,
     state: Mutex<State>,
     changed: Condvar,
@@ -42,8 +48,9 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock for a drive, whose model tells from now on what it does to its flash.
-    pub fn new(timing: &Timing, disk: &Disk) -> Result<Self, DriveError> {
+    /// A clock for a drive, whose model tells from now on what it does to its flash; it is `dilation` times as slow as
+    /// the machine's.
+    pub fn new(timing: &Timing, dilation: u32, disk: &Disk) -> Result<Self, DriveError> {
         let state = State {
             device: idle(timing, disk)?,
             requests: Requests::default(),
@@ -55,6 +62,7 @@ impl Clock {
         };
         Ok(Self {
             timing: timing.clone(),
+            dilation: dilation.max(1),
             started: Instant::now(),
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -62,9 +70,14 @@ impl Clock {
         })
     }
 
-    /// Nanoseconds since this clock was made.
+    /// The device's nanoseconds since this clock was made.
     pub fn now_ns(&self) -> u64 {
-        self.started.elapsed().as_nanos() as u64
+        self.started.elapsed().as_nanos() as u64 / u64::from(self.dilation)
+    }
+
+    /// So long as the machine counts it.
+    fn machine_ns(&self, ns: u64) -> u64 {
+        ns.saturating_mul(self.dilation.into())
     }
 
     /// A read of bytes inside the drive has come; its answer is to be handed over by [`Self::done`].
@@ -165,7 +178,7 @@ impl Clock {
                 self.changed.wait(&mut state);
                 continue;
             };
-            let margin_ns = state.spinning.margin_ns(now_ns);
+            let margin_ns = state.spinning.margin_ns(self.machine_ns(now_ns)) / u64::from(self.dilation);
             if wake_ns > now_ns + margin_ns {
                 self.sleep(&mut state, wake_ns - margin_ns);
             } else {
@@ -176,9 +189,9 @@ impl Clock {
 
     fn sleep(&self, state: &mut MutexGuard<'_, State>, until_ns: u64) {
         self.looks_at_ns.store(until_ns, Ordering::Relaxed);
-        let until = self.started + Duration::from_nanos(until_ns);
+        let until = self.started + Duration::from_nanos(self.machine_ns(until_ns));
         if self.changed.wait_until(state, until).timed_out() {
-            state.spinning.overslept(self.now_ns().saturating_sub(until_ns));
+            state.spinning.overslept(self.machine_ns(self.now_ns().saturating_sub(until_ns)));
         }
     }
 
@@ -194,7 +207,7 @@ impl Clock {
                 std::hint::spin_loop();
             }
         });
-        state.spinning.spun(now_ns - from_ns);
+        state.spinning.spun(self.machine_ns(now_ns - from_ns));
     }
 
     /// Wakes the waiting thread if it would look too late.
@@ -221,6 +234,7 @@ impl Clock {
         let state = self.state.lock();
         let mut report = state.lateness.report();
         report["profile"] = json!(self.timing.profile);
+        report["dilation"] = json!(self.dilation);
         report["stalled_writes"] = json!(state.device.stalled_writes());
         report["spun_ns"] = json!(state.spinning.spun_ns);
         (state.lateness.sums(), report)

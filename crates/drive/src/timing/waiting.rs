@@ -1,6 +1,8 @@
 //! Waking up in time. A sleeping thread wakes some microseconds late, and how late depends on the machine; it asks to
 //! be woken earlier by what it has seen, and spins for the rest. Spinning is rationed: the processor is the load's.
 
+use std::cell::Cell;
+
 /// The longest that is ever spun at once.
 const MOST_NS: u64 = 40_000;
 
@@ -58,12 +60,30 @@ impl Spinning {
 }
 
 /// Lets this thread be woken as precisely as the kernel can (its sleeps may otherwise be 50 µs longer), and before
-/// others that want the processor. The second needs a privilege; without it answers are late more often, and counted.
+/// others that want the processor: a drive has one of its own. The second needs a privilege; without it answers are
+/// late more often, and counted.
 pub fn sharpen() {
+    // SAFETY: all zero is a valid value.
+    let mut least: libc::sched_param = unsafe { std::mem::zeroed() };
+    least.sched_priority = 1;
+    let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
     // SAFETY: change how our own thread is scheduled.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS);
-        libc::setpriority(libc::PRIO_PROCESS, 0, -15);
+        if libc::sched_setscheduler(0, policy, &raw const least) != 0 {
+            libc::setpriority(libc::PRIO_PROCESS, 0, -15);
+        }
+    }
+}
+
+thread_local! {
+    static SHARP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The same, once for each thread that calls it.
+pub fn stay_sharp() {
+    if !SHARP.replace(true) {
+        sharpen();
     }
 }
 

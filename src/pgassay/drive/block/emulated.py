@@ -63,9 +63,13 @@ class EmulatedVolume:
         kernel: Kernel,
         program: Daemon,
         persistence: Mapping[str, Any] | None = None,
+        dilation: int = 1,
     ) -> None:
-        """`persistence` says what survives a loss of power; None or nothing for all that was acknowledged."""
+        """`persistence` says what survives a loss of power, None or nothing for all that was acknowledged; `dilation`
+        how many times slower than the machine's the clock of its service times is.
+        """
         assert description.capacity_bytes is not None
+        self._slowed = {} if dilation == 1 else {"dilation": dilation}
         self._persistence = dict(persistence or {})
         self._cuts: dict[int, Path | None] = {}
         """Crash states by number, each with the loop device over it."""
@@ -98,7 +102,8 @@ class EmulatedVolume:
     def facts(self) -> Mapping[str, str]:
         """Every value of the description as text, and the capacity in bytes."""
         survives = {f"persistence_{name}": str(value) for name, value in self._persistence.items()}
-        return {**self.description.facts(), **survives, "capacity_bytes": str(self.capacity_bytes)}
+        slowed = {name: str(value) for name, value in self._slowed.items()}
+        return {**self.description.facts(), **slowed, **survives, "capacity_bytes": str(self.capacity_bytes)}
 
     def attach(self) -> Path:
         """The loop device over the disk, by path; starts the daemon at the first call. Raises `DriveError`."""
@@ -235,7 +240,7 @@ class EmulatedVolume:
 
     def _open(self) -> Control:
         if self._control is None:
-            configuration = self.description.configuration("drive", self._home)
+            configuration = {**self.description.configuration("drive", self._home), **self._slowed}
             if self._persistence:
                 configuration["persistence"] = self._persistence
             control = self._program.start(self._home, configuration)

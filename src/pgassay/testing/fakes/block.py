@@ -147,6 +147,9 @@ class FakeControl:
 
     def _stats(self) -> dict[str, Any]:
         used = _used(self._disk)
+        timing = self._configuration.get("timing")
+        if timing is not None:
+            timing = {**timing, "dilation": self._configuration.get("dilation", 1)}
         return {
             "kind": self._configuration.get("kind", "page-mapped"),
             "codec": self._configuration["codec"],
@@ -154,7 +157,7 @@ class FakeControl:
             "policy": self._configuration.get("policy", "greedy"),
             "store": "memory" if self._configuration["store"] == "memory" else "file",
             "capacity_bytes": self._configuration["capacity_bytes"],
-            "timing": self._configuration.get("timing"),
+            "timing": timing,
             "host_bytes_written": used,
             "nand_bytes_written": used * 2,
             "logical_bytes": used,
