@@ -13,7 +13,7 @@ from statistics import median
 from typing import Protocol
 
 from pgassay.bench.places import Endpoint, Listening
-from pgassay.bench.running import Runner
+from pgassay.bench.running import Starter
 from pgassay.study.responses import Better, Response, Scale
 
 HERE, LOOPBACK = "here", "loopback"
@@ -26,6 +26,11 @@ CLOCK_OFFSET = Response(
     "client_clock_offset_us", "the server's clock less the client's", "us", Better.NEITHER, Scale.DIFFERENCE
 )
 CLOCK_ERROR = Response("client_clock_error_us", "by how much that may be wrong", "us", Better.NEITHER, Scale.DIFFERENCE)
+BUSY = Response(
+    "client_busy_share", "share of the CPU time of the load's host that was used", "share", Better.NEITHER,
+    Scale.DIFFERENCE,
+)  # fmt: skip
+"""Of a host of its own; `cpu_busy_share` is then the server's machine alone."""
 RESPONSES = (ROUND_TRIP, SHORTEST, CLOCK_OFFSET, CLOCK_ERROR)
 
 
@@ -72,7 +77,7 @@ class ClientHost(Protocol):
         """Where the server shall listen for it."""
 
     @property
-    def runner(self) -> Runner:
+    def runner(self) -> Starter:
         """Starts programs there."""
 
     def require(self) -> None:

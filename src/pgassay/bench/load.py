@@ -17,7 +17,7 @@ from pgassay.bench.counters import Sample
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.kinds import SWITCH, choice, seconds
 from pgassay.bench.options import OptionFactor, Options, factors_of, option
-from pgassay.bench.running import Clock, Runner
+from pgassay.bench.running import Clock, Elsewhere, Runner, Starter
 from pgassay.bench.server import READY_S, Server
 from pgassay.bench.slices import SlicePlayer
 from pgassay.study.responses import Response
@@ -46,6 +46,8 @@ class LoadResult:
     problems: Mapping[str, str] = field(default_factory=dict)
     read_back: Mapping[str, str] = field(default_factory=dict)
     written_bytes: float | None = None
+    elsewhere: Elsewhere | None = None
+    """What its own host says, where that is another one."""
 
     @property
     def started_monotonic_ns(self) -> int:
@@ -200,11 +202,11 @@ class Tools:
     runner: Runner
     clock: Clock
     hashes: FileHashes = field(default_factory=FileHashes)
-    elsewhere: Runner | None = None
+    elsewhere: Starter | None = None
     """Starts the load's own program on another host; None where it runs beside the server."""
 
     @property
-    def load_runner(self) -> Runner:
+    def load_runner(self) -> Starter:
         """Who starts the load's own program; all others run here."""
         return self.elsewhere or self.runner
 

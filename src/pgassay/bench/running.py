@@ -14,6 +14,18 @@ from pgassay.bench.hosting import ANYWHERE, Placement
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """What another host says of a program that ran there: the CPU time that it used, the share of that host's CPU time
+    that was used while it ran, and when it ran by that host's own wall clock; `offset_ns` is ours less that clock."""
+
+    cpu_us: float
+    busy_share: float | None
+    began_wall_ns: int
+    ended_wall_ns: int
+    offset_ns: float
+
+
+@dataclass(frozen=True)
 class Completed:
     """A finished program: its exit status (negative for a signal) and its texts, whole."""
 
@@ -21,6 +33,8 @@ class Completed:
     status: int
     stdout: str
     stderr: str
+    elsewhere: Elsewhere | None = None
+    """Where it ran on another host."""
 
 
 class Running(Protocol):
@@ -40,8 +54,34 @@ class Running(Protocol):
         """Ask it to end, and end it if it does not; nothing of its process group or its descendants remains."""
 
 
-class Runner(Protocol):
-    """Starts programs, with the account that they shall run under."""
+class Starter(Protocol):
+    """Starts programs: on this machine, or on another (`load.host`)."""
+
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        stdout: Path,
+        stderr: Path,
+        environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+        unprivileged: bool = False,
+        death_signal: int = signal.SIGTERM,
+        placement: Placement = ANYWHERE,
+        files: Sequence[Path] = (),
+    ) -> Running:
+        """Start in a process group of its own, appending to the two files (which may be one).
+
+        `files` are those that its words or its environment name, and that it reads: they travel with it to another
+        host, from which all that it writes beside `stdout` comes home.
+
+        `death_signal` reaches the program when the calling thread dies, however it dies: start from the main thread.
+        The program and all that it starts stay where `placement` puts it; it ends if a CPU or a group is not available.
+        """
+
+
+class Runner(Starter, Protocol):
+    """Runs programs, with the account that they shall run under."""
 
     def run(
         self,
@@ -57,24 +97,6 @@ class Runner(Protocol):
 
         The environment is ours without libpq's variables (PGHOST, PGOPTIONS …), plus `environment`. A program that
         is not installed raises `bench.errors.BenchError`.
-        """
-
-    def start(
-        self,
-        command: Sequence[str],
-        *,
-        stdout: Path,
-        stderr: Path,
-        environment: Mapping[str, str] | None = None,
-        directory: Path | None = None,
-        unprivileged: bool = False,
-        death_signal: int = signal.SIGTERM,
-        placement: Placement = ANYWHERE,
-    ) -> Running:
-        """Start in a process group of its own, appending to the two files (which may be one).
-
-        `death_signal` reaches the program when the calling thread dies, however it dies: start from the main thread.
-        The program and all that it starts stay where `placement` puts it; it ends if a CPU or a group is not available.
         """
 
 

@@ -6,9 +6,11 @@ on one drive or version and half on another would be no experiment.
 
 import argparse
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from pgassay.cli import _fleet, messages
+from pgassay.cli._client import add_way_options, clients_of
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, require
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_form_options(parser)
     add_check_option(parser)
     _fleet.add_fleet_options(parser)
+    add_way_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = options_of(record.host, bench_options(arguments))
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)
-    with bench_of(options) as bench:
+    with clients_of(arguments) as clients, bench_of(replace(options, clients=clients)) as bench:
         reopened = reopen(arguments.run, bench)
         for remark in reopened.prepared.remarks:
             messages.warn(remark.warning)

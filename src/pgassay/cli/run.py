@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import _fleet, messages
+from pgassay.cli._client import add_client_options, clients_of, settings_of
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bench_options(parser)
     add_server_option(parser)
     _fleet.add_fleet_options(parser)
+    add_client_options(parser)
 
 
 def add_size_options(parser: argparse.ArgumentParser) -> None:
@@ -191,7 +193,7 @@ def run_document(
     require(arguments, written.study.decide)
     require_live(arguments)
     path = run_path(arguments, written.study.name)
-    with bench_of(bench_options(arguments)) as bench:
+    with clients_of(arguments) as clients, bench_of(replace(bench_options(arguments), clients=clients)) as bench:
         resolved = resolve(written.study, bench.site())
         prepared = prepare(resolved, bench)
         prepared = replace(prepared, remarks=(*prepared.remarks, *remarks))
@@ -300,7 +302,7 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
     }
     return Overrides(
         size,
-        arguments.set,
+        settings_of(arguments),
         arguments.levels,
         design,
         arguments.primary,

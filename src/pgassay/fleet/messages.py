@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.errors import PgassayError, UsageError
 
 
@@ -131,6 +132,29 @@ def own_files(names: Sequence[str]) -> UsageError:
         f"the study names files of this machine: {', '.join(names)}",
         "put the same files at the same place on every host, and say so with --files-everywhere",
     )
+
+
+def no_worker(name: str, known: Sequence[str], seconds: float) -> FleetError:
+    """The worker that `load.host` names is not connected."""
+    there = f"connected are {', '.join(known)}" if known else "no worker is connected"
+    return FleetError(
+        f'the worker "{name}" did not come within {seconds:.0f} s', f"{there}; start it: pgassay worker … --name {name}"
+    )
+
+
+def client_lost(name: str) -> ClientLostError:
+    """A window whose load nobody heard the end of."""
+    return ClientLostError(f'the host "{name}" of the load is gone, or its network is')
+
+
+def client_failed(name: str, reason: str) -> LoadError:
+    """The load's program could not run there at all."""
+    return LoadError(f'the host "{name}" could not run the load: {reason}')
+
+
+def blocks_with_client() -> UsageError:
+    """Hosts that run blocks have no way to the scheduler of a client."""
+    return UsageError("--on and --client exclude each other", "run the blocks here and the load on the worker")
 
 
 SCHEDULER_LOST = "the scheduler is gone"

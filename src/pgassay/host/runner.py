@@ -111,6 +111,7 @@ class LocalRunner:
         unprivileged: bool = False,
         death_signal: int = signal.SIGTERM,
         placement: Placement = ANYWHERE,
+        files: Sequence[Path] = (),
     ) -> LocalRunning:
         """Start in a session of its own; see `bench.running.Runner.start`."""
         with stdout.open("ab") as out, stderr.open("ab") as err:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+from pgassay.bench.client import BUSY
 from pgassay.bench.counters import Reading, Sample
 from pgassay.bench.errors import (
     BenchError,
@@ -294,6 +295,7 @@ class Trial:
         notes.problems.update(failures.of_window(result.problems, log, counters))
         relations = page_space.relation_bytes(server) if notes.alive else {}
         notes.responses.update({**result.responses, **every_probe().costs(counters, transactions)})
+        notes.responses.update(_of_its_host(result, transactions))
         notes.counters.update({**counters, **relations})
 
     def _keep_cuts(self, cuts: power_cuts.PowerCuts | None) -> None:
@@ -365,6 +367,14 @@ class Trial:
             timings_s=dict(notes.laps.timings_s),
             seed=assignment.seed,
         )
+
+
+def _of_its_host(result: LoadResult, transactions: int) -> dict[str, float | None]:
+    """Where the load had a host of its own: what that says of its CPU, in the place of our own tree's."""
+    if result.elsewhere is None:
+        return {}
+    each_us = result.elsewhere.cpu_us / transactions if transactions else None
+    return {"client_cpu_us_per_transaction": each_us, BUSY.name: result.elsewhere.busy_share}
 
 
 def _written_by(result: LoadResult) -> dict[str, float | None]:

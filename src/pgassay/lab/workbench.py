@@ -7,7 +7,7 @@ What is made here (socket directory, workspaces, clones) is given back by `close
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +69,8 @@ class BenchOptions:
     """Only a plan is made: no directory is made, no device is written over."""
     snapshots_in: Path | None = None
     """Where the prepared data of directories and devices are kept; None for on the drive that is measured."""
+    clients: Callable[[str], ClientHost] | None = None
+    """Finds the worker of a fleet that `load.host` names; None where nothing leads to any."""
     building: Building = field(default_factory=Building)
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
     server: str = ""
@@ -214,7 +216,9 @@ class Workbench:
         """The host that `load.host` names; None for beside the server."""
         if name == HERE:
             return None
-        return Loopback(self.runner) if name == LOOPBACK else AbsentClient(name, self.runner)
+        if name == LOOPBACK:
+            return Loopback(self.runner)
+        return AbsentClient(name, self.runner) if self.options.clients is None else self.options.clients(name)
 
     def metronome(self, directory: Path) -> LocalMetronome:
         """Of all CPUs that we may use, and of the device under this directory."""

@@ -36,10 +36,18 @@ def not_a_host(name: str, text: str) -> UsageError:
     )
 
 
+def no_cores_there(cores: str, host: str) -> UsageError:
+    """What is left over, and NUMA nodes, are this machine's."""
+    return UsageError(
+        f'"load.cores" = {cores} says nothing on the host "{host}"', "give a list of its CPUs, such as 0-3, or all"
+    )
+
+
 def no_client(name: str) -> UsageError:
     """`load.host` names a worker, and no scheduler is named that would know it."""
     return UsageError(
-        f'"load.host" names the worker "{name}", and nothing leads to it', "here and loopback need no worker"
+        f'"load.host" names the worker "{name}", and nothing leads to it',
+        "--scheduler tls://HOST:PORT names the scheduler that the worker is connected to; here and loopback need none",
     )
 
 

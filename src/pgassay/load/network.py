@@ -5,11 +5,11 @@ program's own do.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pgassay.bench.client import HERE, RESPONSES, ClientHost, ClockExchange, NetworkPath
+from pgassay.bench.client import BUSY, HERE, LOOPBACK, RESPONSES, ClientHost, ClockExchange, NetworkPath
 from pgassay.bench.errors import BenchError
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.places import Endpoint, Listening
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LOOPBACK_ADDRESS = "127.0.0.1"
 TRIPS, CLOCKS, UNTIMED = 200, 50, 20
+LONGEST_S = 2.0
+Found = TypeVar("Found")
 _TIME = b"SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
@@ -33,10 +35,19 @@ def measure(endpoint: Endpoint) -> NetworkPath:
     try:
         with psycopg.connect(endpoint.conninfo(), options="", autocommit=True) as connection:
             execute = connection.pgconn.exec_
-            trips_ns = [_timed_ns(execute, b"") for _ in range(UNTIMED + TRIPS)][UNTIMED:]
-            return NetworkPath(trips_ns, [_clock(execute) for _ in range(CLOCKS)])
+            trips_ns = list(_until(lambda: _timed_ns(execute, b""), UNTIMED + TRIPS))[UNTIMED:]
+            return NetworkPath(trips_ns, list(_until(lambda: _clock(execute), CLOCKS)))
     except psycopg.Error as error:
         raise messages.no_network_path(str(error).strip().splitlines()[0]) from None
+
+
+def _until(exchange: Callable[[], Found], times: int) -> Iterator[Found]:
+    """So often, or over a long way for so long."""
+    begun_s = time.monotonic()
+    for done in range(times):
+        if done > UNTIMED and time.monotonic() - begun_s > LONGEST_S:
+            return
+        yield exchange()
 
 
 def _timed_ns(execute: Callable[[bytes], object], statement: bytes) -> int:
@@ -95,7 +106,9 @@ class NetworkReference:
 
     def responses(self, options: LoadOptions) -> tuple[Response, ...]:
         """None where the load's program reaches its server by the socket."""
-        return () if options.host == HERE else RESPONSES
+        if options.host == HERE:
+            return ()
+        return RESPONSES if options.host == LOOPBACK else (*RESPONSES, BUSY)
 
     def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
         """None of each where it could not be measured: the load has run all the same."""

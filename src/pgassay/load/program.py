@@ -7,12 +7,16 @@ for an answer that never comes, so a run that lasts too long, or whose server ha
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from pgassay.bench.client import HERE, LOOPBACK
 from pgassay.bench.cpu_lists import node_cpus, nodes, parse_list, show_list
+from pgassay.bench.errors import ClientLostError
 from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.running import Clock, Completed, Runner
+from pgassay.bench.load import Moment
+from pgassay.bench.running import Clock, Completed, Starter
 from pgassay.bench.server import Server
 from pgassay.load import messages
 
@@ -27,7 +31,7 @@ _DEAD_PATIENCE_S = 20.0
 
 
 def watch(
-    runner: Runner,
+    runner: Starter,
     clock: Clock,
     server: Server,
     arguments: Sequence[str],
@@ -36,19 +40,25 @@ def watch(
     duration_s: int | None,
     environment: Mapping[str, str] | None = None,
     placement: Placement = ANYWHERE,
+    files: Sequence[Path] = (),
 ) -> tuple[Completed, dict[str, str]]:
     """Run it, with its texts in `output/source.out` and `.err`; what went wrong while it ran is named by a code.
+
+    `files` are the user's that it reads. Raises `ClientLostError` where it ran on another host, and that one is gone.
 
     Call it from the main thread: the program dies with the thread that started it.
     """
     started_ns = clock.monotonic_ns()
     name = Path(arguments[0]).name
+    endpoint = server.client_endpoint
+    keys = () if endpoint.network is None else (endpoint.network.password_file, endpoint.network.certificate)
     running = runner.start(
         arguments,
         stdout=output / f"{source}.out",
         stderr=output / f"{source}.err",
-        environment={**server.client_endpoint.environment(), **(environment or {})},
+        environment={**endpoint.environment(), **(environment or {})},
         placement=placement,
+        files=(*keys, *files),
     )
     gone_since_ns: int | None = None
     try:
@@ -65,8 +75,21 @@ def watch(
                 running.terminate()
                 return running.wait(), problem
     except BaseException:
-        running.terminate()
+        with suppress(ClientLostError):  # what is raised already says why
+            running.terminate()
         raise
+
+
+def span(done: Completed, began: Moment, ended: Moment) -> tuple[Moment, Moment]:
+    """When the load ran by our clocks: what it took to reach another host and to come home is not the load's."""
+    there = done.elsewhere
+    if there is None:
+        return began, ended
+    wall_ns = round(there.began_wall_ns + there.offset_ns)
+    later_ns = max(0, wall_ns - began[1])
+    first = began[0] + later_ns, began[1] + later_ns
+    lasted_ns = there.ended_wall_ns - there.began_wall_ns
+    return first, (first[0] + lasted_ns, first[1] + lasted_ns)
 
 
 def overdue(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str]:
@@ -94,9 +117,14 @@ def parse_cores(name: str, text: str) -> str:
     return f"{NODE}{show_list(listed)}" if word.startswith(NODE) else f"cpu:{','.join(map(str, listed))}"
 
 
-def check(cores: str) -> None:
-    """Refuse CPUs and nodes that this machine does not have; raises `UsageError`."""
-    if cores in (ALL, REST):
+def check(cores: str, host: str = HERE) -> None:
+    """Refuse CPUs and nodes that this machine does not have; raises `UsageError`.
+
+    Those of another host it does not know, but a list is all that can be asked of that one.
+    """
+    if host not in (HERE, LOOPBACK) and (cores == REST or cores.startswith(NODE)):
+        raise messages.no_cores_there(cores, host)
+    if cores in (ALL, REST) or host not in (HERE, LOOPBACK):
         return
     if cores.startswith(NODE):
         if not all(node_cpus(node) & _usable() for node in parse_list(cores.removeprefix(NODE))):
@@ -105,11 +133,13 @@ def check(cores: str) -> None:
         raise messages.no_such_cores(cores.removeprefix("cpu:"), ",".join(map(str, sorted(missing))), len(_usable()))
 
 
-def place(cores: str, server: Server) -> Placement:
+def place(cores: str, server: Server, host: str = HERE) -> Placement:
     """Where the program runs: anywhere for all CPUs, or where the server leaves none; before others if its server is.
 
     A program that waits for a CPU behind others would be what limits a server that does not (`host.scheduling`).
     """
+    if host not in (HERE, LOOPBACK):
+        return ANYWHERE if cores == ALL else Placement(cpus=tuple(sorted(parse_list(cores.removeprefix("cpu:")))))
     realtime = _realtime(server)
     if cores == ALL:
         return Placement(realtime=realtime)

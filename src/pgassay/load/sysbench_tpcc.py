@@ -62,7 +62,7 @@ class SysbenchTpccLoad(TpccTables[SysbenchTpccOptions]):
 
     def check(self) -> None:
         """Refuse a folder without the scripts, and CPUs that are not there."""
-        program.check(self.options.cores)
+        program.check(self.options.cores, self.options.host)
         folder_of(self.options)
 
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
@@ -81,9 +81,11 @@ class SysbenchTpccLoad(TpccTables[SysbenchTpccOptions]):
                 PROGRAM,
                 options.timed_s,
                 environment={"LUA_PATH": f"{scripts}/?.lua;;"},
-                placement=program.place(options.cores, server),
+                placement=program.place(options.cores, server, options.host),
+                files=sorted(scripts.glob("*.lua")),
             )
         ended = clock.monotonic_ns(), clock.wall_ns()
+        began, ended = program.span(done, began, ended)
         totals = output.parse_totals(done.stdout)
         found = shared.complete(RESPONSES, output.of_totals(totals, "") if totals else {})
         return output.result(done, totals, found, problems, began, ended, options.timed_s, self.name)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pgassay.bench import messages as bench_messages
 from pgassay.bench.client import HERE
+from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import BaseLoad, LedgerState, LoadResult
 from pgassay.bench.running import Completed
@@ -58,7 +59,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         """Refuse missing scripts, CPUs, programs and data files, and options that these do not take."""
         options = self.options
         check_scripts(options.scripts)
-        program.check(options.cores)
+        program.check(options.cores, options.host)
         if options.max_tries > 1 and self.version < MAX_TRIES_SINCE:
             raise messages.needs_version("load.max_tries", MAX_TRIES_SINCE, str(self.version))
         if options.init is None:
@@ -105,11 +106,13 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
         done, problems = self._play(server, arguments, folder)
         ended = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
+        began, ended = program.span(done, began, ended)
+        there = began if done.elsewhere is None else (began[0], done.elsewhere.began_wall_ns)
         problems = problems | results.problems_of_status(done)
         found: dict[str, float | None] = {}
         read_back: dict[str, str] = {}
         processed = 0
-        logged = log.read_log(prefix, options, began[1])
+        logged = log.read_log(prefix, options, there[1])
         problems |= logged.problems
         try:
             summary = output.parse_summary(done.stdout)
@@ -129,9 +132,12 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             ended=ended,
             transactions=processed or logged.count,
             responses=results.complete({**found, **logged.latencies}),
-            series=log.series(logged, output.parse_progress(done.stderr), SOURCE, began),
+            series=_by_our_clock(
+                log.series(logged, output.parse_progress(done.stderr), SOURCE, there), began[1] - there[1]
+            ),
             problems=problems,
             read_back=read_back,
+            elsewhere=done.elsewhere,
         )
 
     def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
@@ -223,8 +229,16 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             folder,
             SOURCE,
             self.options.timed_s,
-            placement=program.place(self.options.cores, server),
+            placement=program.place(self.options.cores, server, self.options.host),
+            files=[each.path for each in self.options.scripts if not each.builtin],
         )
+
+
+def _by_our_clock(samples: tuple[Sample, ...], offset_ns: int) -> tuple[Sample, ...]:
+    """pgbench's log has the wall clock of the host that it ran on."""
+    if not offset_ns:
+        return samples
+    return tuple(replace(each, wall_ns=each.wall_ns + offset_ns) for each in samples)
 
 
 def keep_scripts(options: PgbenchOptions, output: Path) -> None:

@@ -32,7 +32,7 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
 
     def check(self) -> None:
         """Refuse CPUs that are not there."""
-        program.check(self.options.cores)
+        program.check(self.options.cores, self.options.host)
 
     def data_key(self) -> Mapping[str, str]:
         """Tables, rows, index, and the distribution, which `k` follows."""
@@ -89,9 +89,10 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
                 folder,
                 PROGRAM,
                 options.timed_s,
-                placement=program.place(options.cores, server),
+                placement=program.place(options.cores, server, options.host),
             )
         ended = clock.monotonic_ns(), clock.wall_ns()
+        began, ended = program.span(done, began, ended)
         totals = output.parse_totals(done.stdout)
         found = output.of_totals(totals, options.scenario) if totals else output.complete({})
         return output.result(done, totals, found, problems, began, ended, options.timed_s, self.name)

@@ -202,6 +202,7 @@ def result(
         series=series(done.stdout, began, ended[0], source),
         problems=problems or problems_of(done, totals) or program.short(PROGRAM, duration_s, ended[0] - began[0]),
         read_back={"load.threads": str(totals.threads)} if totals and totals.threads else {},
+        elsewhere=done.elsewhere,
     )
 
 

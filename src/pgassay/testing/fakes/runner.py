@@ -83,6 +83,7 @@ class FakeRunner:
         unprivileged: bool = False,
         death_signal: int = signal.SIGTERM,
         placement: Placement = ANYWHERE,
+        files: Sequence[Path] = (),
     ) -> FakeRunning:
         """Call the program's function and append to the files what it said."""
         completed = self._outcome(command, "")

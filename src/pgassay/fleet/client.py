@@ -1,0 +1,272 @@
+"""A worker of a fleet as the host of a load: its programs run there as tasks, one at a time, and come home whole.
+
+Dask brings the order and the result, over TLS. A worker that has not been heard for a while is gone, whether it died or
+its network did: then nobody knows what the load did meanwhile, and the trial is discarded (`ClientLostError`).
+"""
+
+import re
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from distributed import Client, Future, wait
+
+from pgassay import __version__
+from pgassay.bench.client import ClockExchange, NetworkPath
+from pgassay.bench.hosting import ANYWHERE, Placement
+from pgassay.bench.places import Endpoint, Listening
+from pgassay.bench.running import Completed, Runner
+from pgassay.fleet import messages, playing
+from pgassay.fleet.playing import OUTPUT, Order, Played, mark, replaced
+
+PORT = 54320
+"""The server's port for a client of its own, so that a firewall needs one rule."""
+WAIT_S = 60.0
+BACK_S = 300.0
+"""A worker that has been there may take so long to come back: its own search for the scheduler takes longer."""
+SILENT_S = 30.0
+"""Without a heartbeat for so long, a worker is gone; it sends one every second or so."""
+_LOOK_S = 0.5
+
+
+@dataclass
+class Worker:
+    """A connected worker by its name: where it is, and whether it is still heard."""
+
+    name: str
+    client: Client
+    _heard: tuple[object, float] = (None, 0.0)
+
+    def address(self) -> str | None:
+        """Its address, as the scheduler knows it; None where it is not connected."""
+        for address, each in self._workers().items():
+            if each["name"] == self.name:
+                return address
+        return None
+
+    def names(self) -> list[str]:
+        """All that are connected."""
+        return [str(each["name"]) for each in self._workers().values()]
+
+    def heard(self, address: str) -> bool:
+        """Is it still the same worker, and was it heard lately? The scheduler's clock is only compared with itself."""
+        found = self._workers().get(address)
+        if found is None:
+            return False
+        if found.get("last_seen") != self._heard[0]:
+            self._heard = (found.get("last_seen"), time.monotonic())
+        return time.monotonic() - self._heard[1] < SILENT_S
+
+    def _workers(self) -> Mapping[str, Mapping[str, object]]:
+        try:
+            found: Mapping[str, Mapping[str, object]] = self.client.scheduler_info(-1)["workers"]
+        except (OSError, TimeoutError):
+            return {}
+        return found if self.client.status == "running" else {}
+
+
+@dataclass
+class WorkerClient:
+    """See `bench.client.ClientHost`."""
+
+    name: str
+    client: Client
+    local: Runner
+    port: int = PORT
+    wait_s: float = WAIT_S
+    _worker: Worker = field(init=False)
+    _checked: str | None = None
+
+    def __post_init__(self) -> None:
+        self._worker = Worker(self.name, self.client)
+
+    @property
+    def listening(self) -> Listening:
+        """By the address that this machine has towards the worker's; raises `FleetError` where there is no worker."""
+        peer = host_of(self._address())
+        return Listening(towards(peer), peer, self.port)
+
+    @property
+    def runner(self) -> "WorkerRunner":
+        """Starts programs on the worker."""
+        return WorkerRunner(self._worker, self._address, self.local)
+
+    def require(self) -> None:
+        """Wait for the worker, of our version; raises `FleetError`."""
+        address = self._address()
+        if self._checked != address:
+            theirs = self.client.run(_version, workers=[address])[address]
+            if theirs != __version__:
+                raise messages.other_version(self.name, str(theirs), __version__)
+            self._checked = address
+
+    def measure(self, endpoint: Endpoint) -> NetworkPath:
+        """See `bench.client.ClientHost`; raises `ClientLostError`, `LoadError`."""
+        order, _ = order_of(("measure",), endpoint.environment(), _keys(endpoint), None, ANYWHERE)
+        address = self._address()
+        future = self.client.submit(playing.measure, msgspec.msgpack.encode(order), pure=False, workers=[address])
+        trips_ns, clocks = _result(future, self._worker, address)
+        return NetworkPath(trips_ns, [ClockExchange(*each) for each in clocks])
+
+    def _address(self) -> str:
+        until = time.monotonic() + (self.wait_s if self._checked is None else BACK_S)
+        while (address := self._worker.address()) is None:
+            if time.monotonic() > until:
+                raise messages.no_worker(self.name, self._worker.names(), self.wait_s)
+            time.sleep(_LOOK_S)
+        return address
+
+
+@dataclass(frozen=True)
+class WorkerRunner:
+    """Starts programs on a worker; see `bench.running.Runner.start`."""
+
+    worker: Worker
+    address: Callable[[], str]
+    local: Runner
+    """Asks a program of PostgreSQL here for its version: the worker's own shall be of the same."""
+
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        stdout: Path,
+        stderr: Path,
+        environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+        unprivileged: bool = False,
+        death_signal: int = signal.SIGTERM,
+        placement: Placement = ANYWHERE,
+        files: Sequence[Path] = (),
+    ) -> "WorkerRunning":
+        """As a task; what it writes into the folder of `stdout` comes home when it has ended."""
+        order, paths = order_of(command, environment or {}, files, stdout.parent, placement, self._major(command[0]))
+        address = self.address()
+        given = msgspec.msgpack.encode(order)
+        future = self.worker.client.submit(playing.play, given, pure=False, workers=[address], retries=0)
+        return WorkerRunning(tuple(command), future, self.worker, address, paths, stdout, stderr)
+
+    def _major(self, program: str) -> int | None:
+        """None for a program that is no part of PostgreSQL, which is looked for in PATH."""
+        if not Path(program).is_absolute() or Path(program).name != "pgbench":
+            return None
+        found = re.search(r"\(PostgreSQL\) (\d+)", self.local.run([program, "--version"]).stdout)
+        return int(found[1]) if found else None
+
+
+@dataclass
+class WorkerRunning:
+    """A program under way on a worker; see `bench.running.Running`."""
+
+    command: tuple[str, ...]
+    future: Future
+    worker: Worker
+    address: str
+    paths: Mapping[str, str]
+    stdout: Path
+    stderr: Path
+    _ended: Completed | None = None
+
+    @property
+    def pid(self) -> int:
+        """None of this machine."""
+        return 0
+
+    def wait(self, timeout_s: float | None = None) -> Completed:
+        """Until it has come home; raises `TimeoutError`, `ClientLostError`; `LoadError` where it cannot run there."""
+        if self._ended is None:
+            self._ended = self._home(msgspec.msgpack.decode(
+                _result(self.future, self.worker, self.address, timeout_s), type=Played
+            ))  # fmt: skip
+        return self._ended
+
+    def send(self, number: int) -> None:
+        """No signal travels."""
+
+    def terminate(self) -> None:
+        """Call it off: the worker ends it. Raises `ClientLostError` where that is not heard, so that nobody knows."""
+        if self._ended is not None:
+            return
+        self.worker.client.cancel(self.future, force=True)
+        if not self.worker.heard(self.address):
+            raise messages.client_lost(self.worker.name)
+        self._ended = Completed(self.command, -signal.SIGTERM, "", "")
+
+    def _home(self, played: Played) -> Completed:
+        for name, content in played.files.items():
+            (self.stdout.parent / Path(name).name).write_bytes(content)
+        texts = replaced(played.stdout, self.paths), replaced(played.stderr, self.paths)
+        for path, text in zip((self.stdout, self.stderr), texts, strict=True):
+            with path.open("a", encoding="utf-8") as file:
+                file.write(text)
+        return Completed(self.command, played.status, *texts, played.elsewhere)
+
+
+def order_of(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    files: Sequence[Path],
+    output: Path | None,
+    placement: Placement,
+    postgres: int | None = None,
+) -> tuple[Order, dict[str, str]]:
+    """The order of a program, and what its marks stand for here."""
+    names = {str(path): f"file-{number}-{path.name}" for number, path in enumerate(files)}
+    marks = {path: mark(name) for path, name in (*names.items(), *(() if output is None else [(str(output), OUTPUT)]))}
+    order = Order(
+        program=Path(command[0]).name,
+        words=tuple(replaced(word, marks) for word in command[1:]),
+        environment={name: replaced(value, marks) for name, value in environment.items()},
+        files={name: Path(path).read_bytes() for path, name in names.items()},
+        cpus=placement.cpus,
+        postgres=postgres,
+    )
+    return order, {each: path for path, each in marks.items()}
+
+
+def host_of(address: str) -> str:
+    """`198.18.0.2` of `tls://198.18.0.2:39811`."""
+    return address.partition("://")[2].rpartition(":")[0].strip("[]")
+
+
+def towards(peer: str) -> str:
+    """This machine's address for a packet to `peer`; none is sent."""
+    family = socket.AF_INET6 if ":" in peer else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as found:
+        found.connect((peer, PORT))
+        return str(found.getsockname()[0])
+
+
+def _keys(endpoint: Endpoint) -> list[Path]:
+    return [] if endpoint.network is None else [endpoint.network.password_file, endpoint.network.certificate]
+
+
+def _version() -> str:
+    return __version__
+
+
+def _result(future: Future, worker: Worker, address: str, timeout_s: float | None = None) -> Any:
+    """What a task gave; raises `TimeoutError`, `ClientLostError`, and `LoadError` for what it raised."""
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    while not future.done():
+        if not worker.heard(address):
+            worker.client.cancel(future, force=True)
+            raise messages.client_lost(worker.name)
+        left_s = _LOOK_S if until is None else min(_LOOK_S, until - time.monotonic())
+        if left_s <= 0:
+            raise TimeoutError
+        try:
+            with worker.client.as_current():
+                wait([future], timeout=left_s)
+        except TimeoutError:
+            continue
+    if future.status == "finished":
+        return future.result()
+    if future.status == "error" and isinstance(error := future.exception(), RuntimeError):
+        raise messages.client_failed(worker.name, str(error))
+    raise messages.client_lost(worker.name)

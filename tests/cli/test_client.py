@@ -1,0 +1,43 @@
+"""`--client` and `--scheduler`: what is refused before anything runs, and what a plan says without asking anybody."""
+
+import pytest
+
+from pgassay.cli import main
+
+PLAN = ("run", "fillfactor", "--quick", "--dry-run", "--allow-busy", "--allow-volatile")
+pytestmark = pytest.mark.system
+
+
+def tried(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    status = main([*PLAN, *words])
+    said = capsys.readouterr()
+    return status, said.out + said.err
+
+
+def test_a_plan_holds_the_load_at_its_host_and_asks_no_scheduler(capsys: pytest.CaptureFixture[str]) -> None:
+    status, said = tried(capsys, "--client", "host2", "--scheduler", "tcp://127.0.0.1:1")
+    assert status == 0
+    assert "load.host=host2" in said
+    assert "by its socket alone" in said, "why no servers take turns"
+
+
+def test_without_a_scheduler_a_plan_names_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    status, said = tried(capsys, "--client", "host2")
+    assert status == 0
+    assert 'the worker "host2", and nothing leads to it' in said
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (("--client", "two words"), '"load.host" must be here, loopback or the name of a worker'),
+        (("--client", "host2", "--scheduler", "nowhere"), "is not an address of a scheduler"),
+        (("--client", "host2", "--scheduler", "tcp://192.0.2.1:8786"), "is not encrypted"),
+        (("--client", "host2", "--scheduler", "tcp://127.0.0.1:1", "--set", "load.cores=rest"), "load.cores"),
+        (("--client", "h2", "--scheduler", "tcp://127.0.0.1:1", "--on", "tcp://127.0.0.1:1"), "exclude each other"),
+    ],
+)
+def test_what_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], refusal: str) -> None:
+    status, said = tried(capsys, *words)
+    assert status != 0
+    assert refusal in said

@@ -1,0 +1,134 @@
+"""A load on another host than its server: two network namespaces with a cable between them, and real programs."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pgassay.record.check import check
+from pgassay.record.reading import Run
+from pgassay.study.findings import Severity
+from pgassay.study.responses import Status
+from pgassay.testing import real
+from tests.fleet import namespaces
+from tests.fleet.namespaces import Host, Lab
+from tests.fleet.test_namespaces import WAIT_S, awaited
+
+pytestmark = [pytest.mark.slow, pytest.mark.system]
+
+STUDY = """\
+[study]
+format = 1
+title = "Apart"
+question = "Which?"
+[factors]
+"server.synchronous_commit" = ["on", "off"]
+[load]
+driver = "pgbench"
+script = "{script}"
+clients = 2
+duration = "{seconds}s"
+[responses]
+primary = "tps"
+[design]
+baseline = {{ "server.synchronous_commit" = "on" }}
+resolution = "2%"
+blocks = {{ min = 1, max = {blocks} }}
+"""
+TABLE = "CREATE TABLE mine AS SELECT i, 0 AS n FROM generate_series(1, 100) i;"
+SCRIPT = "\\set i random(1, 100)\nUPDATE mine SET n = n + 1 WHERE i = :i;\n"
+PORT = "54777"
+
+
+@pytest.fixture
+def lab(place: Path) -> Iterator[Lab]:
+    real.installation()
+    with namespaces.lab(place, 1) as made:
+        yield made
+
+
+def written(place: Path, seconds: int, blocks: int) -> str:
+    """A study of a script and a table of the user's, which are on the head alone."""
+    (place / "mine.sql").write_text(SCRIPT, encoding="utf-8")
+    (place / "table.sql").write_text(TABLE, encoding="utf-8")
+    study = place / "apart.toml"
+    text = STUDY.format(script=place / "mine.sql", seconds=seconds, blocks=blocks)
+    study.write_text(text.replace("clients", f'init = "{place / "table.sql"}"\nclients'), encoding="utf-8")
+    return str(study)
+
+
+def conducted(lab: Lab, stack: ExitStack, study: str, out: Path) -> "subprocess.Popen[bytes]":
+    """The head runs the study, and its load on h1."""
+    stack.callback(namespaces.end, lab.scheduler())
+    found = ("--client", "h1", "--scheduler", lab.address, "--certs", str(lab.certs), "--client-port", PORT)
+    words = ("run", study, *found, "--out", str(out), "--allow-busy", "--allow-volatile", "--quiet")
+    head = lab.head.start("pgassay", *words, log="head")
+    stack.callback(namespaces.end, head)
+    return head
+
+
+def loads(host: Host) -> list[str]:
+    """What plays on it."""
+    return [words for words in host.processes().values() if "pgbench" in words]
+
+
+def whole(out: Path) -> Run:
+    assert [each for each in check(out) if each.severity is Severity.ERROR] == []
+    return Run.open(out)
+
+
+@pytest.mark.timeout(600)
+def test_a_load_plays_on_another_host_over_its_cable(lab: Lab, place: Path) -> None:
+    (host,) = lab.hosts
+    out = place / "run"
+    with ExitStack() as stack:
+        stack.callback(namespaces.end, lab.worker(host))
+        head = conducted(lab, stack, written(place, 3, 1), out)
+        awaited("a load on the host", lambda: loads(host) or head.poll() is not None)
+        assert lab.head.servers(), lab.head.said("head")
+        assert not loads(lab.head)
+        assert not host.servers()
+        assert head.wait(WAIT_S) == 0, lab.head.said("head")
+        assert not lab.head.servers()
+    run = whole(out)
+    assert [trial.status for trial in run.trials] == [Status.VALID] * 2
+    for trial in run.trials:
+        assert trial.levels["load.host"].canonical == "h1"
+        assert trial.levels["load.script"].read_back == str(place / "mine.sql")
+        trip_us, error_us = trial.responses["network_round_trip_us"], trial.responses["client_clock_error_us"]
+        offset_us, cpu_us = trial.responses["client_clock_offset_us"], trial.responses["client_cpu_us_per_transaction"]
+        assert trip_us is not None
+        assert trip_us > 0
+        assert error_us is not None
+        assert offset_us is not None
+        assert abs(offset_us) <= error_us, "the two hosts have one clock"
+        assert cpu_us is not None
+        assert cpu_us > 0
+    series = run.series().collect().filter(source="pgbench", name="tps")
+    assert set(series["trial"]) == {trial.number for trial in run.trials}, (
+        "seconds by the client's clock are in the window"
+    )
+
+
+@pytest.mark.timeout(900)
+def test_a_client_that_dies_costs_its_trial_and_the_run_goes_on_when_it_is_back(lab: Lab, place: Path) -> None:
+    (host,) = lab.hosts
+    out = place / "run"
+    with ExitStack() as stack:
+        first = lab.worker(host)
+        stack.callback(namespaces.end, first)
+        head = conducted(lab, stack, written(place, 6, 1), out)
+        awaited("a load on the host", lambda: loads(host) or head.poll() is not None)
+        first.send_signal(signal.SIGKILL)
+        awaited("nothing is left of its load", lambda: not loads(host), 60.0)
+        awaited("its trial is committed", lambda: list(out.glob("trials/[0-9]*")) or head.poll() is not None)
+        stack.callback(namespaces.end, lab.worker(host))
+        assert head.wait(WAIT_S) == 0, lab.head.said("head")
+    trials = whole(out).trials
+    lost, *others = trials
+    assert (lost.status, [each.code for each in lost.reasons]) == (Status.INVALID, ["client_lost"])
+    assert {trial.arm for trial in others if trial.status is Status.VALID} == {trial.arm for trial in trials}
+    assert not any(each.processes() for each in (lab.head, host))
