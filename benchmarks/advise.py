@@ -20,15 +20,18 @@ from statistics import fmean, median
 
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 
-from pgassay.advise.budget import BATCH, amounts
+from benchmarks.simulated_study import played
+from pgassay.advise.budget import BATCH, BLOCKS_MAX, BLOCKS_MIN, amounts
 from pgassay.advise.constraints import Limits
 from pgassay.advise.elimination import Compared, inverted
+from pgassay.advise.front import Kept
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
+from pgassay.advise.task import Task
 from pgassay.advise.text import confirmed
-from pgassay.advise.walk import Task, walk
+from pgassay.advise.walk import walk
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import verdict
@@ -65,6 +68,7 @@ class Server:
     fails: Callable[[Configuration], bool] = lambda configuration: False
     sizes: tuple[float, ...] = field(default=())
     response: Response = TPS
+    trial_s: float = TRIAL_S
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"advise/{self.seed}")
@@ -103,10 +107,28 @@ class Server:
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
     ) -> Mapping[Configuration, Compared]:
-        """As many blocks as the budget holds, and what pgassay's analysis says of them."""
-        everything = [baseline, *arms]
-        blocks = max(5, min(BLOCKS, int(budget_s / TRIAL_S / len(everything))))
-        return self._compared(everything, blocks, lambda configuration: 0.0)
+        """What the lab's own schedule and analysis make of simulated trials within the budget."""
+        common: dict[int, float] = {}
+
+        def measured(configuration: Configuration, block: int) -> float | None:
+            return self.measure(configuration, common.setdefault(block, self.chance.gauss(0, BATCH_NOISE)))
+
+        found = played(
+            self.space,
+            [baseline, *arms],
+            self.response,
+            measured,
+            budget_s=max(budget_s, BLOCKS_MIN * (1 + len(arms)) * self.trial_s),
+            trial_s=self.trial_s,
+            blocks=(BLOCKS_MIN, BLOCKS_MAX),
+            resolution=RESOLUTION,
+            seed=seed,
+        )
+        return found.compared
+
+    def kept(self, name: str) -> tuple[Kept, ...]:
+        """There are no limits."""
+        return ()
 
     def elsewhere(
         self,

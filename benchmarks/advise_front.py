@@ -24,7 +24,7 @@ from pgassay.advise.front import Gains, Seen, picked
 from pgassay.advise.front_walk import walk_front
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration, index_of
-from pgassay.advise.walk import Task
+from pgassay.advise.task import Task
 from pgassay.analysis.observations import Observation
 from pgassay.study.responses import Better, Response
 from pgassay.study.thresholds import Limit

@@ -19,9 +19,11 @@ from pgassay.advise import folder
 from pgassay.advise.budget import BATCH
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration
-from pgassay.advise.walk import CONFIRMATION, ELSEWHERE, Laboratory, Task
+from pgassay.advise.task import Laboratory, Task
+from pgassay.advise.walk import ELSEWHERE
 from pgassay.cli.progress import watcher_for
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run

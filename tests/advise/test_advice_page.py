@@ -6,8 +6,9 @@ from pathlib import Path
 from benchmarks.advise import Server, space_with
 from pgassay.advise.advice_page import drawing, rows_of, sections
 from pgassay.advise.screening import Standing
+from pgassay.advise.task import Task
 from pgassay.advise.text import headline
-from pgassay.advise.walk import Advice, Task, walk
+from pgassay.advise.walk import Advice, walk
 from pgassay.report import page
 from pgassay.report.charts import specified
 from pgassay.report.colours import GREY

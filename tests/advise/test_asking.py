@@ -108,9 +108,9 @@ def test_the_quick_form_leaves_out_settings_of_nobody_until_the_budget_holds_the
     names = [each.name for each in space.dimensions]
 
     def steps(settings: int) -> budget.Amounts:
-        return budget.amounts(1200.0, 8.4, settings, finalists=1)
+        return budget.amounts(1200.0, 7.2, settings, finalists=1)
 
-    with pytest.raises(UsageError, match="16 settings need at least 21 min"):
+    with pytest.raises(UsageError, match="16 settings need at least 22 min"):
         steps(len(names))
     fewer = as_many_as_fit(space, [names[-1]], steps)
     assert [each.name for each in fewer.dimensions] == [*names[:-2], names[-1]], "the user's own stays"

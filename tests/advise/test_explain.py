@@ -10,7 +10,8 @@ from pgassay.advise.advice_page import slices
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.explain import company, costs, explain, slice_of, sliced
 from pgassay.advise.screening import Screened, Standing
-from pgassay.advise.walk import Advice, Task, walk
+from pgassay.advise.task import Task
+from pgassay.advise.walk import Advice, walk
 from pgassay.report.charts import specified
 from tests.advise.test_walk import task
 

@@ -8,9 +8,21 @@ from hypothesis import strategies as st
 
 from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
-from pgassay.advise.front import Seen, Standing, Trials, dominates, front_of, judged, picked, probability, promising
-from pgassay.advise.front_text import chance, standing
+from pgassay.advise.front import (
+    Seen,
+    Standing,
+    Trials,
+    dominates,
+    front_of,
+    judged,
+    kept_limits,
+    picked,
+    probability,
+    promising,
+)
+from pgassay.advise.front_text import standing
 from pgassay.advise.space import Configuration
+from pgassay.advise.text import chance
 from pgassay.analysis.observations import Observation
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.thresholds import Limit, Relation
@@ -151,3 +163,20 @@ def test_a_limit_on_a_change_is_about_the_start_of_the_same_block() -> None:
     points = judged(seen(speeds, costs, (limit,)), OBJECTIVES, {"A": at(1)}, {at(1): (0.4, 0.2)}, 6, RESOLUTION)
     assert points[0].standing is Standing.BREAKS
     assert points[0].kept[0].probability < 0.01
+
+
+def test_limits_are_kept_by_name_and_changes_are_against_the_start() -> None:
+    below, change = Limit("tps < 140", TPS, Relation.BELOW, 140.0, False), Limit("c", COST, Relation.BELOW, 1.1, True)
+    seen = {
+        "tps": [Observation(block, name, "", "", 100.0 + block) for block in range(1, 7) for name in ("best", "start")],
+        "cost": [
+            Observation(block, name, "", "", value * (1 + block / 1000))
+            for block in range(1, 7)
+            for name, value in (("best", 150.0), ("start", 100.0))
+        ],
+    }
+    keeps, breaks = kept_limits([below, change], seen, "best", "start")
+    assert (keeps.limit, breaks.limit) == ("tps < 140", "c")
+    assert keeps.probability > 0.99
+    assert breaks.probability < 0.01
+    assert kept_limits([change], seen, "start", "best")[0].probability > 0.99

@@ -14,7 +14,7 @@ from pgassay.advise.front_page import drawing, rows_of, sections
 from pgassay.advise.front_text import auto_conf, explained, headline, render, values
 from pgassay.advise.front_walk import FrontAdvice, walk_front
 from pgassay.advise.space import Configuration
-from pgassay.advise.walk import Task
+from pgassay.advise.task import Task
 from pgassay.errors import UsageError
 from pgassay.report import page
 from pgassay.report.charts import specified

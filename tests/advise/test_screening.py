@@ -101,7 +101,7 @@ def test_a_few_failures_cost_pairs_and_many_an_error() -> None:
     values[1][plan.pairs[1].mirror] = 0.0
     found = {each.name: each for each in screening.effects(plan, values, margin=0.05)}
     assert found["s3"].standing is Standing.ACTIVE
-    with pytest.raises(UsageError, match="of its 24 trials"):
+    with pytest.raises(UsageError, match="of its 32 trials"):
         screening.effects(plan, [{} for _ in plan.pairs], margin=0.05)
 
 
@@ -120,3 +120,70 @@ def test_the_better_levels_depend_on_which_way_is_better() -> None:
     found = screening.effects(plan, values, margin=0.05)
     assert screening.at_better_levels(of(5), found, higher=True).changes_from(of(5).start) == {"s1": "on"}
     assert screening.at_better_levels(of(5), found, higher=False).changes_from(of(5).start) == {"s2": "on"}
+
+
+def test_lines_are_in_and_out_beside_those_that_are_shown() -> None:
+    space = of(5)
+    best = space.start.with_values({f"s{each}": "on" for each in range(4)})
+    plan = screening.plan_of_lines(space.start, best, ["s1", "s2"], 1, 20)
+    assert len(plan.pairs) == 20
+    assert len(screening.plan_of_lines(space.start, best, ["s1", "s2"], 1, 0).pairs) == screening.least_pairs(2)
+    everything = [each for pair in plan.pairs for each in (pair.row, pair.mirror)]
+    assert all(on(each, "s0") and on(each, "s3") and not on(each, "s4") for each in everything)
+    assert {(on(each, "s1"), on(each, "s2")) for each in everything} == {(a, b) for a in (0, 1) for b in (0, 1)}
+
+    def value(each: Configuration) -> float:
+        return exp(0.3 * (on(each, "s0") and on(each, "s1")))
+
+    found = screening.effects(plan, measured(plan, value), margin=0.02)
+    assert [(each.name, each.start, each.far, each.beside) for each in found] == [
+        ("s1", "off", "on", True),
+        ("s2", "off", "on", True),
+    ]
+    assert found[0].effect == pytest.approx(exp(0.3)), "in this company the whole of it"
+    assert found[1].standing is Standing.PLACEBO
+
+
+@pytest.mark.parametrize("lines", range(1, 9))
+def test_lines_have_pairs_to_spare_for_the_noise(lines: int) -> None:
+    space = of(lines)
+    best = space.start.with_values({each.name: "on" for each in space.dimensions})
+    plan = screening.plan_of_lines(space.start, best, list(best.values), 3, 0)
+    signs = np.array([pair.signs for pair in plan.pairs])
+    assert (signs.T @ signs == len(signs) * np.eye(lines)).all()
+    assert len(signs) - lines >= screening.SPARE_OF_LINES
+
+
+def noisy(plan: screening.Plan, noise: float, seed: int) -> list[dict[Configuration, float | None]]:
+    chance = random.Random(seed)
+    return measured(plan, lambda each: exp(chance.gauss(0, noise)))
+
+
+def test_it_goes_on_where_that_shows_what_does_not_matter_and_only_there() -> None:
+    space = of(15)
+    plan = screening.plan(space, LIMITS, seed=4)
+
+    def worth(noise: float, margin: float) -> bool:
+        found = screening.effects(plan, noisy(plan, noise, 1), margin=margin, level=screening.FIRST_LEVEL)
+        return screening.worth_more(plan, found, margin)
+
+    assert not worth(0.02, 0.10), "all is shown already"
+    assert worth(0.09, 0.10)
+    assert not worth(0.30, 0.10), "twice as much would not show it either"
+    more = screening.extended(plan, space, seed=4)
+    assert len(more.pairs) == len(plan.pairs)
+    assert [each.signs for each in more.pairs] != [each.signs for each in plan.pairs]
+
+
+def test_two_looks_at_a_screening_err_no_more_than_one() -> None:
+    space = of(8)
+    wrong = 0
+    for seed in range(200):
+        plan = screening.plan(space, LIMITS, seed)
+        values = noisy(plan, 0.1, seed)
+        first = screening.effects(plan, values, margin=0.02, level=screening.FIRST_LEVEL)
+        both = screening.Plan(plan.names, plan.levels, (*plan.pairs, *screening.extended(plan, space, seed).pairs))
+        values += noisy(screening.extended(plan, space, seed), 0.1, seed + 1000)
+        second = screening.effects(both, values, margin=0.02, level=screening.SECOND_LEVEL)
+        wrong += any(each.standing is Standing.ACTIVE for each in (*first, *second))
+    assert wrong <= 20, "10 are expected of 200"

@@ -9,10 +9,12 @@ from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
 from pgassay.advise import budget
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.explain import explain
+from pgassay.advise.front import Kept
 from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration
+from pgassay.advise.task import Task
 from pgassay.advise.text import auto_conf, confirmed, headline, render, values
-from pgassay.advise.walk import Advice, Task, walk
+from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError
 from pgassay.study.responses import Better, Response
@@ -113,7 +115,7 @@ def test_a_small_budget_says_what_it_needs() -> None:
     assert "--budget" in str(raised.value.hint)
     enough = budget.amounts(1200.0, 5.0, 15, finalists=1)
     assert enough.needed_s <= 1200.0
-    spent = 5.0 * (2 * enough.screening_pairs + enough.batches * 7) + enough.elimination_s + enough.confirmation_s
+    spent = 5.0 * (2 * enough.screening_pairs + enough.batches * 7) + enough.lines_s + enough.confirmation_s
     assert spent <= 1200.0
     assert budget.amounts(7200.0, 5.0, 15, finalists=3).batches > enough.batches
 
@@ -213,3 +215,28 @@ def test_what_was_not_resolved_is_said_with_its_interval() -> None:
     told = headline(walk(task(server), server), "tps")
     assert "no change was confirmed to help: " in told
     assert "a longer --budget may resolve it" in told
+
+
+class Late(Server):
+    """Its p99 keeps a limit with this probability."""
+
+    probability = 0.6
+
+    def kept(self, name: str) -> tuple[Kept, ...]:
+        """By the study of that name."""
+        assert name == "confirmation"
+        return (Kept("latency_p99_ms < 10 ms", self.probability),)
+
+
+def test_what_may_break_a_limit_is_not_advised_and_that_is_said() -> None:
+    server = Late(space_with(4), 0.02, 1)
+    wanted = task(server, budget_s=900.0)
+    found = walk(wanted, server)
+    assert found.helps
+    assert not confirmed(found)
+    assert headline(found, "tps").endswith("and may not keep latency_p99_ms < 10 ms (60 %)")
+    assert values(wanted, found, "tps", "x")["limits"] == [{"limit": "latency_p99_ms < 10 ms", "probability": 0.6}]
+    assert values(wanted, found, "tps", "x")["settings"] == {}
+    sure = replace(found, kept=(Kept("latency_p99_ms < 10 ms", 0.97),))
+    assert confirmed(sure)
+    assert "keeps it: 97 %" in render(wanted, sure, "tps", "runs/x")

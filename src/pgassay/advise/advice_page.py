@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pgassay.advise import robust_page, text
 from pgassay.advise.explain import AtLevel, costs, sliced
 from pgassay.advise.screening import Screened, Standing
-from pgassay.advise.walk import Advice, Task
+from pgassay.advise.task import Task
+from pgassay.advise.walk import Advice
 from pgassay.report import contents
 from pgassay.report.colours import GREY, INK, PALETTE
 from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Sentences, Table

@@ -17,7 +17,7 @@ from pgassay.advise.knowledge import Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
 from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import Machine, Space, space_of
-from pgassay.advise.walk import Task
+from pgassay.advise.task import Task
 from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.forecast import forecast, window_s

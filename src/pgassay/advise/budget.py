@@ -4,25 +4,41 @@ from dataclasses import dataclass
 
 from pgassay.advise import messages
 from pgassay.advise.robust import ARMS_MAX
-from pgassay.advise.screening import batches_needed, rows_needed
+from pgassay.advise.screening import batches_needed, least_pairs, rows_needed
 
 PAIRS_A_BATCH = 3
 """Rows with their mirrors that share one trial of the start."""
 BATCH = 6
 """Proposals that share one trial of the start."""
+
+SEARCHED_MAX = 10
+"""Settings that are searched."""
 LINES_MAX = 6
-"""Settings that are searched, and so lines that may be recommended."""
+"""Lines that may be recommended."""
 BLOCKS_MIN, BLOCKS_MAX = 5, 20
 _BATCHES_MIN = 3
 _PROOF_ARMS = 4
 """The advice, the start, the default, the rule of thumb."""
-_SEARCH_SHARE, _ELIMINATION_SHARE = 0.55, 0.2
-"""Of the time to spare; the rest is the confirmation's. More search was worth more than more elimination, simulated."""
-_ROBUST_SHARE = 0.1
+_SEARCH_SHARE, _LINES_SHARE = 0.7, 0.2
+"""Of the time to spare; the rest is the confirmation's."""
+_ROBUST_SHARE = 0.05
 """Of the time to spare, where an advice is tried at other loads: taken from the confirmation's."""
 FRONT_POINTS, FRONT_POINTS_QUICK = 5, 3
 """Points of a front that are confirmed."""
 _FRONT_SEARCH_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Least:
+    """The least that each step takes."""
+
+    screening_pairs: int
+    finalists: int
+    trial_s: float
+    lines_s: float
+    confirmation_s: float
+    robust_s: float
+    restoration_s: float
 
 
 @dataclass(frozen=True)
@@ -32,7 +48,8 @@ class Amounts:
     screening_pairs: int
     batches: int
     finalists: int
-    elimination_s: float
+    lines_s: float
+    """Of the trials of lines in and out."""
     confirmation_s: float
     needed_s: float
     """The least that the whole would take."""
@@ -42,36 +59,61 @@ class Amounts:
     """Of the trials at other loads."""
     restoration_s: float = 0.0
     """Of putting lines back one at a time, which is seldom needed; none where the budget is small."""
+    trial_s: float = 0.0
+    """How long a trial is expected to take."""
+    least: Least | None = None
+    spare_s: float = 0.0
+    """What all of them have beyond the least; none of several objectives."""
 
 
 def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, conditions: int = 0) -> Amounts:
     """The steps within a budget; raises `UsageError` where it is too small, and says what it needs."""
-    pairs = rows_needed(settings)
-    searched = min(settings, LINES_MAX)
-    screening = 2 * pairs + batches_needed(settings, PAIRS_A_BATCH)
-    search = _BATCHES_MIN * (BATCH + 1)
-    elimination = BLOCKS_MIN * (searched + 2 + 2)  # in turn, the rest
-    restoration_s = trial_s * BLOCKS_MIN * (searched + 2 + 2)  # put back in turn, the rest
+    pairs, lines = rows_needed(settings), min(settings, LINES_MAX)
+    least = Least(
+        pairs,
+        finalists,
+        trial_s,
+        lines_s=trial_s * 2 * least_pairs(lines),
+        confirmation_s=trial_s * BLOCKS_MIN * (_PROOF_ARMS + lines),
+        robust_s=trial_s * BLOCKS_MIN * ARMS_MAX * conditions,
+        restoration_s=trial_s * BLOCKS_MIN * (lines + 4),  # put back in turn, the rest; what is left at once, twice
+    )
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
-    confirmation = BLOCKS_MIN * _PROOF_ARMS
-    elsewhere = BLOCKS_MIN * ARMS_MAX * conditions
-    needed_s = trial_s * (screening + search + finals + elimination + confirmation + elsewhere)
+    trials = _screening(settings) + _BATCHES_MIN * (BATCH + 1) + finals
+    needed_s = trial_s * trials + least.lines_s + least.confirmation_s + least.robust_s
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
-    spare_s = budget_s - needed_s
-    restores = spare_s >= 2 * restoration_s
-    spare_s -= restoration_s if restores else 0.0
-    batches = _BATCHES_MIN + int(spare_s * _SEARCH_SHARE // (trial_s * (BATCH + 1)))
-    robust_share = _ROBUST_SHARE if conditions else 0.0
+    return _shared(least, needed_s, budget_s - needed_s)
+
+
+def screened_again(steps: Amounts, settings: int) -> Amounts | None:
+    """What is left for the other steps where the screening is done once more; None where there is no time for that."""
+    left_s = steps.spare_s - steps.trial_s * _screening(settings)
+    return _shared(steps.least, steps.needed_s, left_s) if steps.least and left_s >= 0 else None
+
+
+def _screening(settings: int) -> int:
+    """Trials of a screening."""
+    return 2 * rows_needed(settings) + batches_needed(settings, PAIRS_A_BATCH)
+
+
+def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
+    """The least of each step, and its share of the time to spare."""
+    restores = spare_s >= 2 * least.restoration_s
+    given_s = spare_s - (least.restoration_s if restores else 0.0)
+    robust_share = _ROBUST_SHARE if least.robust_s else 0.0
     return Amounts(
-        pairs,
-        batches,
-        finalists,
-        trial_s * (elimination + finals) + spare_s * _ELIMINATION_SHARE,
-        trial_s * confirmation + spare_s * (1 - _SEARCH_SHARE - _ELIMINATION_SHARE - robust_share),
+        least.screening_pairs,
+        _BATCHES_MIN + int(given_s * _SEARCH_SHARE // (least.trial_s * (BATCH + 1))),
+        least.finalists,
+        least.lines_s + given_s * _LINES_SHARE,
+        least.confirmation_s + given_s * (1 - _SEARCH_SHARE - _LINES_SHARE - robust_share),
         needed_s,
-        robust_s=trial_s * elsewhere + spare_s * robust_share,
-        restoration_s=restoration_s if restores else 0.0,
+        robust_s=least.robust_s + given_s * robust_share,
+        restoration_s=least.restoration_s if restores else 0.0,
+        trial_s=least.trial_s,
+        least=least,
+        spare_s=spare_s,
     )
 
 

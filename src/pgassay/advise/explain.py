@@ -14,7 +14,8 @@ from pgassay.advise.elimination import Line, inverted
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.screening import Screened
 from pgassay.advise.space import index_of
-from pgassay.advise.walk import Advice, Task
+from pgassay.advise.task import Task
+from pgassay.advise.walk import Advice
 from pgassay.report.words import counted, ratio_interval
 from pgassay.study.units import canonical
 

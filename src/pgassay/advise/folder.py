@@ -10,7 +10,7 @@ import msgspec
 
 from pgassay.advise import messages
 from pgassay.advise.laboratory import Question
-from pgassay.advise.walk import Task
+from pgassay.advise.task import Task
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.errors import already_there
 

@@ -265,18 +265,25 @@ def _helps(effect: Effect, response: Response) -> bool:
 
 def _kept(seen: Seen, treatment: str) -> tuple[Kept, ...]:
     """Every limit with its probability for a configuration."""
-    return tuple(Kept(each.text, probability(_values(seen, each, treatment), each)) for each in seen.limits)
+    return kept_limits(seen.limits, seen.observations, treatment, "0")
 
 
-def _values(seen: Seen, limit: Limit, treatment: str) -> list[float]:
+def kept_limits(
+    limits: Sequence[Limit], observations: Mapping[str, Sequence[Observation]], treatment: str, start: str
+) -> tuple[Kept, ...]:
+    """Every limit with its probability for a treatment; changes are against that of the `start`."""
+    return tuple(Kept(each.text, probability(_values(observations, each, treatment, start), each)) for each in limits)
+
+
+def _values(observations: Mapping[str, Sequence[Observation]], limit: Limit, treatment: str, start: str) -> list[float]:
     """What a limit is about, block by block: the response, or its change against the start."""
-    mine: dict[str, dict[int, float]] = {treatment: {}, "0": {}}
-    for each in seen.observations[limit.response.name]:
+    mine: dict[str, dict[int, float]] = {treatment: {}, start: {}}
+    for each in observations[limit.response.name]:
         if each.treatment in mine and each.value is not None:
             mine[each.treatment][each.block] = each.value
     if not limit.change:
         return [*mine[treatment].values()]
-    pairs = [(value, mine["0"][block]) for block, value in mine[treatment].items() if block in mine["0"]]
+    pairs = [(value, mine[start][block]) for block, value in mine[treatment].items() if block in mine[start]]
     if limit.response.scale is Scale.DIFFERENCE:
         return [value - start for value, start in pairs]
     return [value / start for value, start in pairs if start]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.advise import front_text
 from pgassay.advise.front import Standing
 from pgassay.advise.front_walk import FrontAdvice
-from pgassay.advise.walk import Task
+from pgassay.advise.task import Task
 from pgassay.report import contents, verdict
 from pgassay.report.colours import GREY, INK, PALETTE
 from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Sentences, Table

@@ -4,17 +4,18 @@ Numbers are the confirmation's, against the start; the search's stand beside the
 """
 
 from collections.abc import Iterator, Sequence
-from math import exp, isfinite
+from math import exp
 from typing import Any
 
 from pgassay.advise.front import Point, Standing
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.knowledge import Risk
 from pgassay.advise.laboratory import REPORT
+from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.screening import Screened
 from pgassay.advise.screening import Standing as Effectiveness
-from pgassay.advise.text import screened_words, setting_in
-from pgassay.advise.walk import CONFIRMATION, Task
+from pgassay.advise.task import Task
+from pgassay.advise.text import chance, screened_words, setting_in
 from pgassay.analysis.effects import Effect
 from pgassay.report.json_values import effect_values
 from pgassay.report.page import PAGE
@@ -97,13 +98,6 @@ def changes(task: Task, point: Point) -> str:
 def effect_words(effect: Effect) -> str:
     """A ratio with its interval, or that there is none."""
     return ratio_interval(effect.estimate, effect.low, effect.high) if effect.bounded else "not measured"
-
-
-def chance(probability: float) -> str:
-    """A probability as a reader sees it; never quite none or all."""
-    if not isfinite(probability):
-        return "not known"
-    return "> 99 %" if probability > 0.99 else "< 1 %" if probability < 0.01 else f"{100 * probability:.0f} %"
 
 
 def _effects(point: Point, objectives: Sequence[str]) -> str:

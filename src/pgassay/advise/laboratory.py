@@ -13,7 +13,7 @@ from typing import Any
 from pgassay.advise import messages
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
-from pgassay.advise.front import Seen
+from pgassay.advise.front import Kept, Seen, kept_limits
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space
 from pgassay.analysis.effects import Effect
@@ -141,6 +141,19 @@ class RealLaboratory:
             named[each.effect.treatment]: Compared(each.effect, each.verdict, moved(findings, each.effect))
             for each in findings.verdicts
         }
+
+    def kept(self, name: str) -> tuple[Kept, ...]:
+        """See `task.Laboratory`: by the trials of the study that is in its folder."""
+        findings = Findings(Run.open(self.folder / name))
+        limits = self._limits(findings)
+        valid = [each for each in findings.trials if each.status is Status.VALID]
+        observations = {
+            each.response.name: [Observation(one.block, one.treatment, "", "", one.responses.get(each.response.name))
+                                 for one in valid]
+            for each in limits
+        }  # fmt: skip
+        baseline, first, *_ = (each.name for each in findings.study.treatments)
+        return kept_limits(limits, observations, baseline, first)
 
     def elsewhere(
         self,

@@ -188,14 +188,15 @@ def searches(names: Sequence[str]) -> str:
     return f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}"
 
 
-def eliminates(lines: int) -> str:
+def lines_in_and_out(lines: int) -> str:
     """A step begins."""
-    return f"leaving out each of {lines} lines in turn"
+    return f"trying {counted(lines, 'line')} in and out"
 
 
-def confirms() -> str:
+def confirms(lines: int) -> str:
     """A step begins."""
-    return "confirming what is left against the start, the default and the rule of thumb"
+    each = f", and without each of its {lines} lines" if lines > 1 else ""
+    return f"confirming what is left against the start, the default and the rule of thumb{each}"
 
 
 def confirms_front(points: int) -> str:

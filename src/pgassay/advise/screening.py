@@ -7,7 +7,7 @@ settings do together cancels, and so does what the machine did to both. The matr
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp, isfinite, log, sqrt
 from typing import TypeAlias
@@ -23,8 +23,15 @@ from pgassay.analysis.boundaries import fixed_critical
 Floats = npt.NDArray[np.float64]
 Measured: TypeAlias = Sequence[Mapping[Configuration, float | None]]
 """Of each pair of a plan the values of its row and its mirror; None for what failed, nothing for what was disturbed."""
-SPARE = 5
+Signs: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.int64]]"
+SPARE = 9
 """Rows more than settings, at least: by these the noise is known."""
+FIRST_LEVEL, SECOND_LEVEL = 0.96, 0.99
+"""Of a screening that may go on: each look has its part of the error rate, so that both together have 5 %."""
+_OPEN_SHARE, _RESOLVES = 1 / 3, 0.85
+"""It goes on where more than this share is open, and intervals would come down to this part of the margin."""
+SPARE_OF_LINES = 4
+"""The same of lines."""
 _ORDER_MAX = 200
 
 
@@ -47,6 +54,8 @@ class Screened:
     low: float
     high: float
     standing: Standing
+    beside: bool = False
+    """Was it tried in and out beside other lines, and not among all settings?"""
 
 
 @dataclass(frozen=True)
@@ -71,9 +80,11 @@ class Plan:
     levels: Mapping[str, tuple[str, str]]
     """Start and far level."""
     pairs: tuple[Pair, ...]
+    beside: bool = False
+    """Of the lines of a configuration, and not of all settings?"""
 
 
-def matrix(least: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
+def matrix(least: int) -> Signs:
     """The smallest Hadamard matrix that we can make with at least so many rows; its first column is all 1."""
     order = 4 * ((max(4, least) + 3) // 4)
     while order <= _ORDER_MAX:
@@ -132,16 +143,57 @@ def plan(space: Space, limits: Limits, seed: int) -> Plan:
     A setting that cannot go away from its start within the limits is no part of it.
     """
     levels = {name: pair for name, pair in _levels(space, limits).items() if pair[0] != pair[1]}
-    names = tuple(levels)
-    signs = matrix(len(names) + SPARE)[:, 1:]
-    chance = random.Random(f"screening/{seed}")
-    columns = chance.sample(range(signs.shape[1]), len(names))
-    rows = chance.sample(range(len(signs)), len(signs))
-    pairs = []
-    for row in rows:
-        here = tuple(int(signs[row, column]) for column in columns)
-        mirrored = [-each for each in here]
-        pairs.append(Pair(here, *(_at(space.start, levels, names, each) for each in (here, mirrored))))
+    return _folded(space.start, levels, [matrix(len(levels) + SPARE)], random.Random(f"screening/{seed}"))
+
+
+def extended(plan: Plan, space: Space, seed: int) -> Plan:
+    """As many pairs once more, of columns that are drawn anew: what follows those of `plan`."""
+    more = _folded(
+        space.start, plan.levels, [matrix(len(plan.names) + SPARE)], random.Random(f"screening-again/{seed}")
+    )
+    return replace(plan, pairs=more.pairs)
+
+
+def worth_more(plan: Plan, found: Sequence["Screened"], margin: float) -> bool:
+    """Would as many pairs once more show which settings do not matter, where these leave many open?"""
+    open_ = sum(each.standing is Standing.OPEN for each in found)
+    pairs, count = len(plan.pairs), len(found)
+    half = sorted(log(each.high / each.low) / 2 for each in found)[count // 2]
+    first, both = (
+        fixed_critical(rows - count + 1, (1 - level) / count) / sqrt(rows)
+        for rows, level in ((pairs, FIRST_LEVEL), (2 * pairs, SECOND_LEVEL))
+    )
+    return open_ > _OPEN_SHARE * count and half * both / first < _RESOLVES * log(1 + margin)
+
+
+def least_pairs(lines: int) -> int:
+    """Pairs that tell so many lines apart, and the noise."""
+    order = len(matrix(lines + 1))
+    return order * (1 + (order < lines + SPARE_OF_LINES))
+
+
+def plan_of_lines(start: Configuration, best: Configuration, names: Sequence[str], seed: int, most: int) -> Plan:
+    """The pairs in which each of these lines of `best` is in or out, all other lines in: at most so many, or the least.
+
+    Whole designs follow each other, each with its columns drawn anew. The far level of a setting is that of `best`.
+    """
+    order = matrix(len(names) + 1)
+    designs = [order] * (max(least_pairs(len(names)), most) // len(order))
+    levels = {name: (start.values[name], best.values[name]) for name in names}
+    return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), beside=True)
+
+
+def _folded(
+    base: Configuration, levels: Mapping[str, tuple[str, str]], designs: Sequence[Signs], chance: random.Random
+) -> Plan:
+    """Rows and mirrors of the designs, on `base`, in random order."""
+    names, pairs = tuple(levels), []
+    for signs in designs:
+        columns = chance.sample(range(1, signs.shape[1]), len(names))
+        for row in chance.sample(range(len(signs)), len(signs)):
+            here = tuple(int(signs[row, column]) for column in columns)
+            mirrored = [-each for each in here]
+            pairs.append(Pair(here, *(_at(base, levels, names, each) for each in (here, mirrored))))
     return Plan(names, levels, tuple(pairs))
 
 
@@ -188,7 +240,9 @@ def effects(plan: Plan, values: Measured, *, margin: float, level: float = 0.95)
     for name, estimate, error in zip(plan.names, estimates[:count].tolist(), errors[:count].tolist(), strict=True):
         low, high = estimate - critical * error, estimate + critical * error
         found.append(
-            Screened(name, *plan.levels[name], exp(estimate), exp(low), exp(high), _standing(low, high, margin))
+            Screened(
+                name, *plan.levels[name], exp(estimate), exp(low), exp(high), _standing(low, high, margin), plan.beside
+            )
         )
     return tuple(found)
 

@@ -5,7 +5,7 @@ has noise of its own, which all of its ratios share: the process is told so. C. 
 "Gaussian Processes for Machine Learning" (2006), chapters 2 and 5. It helps to choose; nothing it says is evidence.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ Gained = Mapping[Configuration, Sequence[float | None]]
 """The same by configuration."""
 _FEWEST = 8
 """With fewer trials there is nothing to smooth."""
+_FITTED = 120
+"""So many trials, spread over all, tell the lengths and the noise: of more the fit would take longer than trials."""
 _LENGTH, _LENGTH_SD = 0.5, 1.0
 """Where the length of a setting's axis (in logarithms, of a range of 1) is expected, and how surely."""
 _NOISE, _NOISE_SD = -2.5, 1.5
@@ -41,6 +43,17 @@ class Smoothed:
     lengths: Floats
     noise: float
     """Of one trial, as a standard deviation of its logarithm."""
+    factor: Floats
+    """The lower Cholesky factor of the covariance of what was seen."""
+
+    def hopes(self, configurations: Sequence[Configuration], spreads: float) -> Floats:
+        """The expected log-ratios to the start, and so many of their standard deviations more."""
+        at = np.array([_place(self.space, each) for each in configurations])
+        near = _anchored(at, self.points, self.origin, self.scale, self.lengths)
+        own = 2 * self.scale**2 * (1 - np.exp(-0.5 * np.sum(((at - self.origin) / self.lengths) ** 2, axis=1)))
+        known = np.sum(near * cho_solve((self.factor, True), near.T).T, axis=1)
+        found: Floats = near @ self.weights + spreads * np.sqrt(np.maximum(own - known, 0.0))
+        return found
 
     def gain(self, configuration: Configuration) -> float:
         """The expected log-ratio to the start."""
@@ -63,6 +76,17 @@ def smoothed(space: Space, batches: Batches) -> Smoothed | None:
     numbers = np.array([number for number, _, _ in seen])
     shared = np.eye(len(seen)) + (numbers[:, None] == numbers[None, :])
     origin = _place(space, space.start)
+    some = np.unique(np.linspace(0, len(seen) - 1, min(len(seen), _FITTED)).astype(int))
+    few, known, together = points[some], gains[some], shared[np.ix_(some, some)]
+    between = (few[:, None, :] - few[None, :, :]) ** 2
+    from_start = (few - origin) ** 2
+
+    def covariance(scale: float, lengths: Floats, noise: float) -> Floats:
+        """As `_anchored`, by squares that every step of the fit needs again."""
+        start = np.exp(-0.5 * (from_start @ lengths**-2.0))
+        near = np.exp(-0.5 * (between @ lengths**-2.0))
+        found: Floats = scale**2 * (near - start[:, None] - start[None, :] + 1.0) + noise**2 * together
+        return found
 
     def parts(parameters: Floats) -> tuple[float, Floats, float]:
         return float(np.exp(parameters[0])), np.exp(parameters[2:]), float(np.exp(parameters[1]))
@@ -70,23 +94,23 @@ def smoothed(space: Space, batches: Batches) -> Smoothed | None:
     def cost(parameters: Floats) -> float:
         scale, lengths, noise = parts(parameters)
         try:
-            factor = cho_factor(_anchored(points, points, origin, scale, lengths) + noise**2 * shared, lower=True)
+            factor = cho_factor(covariance(scale, lengths, noise), lower=True)
         except LinAlgError:
             return 1e9
         prior = (
             float(np.sum((parameters[2:] - _LENGTH) ** 2)) / _LENGTH_SD**2
             + ((float(parameters[1]) - _NOISE) / _NOISE_SD) ** 2
         )
-        fit = float(gains @ cho_solve(factor, gains))
+        fit = float(known @ cho_solve(factor, known))
         return 0.5 * (fit + prior) + float(np.sum(np.log(np.diag(factor[0]))))
 
-    first = np.array([np.log(max(float(np.std(gains)), 1e-3)), _NOISE, *[_LENGTH] * points.shape[1]])
+    first = np.array([np.log(max(float(np.std(known)), 1e-3)), _NOISE, *[_LENGTH] * points.shape[1]])
     bounds = [(-7.0, 3.0), (-7.0, 1.0), *[(-2.0, 4.0)] * points.shape[1]]
     best = minimize(cost, first, method="L-BFGS-B", bounds=bounds, options={"maxiter": 40}).x
     scale, lengths, noise = parts(best)
     factor = cho_factor(_anchored(points, points, origin, scale, lengths) + noise**2 * shared, lower=True)
     weights = cho_solve(factor, gains)
-    return Smoothed(space, points, weights, origin, scale, lengths, noise)
+    return Smoothed(space, points, weights, origin, scale, lengths, noise, factor[0])
 
 
 def by_configuration(batches: Batches) -> dict[Configuration, list[float | None]]:
@@ -98,15 +122,14 @@ def by_configuration(batches: Batches) -> dict[Configuration, list[float | None]
     return found
 
 
-def promising(space: Space, before: Batches, measured: Batches) -> list[tuple[Configuration, float]]:
+def promising(process: Smoothed | None, measured: Batches) -> list[tuple[Configuration, float]]:
     """What was `measured` with its expected gain, the most promising first; what ever failed is left out.
 
-    `before` is what was seen of other configurations, such as the screening's. Where that is too little to smooth, a
-    mean counts n ÷ (n + 1): the shrinkage of a mean whose noise is as large as the differences that are searched for.
+    Where too little was seen to smooth, a mean counts n ÷ (n + 1): the shrinkage of a mean whose noise is as large as
+    the differences that are searched for.
     """
     found = by_configuration(measured)
     worked = {each: [one for one in gains if one is not None] for each, gains in found.items() if None not in gains}
-    process = smoothed(space, [*before, *measured])
     if process is None:
         means = {each: sum(gains) / (len(gains) + 1) for each, gains in worked.items() if gains}
     else:
@@ -114,11 +137,38 @@ def promising(space: Space, before: Batches, measured: Batches) -> list[tuple[Co
     return sorted(means.items(), key=lambda each: -each[1])
 
 
+def hopeful(
+    process: Smoothed, near: Configuration, limits: Limits, taken: Collection[Configuration], spreads: float
+) -> Configuration | None:
+    """Where most may be hoped for, setting by setting from `near` on, that is not `taken`; None where all are.
+
+    With more `spreads` what is little known is hoped more of (N. Srinivas and others, "Gaussian process optimization in
+    the bandit setting", 2010).
+    """
+    hopes: dict[Configuration, float] = {}
+    found, best = near, -np.inf
+    while True:
+        before = found
+        for dimension in process.space.dimensions:
+            line = [found.with_values({dimension.name: level}) for level in dimension.levels]
+            line = [each for each in line if allowed(each, limits)]
+            if line:
+                hopes |= zip(line, process.hopes(line, spreads).tolist(), strict=True)
+                highest = max(line, key=lambda each: hopes[each])
+                if hopes[highest] > best + 1e-9:
+                    found, best = highest, hopes[highest]
+        if found == before:
+            break
+    free = [each for each in hopes if each not in taken]
+    return max(free, key=lambda each: hopes[each]) if free else None
+
+
 def trimmed(
-    process: Smoothed | None, found: Configuration, limits: Limits, measured: Gained, least: float
+    process: Smoothed | None, found: Configuration, limits: Limits, measured: Gained, least: float, most: int
 ) -> Configuration:
     """Without the lines of which together less than `least` (a log-ratio) is expected: proving them costs others' time.
 
+    Nor with more than `most` lines, whatever is expected of them.
     Where something failed on the way, only to what was seen to work.
     """
     start, whole = found if process is None else process.space.start, found
@@ -131,7 +181,8 @@ def trimmed(
         lines = found.changes_from(start)
         fewer = [found.with_values({name: start.values[name]}) for name in lines]
         best = max((each for each in fewer if usable(each)), key=process.gain, default=found)
-        if len(lines) < 2 or best == found or process.gain(whole) - process.gain(best) >= least:
+        lost = process.gain(whole) - process.gain(best)
+        if len(lines) < 2 or best == found or (lost >= least and len(lines) <= most):
             break
         found = best
     return found

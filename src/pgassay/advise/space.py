@@ -7,6 +7,7 @@ Every dimension is a short list of levels as postgresql.conf writes them, in ord
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pgassay.advise import messages
 from pgassay.advise.knowledge import Risk, Scale, Setting
@@ -39,7 +40,7 @@ class Configuration:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Configuration) and self.key == other.key
 
-    @property
+    @cached_property
     def key(self) -> tuple[tuple[str, str], ...]:
         """What two configurations are compared by."""
         return tuple(sorted((name, canonical(value)) for name, value in self.values.items()))

@@ -4,14 +4,15 @@ Numbers are the confirmation's, never the search's; what the search saw stands b
 """
 
 from collections.abc import Iterator, Sequence
-from math import exp
+from math import exp, isfinite
 from typing import Any
 
 from pgassay.advise import robust_page
 from pgassay.advise.elimination import Line, inverted
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.screening import Screened, Standing
-from pgassay.advise.walk import Advice, Task
+from pgassay.advise.task import Task
+from pgassay.advise.walk import Advice
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.words import counted, duration, number, ratio_interval
 
@@ -74,6 +75,8 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
         seen = advice.searched if task.higher else -advice.searched
         told = ratio_interval(*inverted(advice.chosen))
         yield f"shrinkage: the search expected ×{number(exp(seen))} over the start; fresh trials of it found {told}"
+    for each in advice.kept:
+        yield f"limit {each.limit}: a further trial of what is left keeps it: {chance(each.probability)}"
     if confirmed(advice):
         yield from robust_page.sentences(advice.robust, objective)
     risks = [
@@ -83,7 +86,7 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
         yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
     removed = [f"{each.name} = {each.value} ({without(each)})" for each in advice.lines if not each.kept]
     if removed:
-        yield f"tried and removed, leaving it out was not shown to be worse: {', '.join(removed)}"
+        yield f"tried and removed, nothing showed that it helps: {', '.join(removed)}"
     if advice.idle:
         told = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
         yield f"left out before the proof, since next to nothing was expected of it: {told}"
@@ -100,6 +103,9 @@ def headline(advice: Advice, objective: str) -> str:
         what = "all lines of the search together" if advice.recommended is None else "what was left of the lines"
         more = "; a longer --budget may resolve it" if found.verdict.kind is Kind.UNRESOLVED else ""
         seen = ratio_interval(*inverted(found))
+        if advice.helps:
+            told = ", ".join(f"{each.limit} ({chance(each.probability)})" for each in advice.kept)
+            return f"no change is advised: {what} made {objective} {seen} against the start, and may not keep {told}"
         return f"no change was confirmed to help: {what} made {objective} {seen} against the start{more}"
     kept = sum(each.kept for each in advice.lines)
     told = f"{counted(kept, 'line')}: {objective} {ratio_interval(*inverted(advice.proof['start']))} against the start"
@@ -111,7 +117,7 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
     """What would be tried, and how the budget is spent."""
     steps, names = task.amounts, [each.name for each in task.space.dimensions]
     proof = (
-        f" at most {duration(steps.elimination_s)} of elimination and {duration(steps.confirmation_s)} of confirmation"
+        f" at most {duration(steps.lines_s)} of lines in and out and {duration(steps.confirmation_s)} of confirmation"
     )
     if len(objectives) > 1:
         proof = (
@@ -143,22 +149,33 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
             for each in advice.lines
         ],
         "proof": {name: robust_page.compared_values(found) for name, found in advice.proof.items()},
+        "limits": [{"limit": each.limit, "probability": each.probability} for each in advice.kept],
         "robust": robust_page.values(advice.robust),
         "shrinkage": {
             "searched": exp(advice.searched if task.higher else -advice.searched) if advice.searched else None,
             "chosen": robust_page.compared_values(advice.chosen) if advice.chosen else None,
         },
-        "screened": [
-            {
-                "name": each.name, "start": each.start, "far": each.far, "effect": each.effect, "low": each.low,
-                "high": each.high, "standing": each.standing.value,
-            }
-            for each in advice.screened
-        ],
+        "screened": [screened_values(each) for each in advice.screened],
+        "in_and_out": [screened_values(each) for each in advice.in_and_out],
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
         "record": folder,
     }  # fmt: skip
+
+
+def screened_values(each: Screened) -> dict[str, Any]:
+    """An effect of a screening for scripts."""
+    return {
+        "name": each.name, "start": each.start, "far": each.far, "effect": each.effect, "low": each.low,
+        "high": each.high, "standing": each.standing.value,
+    }  # fmt: skip
+
+
+def chance(probability: float) -> str:
+    """A probability as a reader sees it; never quite none or all."""
+    if not isfinite(probability):
+        return "not known"
+    return "> 99 %" if probability > 0.99 else "< 1 %" if probability < 0.01 else f"{100 * probability:.0f} %"
 
 
 def setting_in(task: Task, name: str) -> Setting:
@@ -174,10 +191,7 @@ def _risky(task: Task, line: Line) -> bool:
 def gain(line: Line, objective: str) -> str:
     """What a line earns: the configuration with it against that without it."""
     if line.screened:
-        return (
-            f"shown by the screening ({screened_words(line.screened)}); "
-            f"leaving it out of all of them was not resolved: {without(line)}"
-        )
+        return f"{shown_by(line.screened)}; in the confirmation {without(line)}"
     if line.together:
         return f"kept with the other lines that are missed only together; alone {without(line)}"
     if line.without is None or line.without.verdict.kind is Kind.FAILED:
@@ -185,7 +199,16 @@ def gain(line: Line, objective: str) -> str:
     return f"{objective} {ratio_interval(*inverted(line.without))} with it"
 
 
+def shown_by(each: Screened) -> str:
+    """What shows that a line helps, beside the confirmation."""
+    what = "in and out beside the other lines" if each.beside else "by the screening"
+    return f"shown {what} ({screened_words(each)})"
+
+
 def without(line: Line) -> str:
+    """What leaving a line out did, or what its trials in and out say where nothing showed that it helps."""
+    if line.without is None and line.screened is not None:
+        return f"in and out: {ratio_interval(line.screened.effect, line.screened.low, line.screened.high)}"
     if line.without is None:
         return "not measured"
     effect = line.without.effect

@@ -1,98 +1,36 @@
 """The way from a space to an advice: screen, search, leave out what earns nothing, and prove the rest afresh.
 
-All that measures is a `Laboratory`, so that the whole way is tried on simulated servers whose truth is known
-(benchmarks/advise.py). It holds no state: walked again over what was measured already, it decides the same.
+It holds no state: walked again over what was measured already, it decides the same.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, log, prod
-from typing import Protocol, TypeVar
 
 from pgassay.advise import budget, messages, robust, screening
-from pgassay.advise.budget import Amounts
 from pgassay.advise.constraints import Limits, allowed, within
-from pgassay.advise.elimination import (
-    Compared,
-    Line,
-    judged,
-    kept_together,
-    left_out_in_turn,
-    put_back_in_turn,
-    reduced,
-    restored,
-    supported,
-)
-from pgassay.advise.robust import Condition, Tried
+from pgassay.advise.elimination import Compared, Line, shown_to_help
+from pgassay.advise.front import SURE, Kept
+from pgassay.advise.proof import CONFIRMATION, Proved, proved
+from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened
 from pgassay.advise.search import Search
-from pgassay.advise.smoothing import Batches, by_configuration, promising, smoothed, trimmed
+from pgassay.advise.smoothing import Batches, by_configuration, hopeful, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, Space
+from pgassay.advise.task import Laboratory, Measure, Task, Tell, V, Values, relative
 from pgassay.analysis.verdicts import Kind
+from pgassay.errors import UsageError
 
-Values = Mapping[Configuration, float | None]
-Tell = Callable[[str], None]
-CONFIRMATION = "confirmation"
-"""The name of the study whose page has the answer."""
 ELSEWHERE = "elsewhere"
 """The name of the study at other loads."""
-V = TypeVar("V")
-Trials = Callable[[str, Configuration, Sequence[Configuration], int], Mapping[Configuration, V | None]]
-"""One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like for several objectives."""
-Measure = Callable[[str, Sequence[Configuration], int], Mapping[Configuration, V | None]]
-"""Values of a batch relative to its start, by name and seed."""
-_IN_TURN, _BACK = 0.8, 0.8
-"""Of the elimination's time: leaving out each line; of the restoration's: putting back. Else: what is left at once."""
+WHOLE = "whole"
+"""The study of a best configuration of which no line was shown to help: what all of them together do."""
+GUESSES = (0.0, 1.0, 2.0)
+"""Of each batch so many proposals are where most is expected, or may be hoped for: spreads above what is expected."""
 _AGAIN = 4
 """The best of a search are measured once more before one is chosen."""
 IDLE = 0.5
 """A line of which less than this share of the margin is expected is not put to the proof."""
-
-
-class Laboratory(Protocol):
-    """What measures. Every call has a name of its own, by which what was measured is found again."""
-
-    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
-        """One trial of each, of the start too; None for what failed, and nothing for what was disturbed."""
-        ...
-
-    def study(
-        self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
-    ) -> Mapping[Configuration, Compared]:
-        """Blocks of all of them until every verdict is settled or the budget is used."""
-        ...
-
-    def elsewhere(
-        self,
-        name: str,
-        baseline: Configuration,
-        arms: Sequence[Configuration],
-        conditions: Sequence[Condition],
-        seed: int,
-        budget_s: float,
-    ) -> robust.Found:
-        """Each of `arms` against `baseline` at each condition, in blocks as of a study."""
-        ...
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is asked for."""
-
-    space: Space
-    limits: Limits
-    amounts: Amounts
-    higher: bool
-    """Is more of the objective better?"""
-    margin: float
-    """The share within which a setting does not matter."""
-    seed: int
-    others: tuple[bool, ...] = ()
-    """Is more better, of each further objective? See `front_walk`."""
-    conditions: tuple[Condition, ...] = ()
-    """Where the advice is tried again; nowhere where that was not asked for."""
-    remarks: tuple[str, ...] = ()
-    """What is to be said of the load beside every answer."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +60,21 @@ class Advice:
     """What screening and search measured, as ratios to the start: each a trial, and no evidence."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """Lines of the best configuration of which too little was expected to put them to the proof."""
+    in_and_out: tuple[Screened, ...] = ()
+    """Effects of lines that the screening had not shown to help, each in or out beside the others."""
+    study: str = CONFIRMATION
+    """The name of the study whose page has the answer."""
+    kept: tuple[Kept, ...] = ()
+    """The limits that must hold, each with the probability that a further trial of `recommended` keeps it."""
 
     @property
     def confirmed(self) -> bool:
-        """Was the recommendation shown to be better than the start, in trials of its own?"""
+        """Was the recommendation shown to be better than the start, in trials of its own, and does it keep limits?"""
+        return self.helps and all(each.probability >= SURE for each in self.kept)
+
+    @property
+    def helps(self) -> bool:
+        """The same, whatever limits it keeps."""
         found = self.proof.get("start")
         return self.recommended is not None and found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
 
@@ -133,12 +82,9 @@ class Advice:
 def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
     """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening tells nothing."""
     start = task.space.start
-    plan = screening.plan(task.space, task.limits, task.seed)
-    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
     measure = relative(task, laboratory.batch, _ratio)
-    values = screened_pairs(task, plan, measure)
-    screened = screening.effects(plan, values, margin=task.margin)
-    names = screening.worth_searching(screened, budget.LINES_MAX)
+    task, plan, values, screened = _screened(task, measure, tell)
+    names = screening.worth_searching(screened, budget.SEARCHED_MAX)
     fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
     failed = len({each for pair in values for each, value in pair.items() if value is None})
     nothing = Advice(screened, fixed, (), None, None, 0, failed, None, None, {})
@@ -148,32 +94,106 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     before, batches = _search(task, plan, screened, names, values, measure)
     measured = by_configuration(batches)
     failed += sum(None in each for each in measured.values())
-    ranked = promising(task.space.narrowed(names), before, batches)
+    process = smoothed(task.space.narrowed(names), [*before, *batches])
+    ranked = promising(process, batches)
     if not ranked:
         return nothing
     best, gain = _finalist(task, ranked, laboratory)
-    whole, process = best, smoothed(task.space.narrowed(names), [*before, *batches])
-    best = trimmed(process, best, task.limits, measured, IDLE * log(1 + task.margin))
+    whole = best
+    best = trimmed(process, best, task.limits, measured, IDLE * log(1 + task.margin), budget.LINES_MAX)
     gain = gain if process is None else process.gain(best)
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
-    tell(messages.eliminates(len(best.changes_from(start))))
-    arms = list(dict.fromkeys([*left_out_in_turn(best, start).values(), start]))
-    share_s = task.amounts.elimination_s / (2 if task.amounts.finalists > 1 else 1)
-    compared = laboratory.study("elimination", best, arms, task.seed + 2, share_s * _IN_TURN)
-    shown = {each.name for each in screened if each.standing is screening.Standing.ACTIVE}
-    lines = supported(judged(best, start, compared), screened, task.space, higher=task.higher)
-    lines = _minimal(task, best, lines, compared.get(start), laboratory, share_s, shown)
-    final = reduced(start, lines)
-    proof = {} if final == start else _proof(task, final, laboratory, tell)
-    chosen = compared.get(start)
-    recommended = None if final == start else final
+    tell(messages.lines_in_and_out(len(best.changes_from(start))))
+    in_and_out, trials = _in_and_out(task, best, screened, laboratory)
+    earned, shown = _earned(task, best, (*screened, *in_and_out))
+    spare_s = task.amounts.lines_s - task.amounts.trial_s * trials
+    if earned == start:
+        found = laboratory.study(WHOLE, best, [start], task.seed + 2, task.amounts.confirmation_s + spare_s)
+        proof = Proved((), None, {}, found.get(start), WHOLE)
+    else:
+        gain = gain if process is None else process.gain(earned)
+        proof = proved(task, earned, shown, laboratory, tell, spare_s)
+    lines = (*proof.lines, *_unearned(best, earned, start, in_and_out))
     seen = (*_seen(values), *_gains(measured, 1 if task.higher else -1))
-    idle = whole.changes_from(best)
     advice = Advice(
-        screened, fixed, lines, best, gain, len(measured), failed, chosen, recommended, proof, (), seen, idle
+        screened, fixed, lines, best, gain, len(measured), failed, proof.chosen, proof.final, proof.proof, (), seen,
+        whole.changes_from(best), in_and_out, proof.study, laboratory.kept(proof.study) if proof.proof else (),
+    )  # fmt: skip
+    confirmed = advice.confirmed and advice.recommended
+    return replace(advice, robust=_elsewhere(task, confirmed, laboratory, tell)) if confirmed else advice
+
+
+def _in_and_out(
+    task: Task, best: Configuration, screened: Sequence[Screened], laboratory: Laboratory
+) -> tuple[tuple[Screened, ...], int]:
+    """What the lines do that the screening has not shown to help, each in or out beside all that it has; and trials."""
+    lines = best.changes_from(task.space.start)
+    shown = {each.name for each in screened if each.name in lines and _helps(task, each, best)}
+    names = [name for name in lines if name not in shown]
+    if not names:
+        return (), 0
+    most = int(task.amounts.lines_s / task.amounts.trial_s / 2) if task.amounts.trial_s else 0
+    plan = screening.plan_of_lines(task.space.start, best, names, task.seed, most)
+    spent = 0
+
+    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
+        nonlocal spent
+        tried = [each for each in dict.fromkeys(wanted) if allowed(each, task.limits)]
+        spent += len(tried)
+        return laboratory.batch(name, tried[0], tried[1:], seed) if tried else {}
+
+    values = screened_pairs(task, plan, measure, "lines", 300)
+    try:
+        return screening.effects(plan, values, margin=task.margin), spent
+    except UsageError:  # too many of them failed: nothing is shown
+        return (), spent
+
+
+def _helps(task: Task, found: Screened, best: Configuration) -> bool:
+    return shown_to_help(task.space, found, best.values[found.name], higher=task.higher)
+
+
+def _earned(task: Task, best: Configuration, found: Sequence[Screened]) -> tuple[Configuration, tuple[Screened, ...]]:
+    """The start with the lines of `best` of which a screening has shown that they help, and what shows it."""
+    lines = best.changes_from(task.space.start)
+    shown = {each.name: each for each in found if each.name in lines and _helps(task, each, best)}
+    return task.space.start.with_values({name: lines[name] for name in shown}), tuple(shown.values())
+
+
+def _unearned(
+    best: Configuration, earned: Configuration, start: Configuration, found: Sequence[Screened]
+) -> tuple[Line, ...]:
+    """The lines of `best` that nothing has shown to help, with what the trials of lines in and out said of them."""
+    said = {each.name: each for each in found}
+    return tuple(
+        Line(name, value, start.values[name], None, False, screened=said.get(name))
+        for name, value in best.changes_from(earned).items()
     )
-    return replace(advice, robust=_elsewhere(task, final, laboratory, tell)) if advice.confirmed else advice
+
+
+def _screened(
+    task: Task, measure: Measure[float], tell: Tell
+) -> tuple[Task, screening.Plan, screening.Measured, tuple[Screened, ...]]:
+    """The screening, once more as long where that shows what does not matter and there is time; and the task after it.
+
+    Whether it may go on is known beforehand, and then each of its two looks has its part of the error rate.
+    """
+    plan = screening.plan(task.space, task.limits, task.seed)
+    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
+    values = screened_pairs(task, plan, measure)
+    after = budget.screened_again(task.amounts, len(plan.names))
+    if after is None:
+        return task, plan, values, screening.effects(plan, values, margin=task.margin)
+    found = screening.effects(plan, values, margin=task.margin, level=screening.FIRST_LEVEL)
+    if not screening.worth_more(plan, found, task.margin):
+        return task, plan, values, found
+    more = screening.extended(plan, task.space, task.seed)
+    tell(messages.screens(len(plan.names), 2 * len(more.pairs)))
+    values = (*values, *screened_pairs(task, more, measure, "screening-again", 150))
+    plan = replace(plan, pairs=(*plan.pairs, *more.pairs))
+    found = screening.effects(plan, values, margin=task.margin, level=screening.SECOND_LEVEL)
+    return replace(task, amounts=after), plan, values, found
 
 
 def _seen(values: screening.Measured) -> tuple[tuple[Configuration, float], ...]:
@@ -186,79 +206,18 @@ def _gains(
     return tuple((each, exp(sign * one)) for each, gains in measured.items() for one in gains if one is not None)
 
 
-def _minimal(
-    task: Task,
-    best: Configuration,
-    lines: tuple[Line, ...],
-    whole: Compared | None,
-    laboratory: Laboratory,
-    share_s: float,
-    shown: Collection[str],
-) -> tuple[Line, ...]:
-    """The lines, those that went put back as far as all of them together are missed.
-
-    The one that is shown to help most by itself, if that is enough and there is time to look; or else those together
-    that the screening has `shown` to matter. A line that neither shows stays out, whatever the whole is worth.
-    """
-    amounts = task.amounts
-
-    def missed(left: tuple[Line, ...], name: str, seed: int, budget_s: float) -> bool:
-        rest = reduced(task.space.start, left)
-        if rest == best:
-            return False
-        again = laboratory.study(name, best, [rest], seed, budget_s) if rest != task.space.start else {}
-        found = whole if rest == task.space.start else again.get(rest)
-        return found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
-
-    if sum(not each.kept for each in lines) < 2:
-        return lines
-    if not missed(lines, "reduction", task.seed + 4, share_s * (1 - _IN_TURN)):
-        return lines
-    if amounts.restoration_s:
-        rest = reduced(task.space.start, lines)
-        arms = [each for each in put_back_in_turn(rest, lines).values() if each != best]
-        back_s = amounts.restoration_s
-        found = laboratory.study("restoration", rest, [*arms, best], task.seed + 5, back_s * _BACK)
-        more = restored(rest, lines, found, higher=task.higher)
-        if more != lines and not missed(more, "reduction-again", task.seed + 6, back_s * (1 - _BACK)):
-            return more
-    return kept_together(lines, shown)
-
-
 def screened_pairs(
-    task: Task, plan: screening.Plan, measure: Measure[V]
+    task: Task, plan: screening.Plan, measure: Measure[V], kind: str = "screening", seed: int = 100
 ) -> tuple[Mapping[Configuration, V | None], ...]:
     """Values of each pair's row and mirror, relative to the start of their batch."""
     found: dict[int, Mapping[Configuration, V | None]] = {}
     for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=1):
         wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
-        values = measure(f"screening-{number:02d}", wanted, task.seed + 100 + number)
+        values = measure(f"{kind}-{number:02d}", wanted, task.seed + seed + number)
         for index in batch:
             pair = plan.pairs[index]
             found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
     return tuple(found[index] for index in range(len(plan.pairs)))
-
-
-def relative(task: Task, trials: Trials[V], ratio: Callable[[V | None, V | None], V | None]) -> Measure[V]:
-    """Measures a batch as `ratio`s to its start; what may not be tried has failed without a trial.
-
-    What other programs disturbed is missing: it has not failed, and teaches nothing. `ratio` is None for what failed.
-    """
-    start = task.space.start
-
-    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, V | None]:
-        tried = [each for each in dict.fromkeys(wanted) if each != start and allowed(each, task.limits)]
-        values = trials(name, start, tried, seed) if tried else {}
-        base = values.get(start)
-        found: dict[Configuration, V | None] = {each: None for each in wanted if each != start and each not in tried}
-        itself = ratio(base, base)
-        if itself is not None:
-            found |= {each: ratio(values[each], base) for each in tried if each in values}
-            if start in wanted:
-                found[start] = itself
-        return found
-
-    return measure
 
 
 def _ratio(value: float | None, base: float | None) -> float | None:
@@ -301,7 +260,9 @@ def _search(
     for number in range(1, batches + 1):
         batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
         if number == batches:
-            batch = [each for each, _ in promising(space, before, found)[:_AGAIN]]
+            batch = [each for each, _ in promising(smoothed(space, [*before, *found]), found)[:_AGAIN]]
+        else:
+            batch += _guesses(space, before, found, task.limits, [*batch, space.start])
         while len(batch) < (_AGAIN if number == batches and batch else budget.BATCH):
             batch.append(search.ask([*batch, space.start]))
         new = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
@@ -309,6 +270,22 @@ def _search(
         for configuration, value in new.items():
             search.tell(configuration, gain(value))
     return before, found
+
+
+def _guesses(
+    space: Space, before: Batches, found: Batches, limits: Limits, taken: Sequence[Configuration]
+) -> list[Configuration]:
+    """Where all trials so far let expect or hope for most."""
+    process = smoothed(space, [*before, *found])
+    seen = promising(process, found)
+    guesses: list[Configuration] = []
+    if process is None:
+        return guesses
+    near = seen[0][0] if seen else taken[0]
+    for spreads in GUESSES:
+        guess = hopeful(process, near, limits, [*taken, *guesses], spreads)
+        guesses += [] if guess is None else [guess]
+    return guesses
 
 
 def _finalist(
@@ -319,23 +296,17 @@ def _finalist(
     gains = {each: gain for each, gain in few}
     if len(few) > 1:
         found = laboratory.study(
-            "finalists", task.space.start, list(gains), task.seed + 1, task.amounts.elimination_s / 2
+            "finalists",
+            task.space.start,
+            list(gains),
+            task.seed + 1,
+            task.amounts.trial_s * budget.BLOCKS_MIN * (len(few) + 1),
         )
         sign = 1 if task.higher else -1
         known = {each: one.effect.estimate for each, one in found.items() if one.effect.estimate > 0}
         best = max(known, key=lambda each: sign * log(known[each]), default=few[0][0])
         return best, gains[best]
     return few[0]
-
-
-def _proof(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell) -> dict[str, Compared]:
-    others = {"start": task.space.start, "default": task.space.default}
-    usual = within(task.space.dimensions, task.space.rule_of_thumb, task.limits)
-    others["rule of thumb"] = usual
-    arms = [each for each in dict.fromkeys(others.values()) if each != final]
-    tell(messages.confirms())
-    compared = laboratory.study(CONFIRMATION, final, arms, task.seed + 3, task.amounts.confirmation_s)
-    return {name: compared[each] for name, each in others.items() if each in compared}
 
 
 def _elsewhere(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell) -> tuple[Tried, ...]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pgassay.advise.asking import Wish
     from pgassay.advise.folder import Kept
     from pgassay.advise.laboratory import RealLaboratory
-    from pgassay.advise.walk import Tell
+    from pgassay.advise.task import Tell
     from pgassay.lab.runner import Watcher
     from pgassay.lab.workbench import Workbench
     from pgassay.study.model import Study
@@ -249,12 +249,12 @@ class _Answer:
 def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
     from pgassay.advise import advice_page, folder, text
     from pgassay.advise.explain import explain
-    from pgassay.advise.walk import CONFIRMATION, walk
+    from pgassay.advise.walk import walk
 
     task, objective = kept.task, kept.question.objective
     advice = walk(task, laboratory, tell)
     if advice.proof:
-        laboratory.report(CONFIRMATION, advice_page.sections(task, advice, objective))
+        laboratory.report(advice.study, advice_page.sections(task, advice, objective))
     (path / folder.LINES_FILE).write_text(text.auto_conf(task, advice, objective), encoding="utf-8")
     return _Answer(
         text.values(task, advice, objective, str(path)),
@@ -268,7 +268,7 @@ def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path,
     from pgassay.advise import folder, front_page, front_text
     from pgassay.advise.explain import explain
     from pgassay.advise.front_walk import walk_front
-    from pgassay.advise.walk import CONFIRMATION
+    from pgassay.advise.proof import CONFIRMATION
 
     task, objectives = kept.task, kept.question.objectives
     advice = walk_front(task, laboratory, objectives, kept.question.resolution, tell)

@@ -6,6 +6,7 @@ may stand between number and unit. Pure; every refusal is a `UsageError` that li
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from pgassay.study import messages
 
@@ -65,6 +66,7 @@ def parse_boolean(text: str) -> bool:
     return values.pop()
 
 
+@lru_cache(maxsize=4096)
 def canonical(text: str) -> str:
     """The form in which two values of a setting are compared while no server is there to ask: bytes, ms, on or off.
 

@@ -1,0 +1,134 @@
+"""How often does `pgassay advise --quick` confirm a gain, from a server that was made bad? Its whole run, simulated.
+
+usage: python -m benchmarks.advise_quick [--runs 40] [--noises 0.03,0.05,0.08,0.12] [--losses 0.2] [--trial 6.6]
+
+The space, the budget of 20 minutes and the schedule are the quick form's own; only the trials are made up: of the
+settings that were made bad one loses `--losses` (a log-ratio), one loses 3 %, the others nothing. A trial has the noise
+that is named, a block a common one of 10 %. Printed: how many runs confirmed an interval above the start, with at most
+eight lines and at least five settings shown not to matter; the settings so shown, the widths of the screening's
+intervals, lines that do nothing, and the minutes. All figures are of a simulation.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from statistics import fmean, median
+
+from benchmarks.advise import Server
+from pgassay.advise.asking import as_many_as_fit, settings_of
+from pgassay.advise.budget import amounts
+from pgassay.advise.constraints import Limits
+from pgassay.advise.screening import Standing
+from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
+from pgassay.advise.task import Task
+from pgassay.advise.text import confirmed
+from pgassay.advise.walk import walk
+
+BAD = {
+    "shared_buffers": "1MB", "wal_buffers": "32kB", "work_mem": "64kB", "random_page_cost": "100",
+    "commit_delay": "3000", "effective_cache_size": "8MB",
+}  # fmt: skip
+BUDGET_S, MARGIN = 1200.0, 0.10
+LINES_MOST, PLACEBOS_LEAST = 8, 5
+MACHINE = Machine(8 << 30, 2, 15)
+
+
+@dataclass
+class BadServer(Server):
+    """Slow by `wal_buffers`, and a little by `shared_buffers`; nothing else matters."""
+
+    loss: float = 0.2
+
+    def truth(self, configuration: Configuration) -> float:
+        """The true log-speed: 0 at the start."""
+
+        def up(name: str) -> float:
+            """How far it is from its start: 1 two levels away."""
+            levels, value = self.space.dimension(name).levels, configuration.values[name]
+            if value not in levels:  # PostgreSQL's default, which is none of them
+                return 1.0
+            return min(1.0, abs(index_of(levels, value) - index_of(levels, BAD[name])) / 2)
+
+        return self.loss * up("wal_buffers") + 0.03 * up("shared_buffers")
+
+    def best(self) -> float:
+        """The truth of the best configuration."""
+        return self.loss + 0.03
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one quick run came to."""
+
+    passed: bool
+    confirmed: bool
+    placebos: int
+    half_width: float
+    idle: int
+    regret: float
+    minutes: float
+
+
+def space_and_fit(trial_s: float) -> Space:
+    """The quick form's space, without what it has no time for."""
+    space = space_of(settings_of({}, ()), MACHINE, BAD, window_s=3.0, quick=True)
+    for name in [each.name for each in space.dimensions if each.name.startswith("table.")]:
+        space = space.without(name, "")
+    return as_many_as_fit(space, BAD, lambda settings: amounts(BUDGET_S, trial_s, settings, finalists=1))
+
+
+def ran(noise: float, loss: float, trial_s: float, seed: int) -> Run:
+    """One run."""
+    space = space_and_fit(trial_s)
+    server = BadServer(space, noise, seed, trial_s=trial_s, loss=loss)
+    steps = amounts(BUDGET_S, trial_s, len(space.dimensions), finalists=1)
+    found = walk(Task(space, Limits(MACHINE.memory_bytes, 4), steps, True, MARGIN, seed), server)
+    kept = [each for each in found.lines if each.kept]
+    placebos = sum(each.standing is Standing.PLACEBO for each in found.screened)
+    good = confirmed(found)
+    final = found.recommended if good and found.recommended else space.start
+    return Run(
+        good and len(kept) <= LINES_MOST and placebos >= PLACEBOS_LEAST,
+        good,
+        placebos,
+        median(log(each.high / each.low) / 2 for each in found.screened),
+        sum(each not in ("wal_buffers", "shared_buffers") for each in final.changes_from(space.start)),
+        server.best() - server.truth(final),
+        server.trials * trial_s / 60,
+    )
+
+
+HEAD = "noise   loss   passed  confirmed  placebos  half-width  idle lines  regret  minutes (most)"
+
+
+def row(noise: float, loss: float, runs: Sequence[Run]) -> str:
+    """A line of the table."""
+    return (
+        f"{noise:5.0%}  {loss:5.0%}  {fmean(each.passed for each in runs):>6.0%}"
+        f"  {fmean(each.confirmed for each in runs):>9.0%}  {fmean(each.placebos for each in runs):>8.1f}"
+        f"  {fmean(each.half_width for each in runs):>10.1%}  {fmean(each.idle > 0 for each in runs):>10.0%}"
+        f"  {fmean(each.regret for each in runs):>6.1%}"
+        f"  {fmean(each.minutes for each in runs):>7.1f} ({max(each.minutes for each in runs):.1f})"
+    )
+
+
+def main() -> None:
+    """Simulate, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--noises", default="0.03,0.05,0.08,0.12")
+    parser.add_argument("--losses", default="0.2")
+    parser.add_argument("--trial", type=float, default=6.6, help="seconds of a trial")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    print(f"{len(space_and_fit(arguments.trial).dimensions)} settings")
+    print(HEAD)
+    for loss in map(float, arguments.losses.split(",")):
+        for noise in map(float, arguments.noises.split(",")):
+            seeds = range(arguments.seed, arguments.seed + arguments.runs)
+            print(row(noise, loss, [ran(noise, loss, arguments.trial, seed) for seed in seeds]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

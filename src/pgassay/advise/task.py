@@ -1,0 +1,100 @@
+"""What is asked of an advice, and what measures for it.
+
+All that measures is a `Laboratory`, so that the whole way is tried on simulated servers whose truth is known
+(benchmarks/advise.py).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from pgassay.advise import robust
+from pgassay.advise.budget import Amounts
+from pgassay.advise.constraints import Limits, allowed
+from pgassay.advise.elimination import Compared
+from pgassay.advise.front import Kept
+from pgassay.advise.robust import Condition
+from pgassay.advise.space import Configuration, Space
+
+Values = Mapping[Configuration, float | None]
+Tell = Callable[[str], None]
+V = TypeVar("V")
+Trials = Callable[[str, Configuration, Sequence[Configuration], int], Mapping[Configuration, V | None]]
+"""One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like for several objectives."""
+Measure = Callable[[str, Sequence[Configuration], int], Mapping[Configuration, V | None]]
+"""Values of a batch relative to its start, by name and seed."""
+
+
+class Laboratory(Protocol):
+    """What measures. Every call has a name of its own, by which what was measured is found again."""
+
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
+        """One trial of each, of the start too; None for what failed, and nothing for what was disturbed."""
+        ...
+
+    def study(
+        self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
+    ) -> Mapping[Configuration, Compared]:
+        """Blocks of all of them until every verdict is settled or the budget is used."""
+        ...
+
+    def kept(self, name: str) -> tuple[Kept, ...]:
+        """Of each limit how probable it is that one more trial of a study's baseline keeps it, by that study.
+
+        A limit on a change is held against the study's first arm.
+        """
+        ...
+
+    def elsewhere(
+        self,
+        name: str,
+        baseline: Configuration,
+        arms: Sequence[Configuration],
+        conditions: Sequence[Condition],
+        seed: int,
+        budget_s: float,
+    ) -> robust.Found:
+        """Each of `arms` against `baseline` at each condition, in blocks as of a study."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked for."""
+
+    space: Space
+    limits: Limits
+    amounts: Amounts
+    higher: bool
+    """Is more of the objective better?"""
+    margin: float
+    """The share within which a setting does not matter."""
+    seed: int
+    others: tuple[bool, ...] = ()
+    """Is more better, of each further objective? See `front_walk`."""
+    conditions: tuple[Condition, ...] = ()
+    """Where the advice is tried again; nowhere where that was not asked for."""
+    remarks: tuple[str, ...] = ()
+    """What is to be said of the load beside every answer."""
+
+
+def relative(task: Task, trials: Trials[V], ratio: Callable[[V | None, V | None], V | None]) -> Measure[V]:
+    """Measures a batch as `ratio`s to its start; what may not be tried has failed without a trial.
+
+    What other programs disturbed is missing: it has not failed, and teaches nothing. `ratio` is None for what failed.
+    """
+    start = task.space.start
+
+    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, V | None]:
+        tried = [each for each in dict.fromkeys(wanted) if each != start and allowed(each, task.limits)]
+        values = trials(name, start, tried, seed) if tried else {}
+        base = values.get(start)
+        found: dict[Configuration, V | None] = {each: None for each in wanted if each != start and each not in tried}
+        itself = ratio(base, base)
+        if itself is not None:
+            found |= {each: ratio(values[each], base) for each in tried if each in values}
+            if start in wanted:
+                found[start] = itself
+        return found
+
+    return measure
