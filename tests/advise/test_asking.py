@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.advise import space_with
 from pgassay.advise import budget
-from pgassay.advise.asking import as_many_as_fit, read_configuration, read_space, settings_of
+from pgassay.advise.asking import as_many_as_fit, objective_of, read_configuration, read_space, settings_of
 from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.laboratory import Question, document, keeps
@@ -15,7 +15,7 @@ from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.run import write_study
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Better, Response, Status
-from pgassay.study.thresholds import parse, resolve
+from pgassay.study.thresholds import parse, resolve, split
 
 CONF = """
 # a comment
@@ -125,3 +125,47 @@ def test_what_is_no_setting_is_varied_as_what_it_is() -> None:
     other = space.start.with_values({"table.fillfactor": "80", "work_mem": "16MB"})
     made = document(Question({"scale": "5"}, "tps"), space, "x", [space.start, other], {})
     assert made["treatments"][1] == {"table.fillfactor": "80", "server.work_mem": "16MB"}
+
+
+P99 = Response("latency_p99_ms", "99th percentile", "ms", Better.LOWER)
+
+
+@pytest.mark.parametrize(
+    ("keep", "refused"),
+    [
+        (("latency_p99_ms < 10 ms", "latency_p99_ms > 20 ms"), True),
+        (("latency_p99_ms < 10 ms", "latency_p99_ms >= 10 ms"), True),
+        (("latency_p99_ms < +10 %", "latency_p99_ms > +20 %"), True),
+        (("latency_p99_ms < 20 ms", "latency_p99_ms > 10 ms"), False),
+        (("latency_p99_ms < 10 ms", "latency_p99_ms > +20 %"), False),
+        (("latency_p99_ms < 10 ms",), False),
+    ],
+)
+def test_limits_that_nothing_can_keep_are_refused_before_a_trial(keep: tuple[str, ...], refused: bool) -> None:
+    limits = [parse(*split(each)) for each in keep]
+    if not refused:
+        assert len(resolve(limits, [P99], ["latency_p99_ms"], compared=True)) == len(keep)
+        return
+    with pytest.raises(UsageError, match="no value can meet both") as raised:
+        resolve(limits, [P99], ["latency_p99_ms"], compared=True)
+    assert keep[0] in str(raised.value)
+    assert keep[1] in str(raised.value)
+
+
+def test_an_objective_that_nobody_measures_or_that_has_no_direction_is_refused_with_what_there_is() -> None:
+    size = Response("rows", "rows", "", Better.NEITHER)
+    with pytest.raises(UsageError, match='nothing measures "latency_p98_ms"') as raised:
+        objective_of("latency_p98_ms", [P99, size])
+    assert "latency_p99_ms" in str(raised.value.hint)
+    with pytest.raises(UsageError, match="neither more nor less of rows"):
+        objective_of("rows", [P99, size])
+    assert objective_of("latency_p99_ms", [P99, size]) is P99
+
+
+def test_a_factor_that_is_held_is_part_of_every_study() -> None:
+    space = space_of(settings_of({}, ["work_mem", "jit"]), Machine(8 << 30, 2), {})
+    question = Question({"driver": "pgbench"}, "tps", held={"drive.data": "directory:/data"})
+    made = document(question, space, "x", [space.start, space.start.with_values({"jit": "off"})], {})
+    study = write_study("x", made).study
+    assert study.fixed["drive.data"].typed == "directory:/data"
+    assert all("drive.data" not in each.levels for each in study.treatments)

@@ -181,14 +181,15 @@ def _tried(question: Question, space: Space, bench: Workbench) -> tuple[tuple[bo
     asked = document(replace(question, objective="tps", others=()), space, "advise", [space.start, other], {})
     resolved = resolve(write_study("advise", asked).study, bench.site())
     prepared = prepare(resolved, bench)
-    found = [_objective(each, prepared.checked.responses) for each in question.objectives]
+    found = [objective_of(each, prepared.checked.responses) for each in question.objectives]
     for each in found:
         if len(found) > 1 and each.scale is Scale.DIFFERENCE:
             raise messages.no_ratio(each.name)
     return tuple(each.better is Better.HIGHER for each in found), forecast(prepared.resolved).trial_s * _OVERHEAD
 
 
-def _objective(name: str, responses: Sequence[Response]) -> Response:
+def objective_of(name: str, responses: Sequence[Response]) -> Response:
+    """The response of that name; raises `UsageError` where nothing measures it, or neither more nor less is better."""
     known = {each.name: each for each in responses}
     if name not in known:
         raise messages.unmeasured(name, known)

@@ -53,6 +53,8 @@ class Question:
     resolution: float = 0.02
     others: tuple[str, ...] = ()
     """Further objectives."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Factors that every trial has at one level, such as the drive."""
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -228,6 +230,7 @@ def document(
             "question": f"Which configuration is better by {' and '.join(question.objectives)}?",
         },
         "treatments": [_treatment(space, each) for each in configurations],
+        "fixed": dict(question.held),
         "load": dict(question.load),
         "responses": responses,
         "design": {"resolution": question.resolution, **design},

@@ -34,6 +34,9 @@ NAME = "advise"
 QUICK = {"scale": "20", "duration": "3s", "warmup": "1s"}
 """The load of the quick form, where no option says otherwise."""
 QUICK_BUDGET, BUDGET = "20min", "2h"
+LOAD = "load."
+HELD = (LOAD, "drive.", "host.", "init.", "build.")
+"""How the names of factors begin that `--set` holds in every trial, beside the settings that one starts with."""
 QUICK_MARGIN, MARGIN = "10%", "5%"
 
 
@@ -58,7 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="short trials, the settings that act in seconds: 20 minutes"
     )
     parser.add_argument("--from", dest="start", type=Path, metavar="FILE", help="start from this postgresql.conf")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="start with this setting")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="start with this setting; a factor such as drive.data is held in every trial",
+    )
     parser.add_argument("--space", type=Path, metavar="FILE", help="the settings to try, with their levels (TOML)")
     parser.add_argument("--only", default="", metavar="NAMES", help="try only these settings")
     parser.add_argument("--allow", default="", metavar="NAMES", help="try these although they trade durability")
@@ -155,19 +164,24 @@ def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tup
 
     quick = arguments.quick
     own = read_configuration(arguments.start) if arguments.start else {}
+    held: dict[str, str] = {}
     for text in arguments.set:
         name, equals, value = text.partition("=")
         if not equals:
             raise set_needs_value(text, "--set")
-        own[name.strip().removeprefix("server.").lower()] = value.strip()
+        if name.strip().startswith(HELD):
+            held[name.strip()] = value.strip()
+        else:
+            own[name.strip().removeprefix("server.").lower()] = value.strip()
     objective, *others = objectives_of(arguments.objective)
     load, start, remarks = _load(arguments, bench)
     question = Question(
-        load,
+        {**load, **{name[len(LOAD) :]: value for name, value in held.items() if name.startswith(LOAD)}},
         objective,
         tuple(arguments.keep),
         quantities.share("--resolution", arguments.resolution),
         tuple(others),
+        {name: value for name, value in held.items() if not name.startswith(LOAD)},
     )
     wish = Wish(
         question,
