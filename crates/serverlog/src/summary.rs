@@ -23,6 +23,9 @@ const SEQUENCE_MAX: usize = 50;
 const VALUE_BYTES_MAX: usize = 4_096;
 /// A pause that is longer is the end of a session's work, not a user's thinking.
 const PAUSE_US_MAX: i64 = 600_000_000;
+/// Times are cut to the millisecond (`%m`) or the second (`%t`): a short pause comes out up to a unit too short or too
+/// long, even below 0, and only all together are right. What is further below is a clock that was set back.
+const PAUSE_US_MIN: i64 = -1_100_000;
 /// Of the first transactions, all values are candidates for the sample, later of one in so many.
 const ALL_SAMPLED: u64 = 10_000;
 const SAMPLED_ONE_IN: u64 = 16;
@@ -110,6 +113,8 @@ struct Session {
     sequence: Vec<u32>,
     values: Vec<Values>,
     pause_us: i64,
+    /// Of parsing and binding since the last statement ended: the server's time, not the client's.
+    prepared_us: i64,
     seen_us: i64,
 }
 
@@ -162,7 +167,8 @@ impl Collector {
     fn take(&mut self, event: &Event) {
         let time_us = event.time_us;
         match event.kind {
-            Kind::Parse | Kind::Bind | Kind::Connect => return,
+            Kind::Parse | Kind::Bind => return self.prepared(event),
+            Kind::Connect => return,
             Kind::Disconnect => {
                 self.ends_are_logged = true;
                 if let Some(place) = self.sessions.remove(&event.session) {
@@ -226,6 +232,12 @@ impl Collector {
         place
     }
 
+    fn prepared(&mut self, event: &Event) {
+        if let Some(place) = self.sessions.get(&event.session) {
+            self.slab[*place].prepared_us += microseconds(event.duration_ms);
+        }
+    }
+
     /// The duration of a statement whose text came before it.
     fn lasted(&mut self, session: &mut Session, event: &Event) {
         session.ended_us = Some(event.time_us);
@@ -247,10 +259,10 @@ impl Collector {
 
     fn called(&mut self, session: &mut Session, event: &Event) {
         let kind = normalize(&event.text, &mut self.text, &mut self.places);
-        let lasted_us = (event.duration_ms.unwrap_or(0.0) * 1e3) as i64;
+        let lasted_us = microseconds(event.duration_ms).saturating_add(std::mem::take(&mut session.prepared_us));
         let began_us = event.time_us.saturating_sub(lasted_us);
         let pause_us = session.ended_us.map(|ended| began_us.saturating_sub(ended));
-        let pause_us = pause_us.filter(|pause| (0..PAUSE_US_MAX).contains(pause));
+        let pause_us = pause_us.filter(|pause| (PAUSE_US_MIN..PAUSE_US_MAX).contains(pause));
         session.ended_us = Some(event.time_us);
         match (session.is_open, pause_us) {
             (true, Some(pause)) => session.pause_us += pause,
@@ -356,15 +368,21 @@ impl Collector {
     fn finish(self, tally: &Tally) -> Summary {
         let mut found = self.found;
         found.sessions_most = self.ends_are_logged.then_some(self.most);
+        found.pause_ms = found.pause_ms.max(0.0);
         for each in &mut found.statements {
             each.parameters = each.sample.kept().iter().flatten().cloned().collect();
         }
         for each in &mut found.transactions {
             each.parameters = each.sample.kept().to_vec();
+            each.pause_ms = each.pause_ms.max(0.0);
         }
         found.tally = tally.clone();
         found
     }
+}
+
+fn microseconds(duration_ms: Option<f64>) -> i64 {
+    (duration_ms.unwrap_or(0.0) * 1e3) as i64
 }
 
 /// What stood at each place of a call; None where a parameter was not logged or a value is too long.

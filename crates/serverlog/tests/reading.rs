@@ -245,3 +245,46 @@ fn values_are_kept_only_where_they_are_asked_for() {
     let other = summarize(&mut log.reader(&["%m [%p] "], None), b"other", true).unwrap();
     assert_eq!(other.statements.len(), 1, "a prefix without a database says nothing against it");
 }
+
+/// A log of statements that take `lasts_us`, with a pause of `pause_us` before each; `parts` of the time of each are
+/// lines of their own before it.
+fn paused(pause_us: u64, lasts_us: u64, parts: &[(&str, u64)]) -> Summary {
+    let (mut now_us, mut text) = (0, String::new());
+    let stamp = |us: u64| format!("2026-11-23 01:29:{:02}.{:03} UTC [7] LOG:  ", us / 1_000_000, us / 1_000 % 1_000);
+    for n in 0..6_000 {
+        now_us += pause_us;
+        for (word, part_us) in parts {
+            now_us += part_us;
+            text += &format!("{}duration: {:.3} ms  {word} s: SELECT $1\n", stamp(now_us), *part_us as f64 / 1e3);
+        }
+        now_us += lasts_us;
+        let what = ["BEGIN", "SELECT 1", "COMMIT"][n % 3];
+        text += &format!("{}duration: {:.3} ms  execute s: {what}\n", stamp(now_us), lasts_us as f64 / 1e3);
+    }
+    summary(&text)
+}
+
+#[test]
+fn short_pauses_are_not_made_longer_by_times_that_are_cut_to_a_millisecond() {
+    for (pause_us, lasts_us) in [(137, 411), (1_730, 277), (60, 2_339)] {
+        let found = paused(pause_us, lasts_us, &[]);
+        let (between_us, within_us) = (found.pause_ms * 1e3 / 2_000.0, found.transactions[0].pause_ms * 1e3 / 4_000.0);
+        assert!((between_us - pause_us as f64).abs() < 60.0, "{between_us} µs between transactions, not {pause_us}");
+        assert!((within_us - pause_us as f64).abs() < 60.0, "{within_us} µs within, not {pause_us}");
+        assert!((1_999..=2_000).contains(&found.pauses));
+    }
+}
+
+#[test]
+fn parsing_and_binding_are_no_pauses() {
+    let found = paused(137, 411, &[("parse", 3_000), ("bind", 700)]);
+    let within_us = found.transactions[0].pause_ms * 1e3 / 4_000.0;
+    assert!((within_us - 137.0).abs() < 60.0, "{within_us} µs");
+}
+
+#[test]
+fn a_clock_that_was_set_back_is_no_pause() {
+    let line = |time: &str| format!("2026-11-23 01:{time}.000 UTC [7] LOG:  duration: 1.000 ms  statement: SELECT 1\n");
+    let found = summary(&(line("29:46") + &line("20:00") + &line("20:02")));
+    assert_eq!((found.pauses, found.pause_ms), (1, 1_999.0));
+}
