@@ -4,7 +4,7 @@ import pytest
 
 from pgassay.capture.examining import CALLS_MAX, calls_of, plan_in
 from pgassay.capture.format import Statement
-from pgassay.capture.scripts import PlayedStatement
+from pgassay.capture.mixture import CapturedScript
 
 LOG = """2026-11-23 14:49:01.216 UTC [1817] LOG:  duration: 0.034 ms  plan:
 \tQuery Text: SELECT 1;
@@ -31,4 +31,4 @@ def test_the_last_plan_is_taken_without_the_text_of_its_query() -> None:
 @pytest.mark.parametrize(("mean_ms", "calls"), [(0.05, CALLS_MAX), (10.0, 20), (5000.0, 1), (0.0, CALLS_MAX)])
 def test_a_slow_statement_is_asked_less_often(mean_ms: float, calls: int) -> None:
     statement = Statement(1, "SELECT 1", 10, 10 * mean_ms, 10)
-    assert calls_of(PlayedStatement(statement, "001", "SELECT 1;\n", 10)) == calls
+    assert calls_of(CapturedScript((statement,), "001", "SELECT 1;\n", 10)) == calls

@@ -20,6 +20,7 @@ from tests.capture.test_taking import IDENTITY, ZERO, FakeServer, taken
 
 SELECT = "SELECT id FROM orders WHERE customer_id = $1 AND status = $2"
 UPDATE = "UPDATE orders SET status = $2 WHERE id = $1"
+QUERY = "SELECT note FROM orders WHERE id ="
 MESSAGES = (
     "duration: 0.100 ms  statement: BEGIN",
     "duration: 2.000 ms  statement: SELECT id FROM orders WHERE customer_id = 7 AND status = 'it''s' -- page",
@@ -54,6 +55,29 @@ def test_statements_of_both_are_joined_and_values_stand_in_the_order_of_their_nu
     assert (transaction.statements, transaction.commits) == ((2, 1), 1)
     assert transaction.parameters == ((("7", "it's"), ("5", None)),)
     assert (load.logged.calls, load.logged.calls_by_minute, load.logged.processes) == (2, ((0, 2),), 1)
+
+
+def test_a_value_that_two_statements_share_is_kept_as_numbers_of_parameters(tmp_path: Path) -> None:
+    def messages(order: int) -> tuple[str, ...]:
+        update = f"statement: UPDATE orders SET status = 'a{order}' WHERE id = {order}7"
+        return (
+            "statement: BEGIN",
+            "statement: SET LOCAL x = 1",
+            f"statement: {QUERY} {order}7",
+            update,
+            "statement: END",
+        )
+
+    found = read(logged(tmp_path, *(each for n in range(6) for each in messages(n))), with_values=False)
+    statements = (Statement(1, UPDATE, 60, 9.0, 3), Statement(2, f"{QUERY} $1", 60, 6.0, 9))
+    load = logs.joined(Load(10.0, statements), found)
+    assert load.logged is not None
+    (transaction,) = load.logged.transactions
+    assert (transaction.statements, transaction.parameters) == ((2, 1), ())
+    assert transaction.shared == (((0, 1), (1, 1)),)
+    assert [each.logged_calls for each in load.statements] == [6, 6]
+    files.write(replace(taken(FakeServer(), Request(1.0)).capture, load=load), tmp_path, "x.capture")
+    assert files.read(tmp_path).load == load
 
 
 def test_a_transaction_with_an_unknown_query_is_left_out_and_counted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The log that a real server writes is a capture where there is no pg_stat_statements."""
 
 from pathlib import Path
+from random import Random
 from time import sleep
 
 import psycopg
@@ -8,7 +9,11 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.capture import files
+from pgassay.capture.mixture import scripted
+from pgassay.capture.playing import Stage, try_each
 from pgassay.cli import main
+from pgassay.host.clock import SystemClock
+from pgassay.load.player import PlayedLoad, PlayedScript, Player
 from pgassay.testing import real
 
 pytestmark = pytest.mark.system
@@ -69,3 +74,49 @@ def test_a_log_whose_prefix_changed_and_whose_end_is_missing_is_read(
     load = files.read(path).load
     assert load is not None
     assert {each.text: each.calls for each in load.statements}[SELECT] == 5
+
+
+def sell(server: Server, *, sales: int) -> None:
+    """A shop's transactions: a line of a customer and the count of this customer's lines, which agree ever after."""
+    random = Random(1)
+    with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
+        connection.execute("CREATE TABLE lines (customer int, amount int)")
+        connection.execute("CREATE TABLE sums (customer int PRIMARY KEY, amount int)")
+        connection.execute("INSERT INTO lines SELECT n, 0 FROM generate_series(1, 400) n")
+        connection.execute("INSERT INTO sums SELECT n, 0 FROM generate_series(1, 400) n")
+        connection.execute("ANALYZE")
+        for _ in range(sales):
+            customer = random.randint(1, 400)
+            connection.execute("BEGIN")
+            connection.execute(f"INSERT INTO lines VALUES ({customer}, 1)")
+            connection.execute(f"UPDATE sums SET amount = amount + 1 WHERE customer = {customer}")
+            connection.execute("COMMIT")
+            connection.execute(f"SELECT amount FROM sums WHERE customer = {customer}")
+
+
+def test_transactions_of_a_log_are_played_as_such(tmp_path: Path) -> None:
+    path, log = tmp_path / "shop.capture", tmp_path / "server.log"
+    with real.server(log_line_prefix=PREFIX, log_min_duration_statement="0") as (server, _):
+        sell(server, sales=30)
+        log.write_text(server.log_text(), encoding="utf-8")
+        words = ["capture", server.endpoint.conninfo(), "--log", str(log)]
+        assert main([*words, "--out", str(path)]) == 0
+        capture = files.read(path)
+        assert capture.load is not None
+        load, runner, clock = scripted(capture), real.runner(), SystemClock()
+        (sale,) = [each for each in load.played if each.transaction]
+        assert (len(sale.statements), sale.weight) == (2, 30)
+        assert "the same as $1 of statement 1" in sale.text
+        alone = {each.label: each.weight for each in load.played if not each.transaction}
+        assert alone["SELECT amount FROM sums WHERE customer = $1"] == 30
+        assert not any(label.startswith(("INSERT INTO lines VALUES", "UPDATE sums")) for label in alone)
+        assert try_each(load.tried, Stage(server, runner, clock)).failed == {}
+        server.execute("TRUNCATE lines")
+        server.execute("UPDATE sums SET amount = 0")
+        with Player(PlayedLoad((PlayedScript(sale.name, sale.text),)), server.endpoint, runner, clock) as player:
+            assert player.play(transactions=50).transactions == 50
+        wrong = server.query(
+            "SELECT customer FROM sums JOIN (SELECT customer, count(*) FROM lines GROUP BY 1) l USING (customer)"
+            " WHERE sums.amount <> l.count UNION ALL SELECT sum(amount) FROM sums HAVING sum(amount) <> 50"
+        )
+        assert wrong == []

@@ -3,15 +3,14 @@
 //! Everything here has a bound (statements, transactions, sessions at once), so any log takes the same memory;
 //! only minutes grow, by 16 bytes each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
-
-use serde::Serialize;
 
 use crate::events::{Event, Kind};
 use crate::parameters::parameters;
 use crate::reader::{Reader, Tally};
-use crate::sample::Sample;
+use crate::seen::{SeenStatement, SeenTransaction, Summary, Values};
+use crate::shared::shared;
 use crate::statement::{Place, Statement, normalize};
 
 const STATEMENTS_MAX: usize = 5_000;
@@ -32,75 +31,6 @@ const SAMPLED_ONE_IN: u64 = 16;
 /// Stands in each statement of a capture, which is no load of the server's.
 const OURS: &[u8] = b"/* pgassay capture */";
 const MINUTE_US: i64 = 60_000_000;
-
-/// The values of one call, in the order of its placeholders.
-pub type Values = Vec<Option<String>>;
-
-/// One statement of the logs, without its constants.
-#[derive(Debug, Default, Serialize)]
-pub struct SeenStatement {
-    /// With `$1` for each value.
-    pub text: String,
-    /// How often it ran.
-    pub calls: u64,
-    /// Calls whose duration is known, and the sum of these.
-    pub timed: u64,
-    /// In ms.
-    pub exec_ms: f64,
-    /// How often it failed.
-    pub failed: u64,
-    /// Values of some of its calls.
-    pub parameters: Vec<Values>,
-    #[serde(skip)]
-    sample: Sample<Option<Values>>,
-}
-
-/// Transactions of the same statements in the same order; `statements` are indexes.
-#[derive(Debug, Default, Serialize)]
-pub struct SeenTransaction {
-    /// Which statements, in order.
-    pub statements: Vec<u32>,
-    /// How many were committed.
-    pub commits: u64,
-    /// How many were rolled back or failed.
-    pub rollbacks: u64,
-    /// Pauses of the client within it, the sum over all, in ms.
-    pub pause_ms: f64,
-    /// Values of some of them: of each statement in order.
-    pub parameters: Vec<Vec<Values>>,
-    #[serde(skip)]
-    sample: Sample<Vec<Values>>,
-}
-
-/// What all logs say together.
-#[derive(Debug, Default, Serialize)]
-pub struct Summary {
-    /// Of the first and the last event, in µs of the server's wall clock.
-    pub first_us: Option<i64>,
-    /// See `first_us`.
-    pub last_us: Option<i64>,
-    /// The longest in all first.
-    pub statements: Vec<SeenStatement>,
-    /// Explicit ones (BEGIN … COMMIT), the most frequent first.
-    pub transactions: Vec<SeenTransaction>,
-    /// Calls of statements for which there was no room any more.
-    pub other_calls: u64,
-    /// Transactions that were too long or for which there was no room.
-    pub other_transactions: u64,
-    /// Sessions with a call.
-    pub sessions: u64,
-    /// The most sessions at once that had not ended; None where no end of one is logged.
-    pub sessions_most: Option<u64>,
-    /// Pauses between a session's transactions: how many, and their sum in ms.
-    pub pauses: u64,
-    /// See `pauses`.
-    pub pause_ms: f64,
-    /// Calls by minute, from the first on, as pairs of the minute's number and its calls.
-    pub minutes: BTreeMap<i64, u64>,
-    /// What was read, and what could not be.
-    #[serde(flatten)]
-    pub tally: Tally,
-}
 
 #[derive(Default)]
 struct Session {
@@ -308,7 +238,7 @@ impl Collector {
         }
         if session.is_open && session.sequence.len() < SEQUENCE_MAX {
             session.sequence.push(id);
-            if self.keeps_values && session.keeps_values {
+            if session.keeps_values {
                 session.values.extend(values(&self.places, &event.parameters));
             }
         } else {
@@ -373,7 +303,10 @@ impl Collector {
             each.parameters = each.sample.kept().iter().flatten().cloned().collect();
         }
         for each in &mut found.transactions {
-            each.parameters = each.sample.kept().to_vec();
+            each.shared = shared(each.sample.kept());
+            if self.keeps_values {
+                each.parameters = each.sample.kept().to_vec();
+            }
             each.pause_ms = each.pause_ms.max(0.0);
         }
         found.tally = tally.clone();

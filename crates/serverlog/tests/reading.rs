@@ -246,6 +246,19 @@ fn values_are_kept_only_where_they_are_asked_for() {
     assert_eq!(other.statements.len(), 1, "a prefix without a database says nothing against it");
 }
 
+#[test]
+fn a_value_that_two_statements_share_is_found_without_keeping_it() {
+    let texts = (0..6).map(|n| {
+        ["BEGIN", &format!("SELECT 1 FROM t WHERE id = {n}7"), &format!("UPDATE t SET a = 5 WHERE id = {n}7"), "END"]
+            .map(|each| format!("{HEAD}LOG:  statement: {each}\n"))
+            .concat()
+    });
+    let log = Log::new(texts.collect::<String>().as_bytes());
+    let found = summarize(&mut log.reader(&["%m [%p] "], None), b"", false).unwrap();
+    assert_eq!(found.transactions[0].shared, [vec![(0, 1), (1, 1)]]);
+    assert!(found.transactions[0].parameters.is_empty());
+}
+
 /// A log of statements that take `lasts_us`, with a pause of `pause_us` before each; `parts` of the time of each are
 /// lines of their own before it.
 fn paused(pause_us: u64, lasts_us: u64, parts: &[(&str, u64)]) -> Summary {

@@ -15,9 +15,9 @@ from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
 from pgassay.capture import dump, messages
 from pgassay.capture.format import Capture
+from pgassay.capture.mixture import ScriptedLoad, scripted
 from pgassay.capture.physical import messages as refusals
 from pgassay.capture.question import Question, document
-from pgassay.capture.scripts import ScriptedLoad, UnplayedStatement, scripted
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
 
@@ -47,22 +47,17 @@ class Asked:
         scripts = {self.folder / f"{each.name}.sql": each.weight for each in self.load.played}
         held = {LIBRARIES: ", ".join(self.libraries)} if self.libraries else {}
         source = replace(self.capture.source, settings={**self.capture.source.settings, **held})
-        return document(source, self.capture.load, self.data, scripts, self.question)
+        pauses = any(each.pause_ms for each in self.load.played)
+        return document(source, self.capture.load, self.data, scripts, self.question, pauses=pauses)
 
     def without(self, failed: Mapping[str, str]) -> "Asked":
         """The same without the scripts that failed when they were tried; raises `CaptureError` if none is left."""
-        load = self.capture.load
-        whole_ms = load.exec_ms or 1.0 if load is not None else 1.0
-        more = [
-            UnplayedStatement(each.statement, f"it fails here: {failed[each.name]}", each.statement.exec_ms / whole_ms)
-            for each in self.load.played
-            if each.name in failed
-        ]
-        unplayed = sorted((*self.load.unplayed, *more), key=lambda each: -each.time_share)
-        kept = tuple(each for each in self.load.played if each.name not in failed)
-        if self.load.played and not kept:
-            raise messages.nothing_playable(each.reason for each in unplayed)
-        return replace(self, load=ScriptedLoad(kept, tuple(unplayed)))
+        if self.capture.load is None:
+            return self
+        left = self.load.without(failed, self.capture.load)
+        if self.load.played and not left.played:
+            raise messages.nothing_playable(each.reason for each in left.unplayed)
+        return replace(self, load=left)
 
 
 def write(
@@ -98,7 +93,7 @@ def write(
         raise messages.nothing_playable(each.reason for each in load.unplayed)
     folder = (path / FOLDER / stamp).absolute()
     folder.mkdir(parents=True)
-    for each in load.played:
+    for each in load.tried:
         (folder / f"{each.name}.sql").write_text(each.text, encoding="utf-8")
     data = _data(path.absolute(), capture, synthesis, installations, folder.parent, runner)
     warnings = _warnings(capture, installations, data.missing)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.server import Server
+from pgassay.capture.mixture import CapturedScript
 from pgassay.capture.playing import Stage, reason_of
-from pgassay.capture.scripts import PlayedStatement
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 CALLS_MAX = 50
@@ -41,19 +41,19 @@ class Examined:
     failed: str = ""
 
 
-def examine(scripts: Sequence[PlayedStatement], stage: Stage) -> dict[str, Examined]:
+def examine(scripts: Sequence[CapturedScript], stage: Stage) -> dict[str, Examined]:
     """By name of the script; raises `LoadError` where the player itself fails."""
     explained = _explain(stage.server)
     return {each.name: _examined(each, stage, explained=explained) for each in scripts}
 
 
-def calls_of(script: PlayedStatement) -> int:
+def calls_of(script: CapturedScript) -> int:
     """How often it is played: for about the same time, whatever the variant makes of it."""
-    mean_ms = script.statement.exec_ms / script.statement.calls
+    mean_ms = script.mean_ms
     return max(1, min(CALLS_MAX, round(_TOTAL_MS / mean_ms) if mean_ms > 0 else CALLS_MAX))
 
 
-def _examined(script: PlayedStatement, stage: Stage, *, explained: bool) -> Examined:
+def _examined(script: CapturedScript, stage: Stage, *, explained: bool) -> Examined:
     calls = calls_of(script)
     load = PlayedLoad((PlayedScript(script.name, script.text),), protocol=stage.protocol, seed=_SEED)
     try:
@@ -63,16 +63,19 @@ def _examined(script: PlayedStatement, stage: Stage, *, explained: bool) -> Exam
         return Examined(calls, failed=error.message)
     if reason := reason_of(ended):
         return Examined(calls, failed=reason)
-    plan = plan_in(stage.server.log_text()) if explained else ""
+    plan = plan_in(stage.server.log_text(), len(script.statements)) if explained else ""
     return Examined(calls, sum(each.rows for each in ended.statements), plan)
 
 
-def plan_in(log: str) -> str:
-    """The last plan in a server's log, without the text of the query; empty where there is none."""
-    found = _PLAN.findall(log)
-    lines = [line.removeprefix("\t") for line in found[-1].splitlines()] if found else []
+def plan_in(log: str, count: int = 1) -> str:
+    """The last plans in a server's log, without the texts of the queries; empty where there is none."""
+    return "\n\n".join(map(_bare, _PLAN.findall(log)[-count:]))[:_PLAN_MAX]
+
+
+def _bare(plan: str) -> str:
+    lines = [line.removeprefix("\t") for line in plan.splitlines()]
     first = next((place for place, line in enumerate(lines) if "  (cost=" in line), len(lines))
-    return "\n".join(lines[first:])[:_PLAN_MAX]
+    return "\n".join(lines[first:])
 
 
 def _explain(server: Server) -> bool:

@@ -68,6 +68,8 @@ class Statement:
     plans: int = 0
     wal_records: int = 0
     parameters: tuple[tuple[str | None, ...], ...] = ()
+    logged_calls: int = 0
+    """In the log, over the log's own window."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Transaction:
     """A kind of transaction in the log: its queries in order by `query_id`, how often, the client's pauses in all.
 
     `parameters` are samples of whole transactions, each with the values of every query, where literals were asked for.
+    `shared` are groups of parameters that had one value in each transaction of a sample, as (place of the query from
+    0, number).
     """
 
     statements: tuple[int, ...]
@@ -102,6 +106,7 @@ class Transaction:
     rollbacks: int = 0
     pause_ms: float = 0.0
     parameters: tuple[tuple[tuple[str | None, ...], ...], ...] = ()
+    shared: tuple[tuple[tuple[int, int], ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ times are the machine's as much as the load's, and bytes of WAL go by the time s
 from collections.abc import Mapping
 
 from pgassay.capture.format import Load, Moment, Statement
+from pgassay.capture.mixture import control_of
 from pgassay.record.likeness import Likeness, Part, StatementPair
 
 ENOUGH = 0.8
@@ -64,7 +65,7 @@ def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:
     time = _shares(source, "exec_ms"), _shares(here, "exec_ms")
     if not all(calls):
         return ()
-    mine, theirs = ({str(each.query_id): each for each in load.statements} for load in (source, here))
+    mine, theirs = ({_key(each): each for each in load.statements} for load in (source, here))
     pairs = [
         StatementPair(
             (mine.get(name) or theirs[name]).text,
@@ -85,7 +86,15 @@ def _mean_ms(statement: Statement | None) -> float | None:
 
 
 def _shares(load: Load, counter: str) -> dict[str, float]:
-    return _normal({str(each.query_id): float(getattr(each, counter)) for each in load.statements})
+    found: dict[str, float] = {}
+    for each in load.statements:
+        found[_key(each)] = found.get(_key(each), 0.0) + getattr(each, counter)
+    return _normal(found)
+
+
+def _key(statement: Statement) -> str:
+    """Its identifier; COMMIT and END are one, since they do the same and each server has its own for them."""
+    return control_of(statement.text) or str(statement.query_id)
 
 
 def _normal(amounts: Mapping[str, float]) -> dict[str, float]:

@@ -4,6 +4,7 @@ The Rust core reads it (docs/server-log.md). A statement of the log is one of pg
 without their constants. Without that extension the log alone is the load, which says no rows, blocks and WAL.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -63,6 +64,7 @@ class SeenTransaction:
     rollbacks: int
     pause_ms: float
     parameters: tuple[tuple[Values, ...], ...]
+    shared: tuple[tuple[tuple[int, int], ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def load_of(found: Summary) -> Load:
     """The load by the logs alone."""
     ids = [int.from_bytes(blake2b(each.text.encode(), digest_size=_ID_BYTES).digest()) for each in found.statements]
     statements = [
-        Statement(query_id, each.text, each.calls, each.exec_ms, 0, parameters=_shown(each))
+        Statement(query_id, each.text, each.calls, each.exec_ms, 0, parameters=_shown(each), logged_calls=each.calls)
         for query_id, each in zip(ids, found.statements, strict=True)
     ]
     owners = [
@@ -166,11 +168,16 @@ def joined(load: Load, found: Summary) -> Load:
             known.setdefault(text, _Owner(statement.query_id, tuple(numbers)))
     owners = [known.get(each.text) for each in found.statements]
     parameters: dict[int, tuple[Values, ...]] = {}
+    calls: Counter[int] = Counter()
     for seen, owner in zip(found.statements, owners, strict=True):
         if owner is not None:
             fitting = (owner.values(values) for values in _shown(seen))
             parameters[owner.query_id] = tuple(values for values in fitting if values is not None)
-    statements = tuple(replace(each, parameters=parameters.get(each.query_id, ())) for each in load.statements)
+            calls[owner.query_id] += seen.calls
+    statements = tuple(
+        replace(each, parameters=parameters.get(each.query_id, ()), logged_calls=calls[each.query_id])
+        for each in load.statements
+    )
     return replace(load, statements=statements, logged=_logged(found, owners))
 
 
@@ -222,4 +229,19 @@ def _transaction(
         if len(plain) == len(held) and not any(secret_in(value) for each in plain for value in each if value):
             tuples.append(tuple(plain))
     ids = tuple(each.query_id for each in held)
-    return Transaction(ids, seen.commits, seen.rollbacks, seen.pause_ms, tuple(tuples))
+    shared = tuple(group for each in seen.shared if len(group := _numbers(each, places, held)) > 1)
+    return Transaction(ids, seen.commits, seen.rollbacks, seen.pause_ms, tuple(tuples), shared)
+
+
+def _numbers(
+    group: Sequence[tuple[int, int]], places: Sequence[int], owners: Sequence[_Owner]
+) -> tuple[tuple[int, int], ...]:
+    """A group of places of the log as (query of the transaction, number of its parameter); constants have none."""
+    order = {place: n for n, place in enumerate(places)}
+    found = []
+    for place, at in group:
+        numbers = owners[order[place]].numbers if place in order else ()
+        number = numbers[at] if at < len(numbers) else None
+        if number:
+            found.append((order[place], number))
+    return tuple(found)

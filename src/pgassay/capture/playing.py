@@ -18,7 +18,7 @@ from pgassay.bench.server import Server
 from pgassay.bench.slices import Slice
 from pgassay.capture import reads
 from pgassay.capture.format import Load, Moment, Statement
-from pgassay.capture.scripts import PlayedStatement
+from pgassay.capture.mixture import CapturedScript, control_of
 from pgassay.capture.statements import between, plus
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
@@ -54,7 +54,7 @@ class Stage:
     most_ms: int = 30_000
 
 
-def try_each(scripts: Sequence[PlayedStatement], stage: Stage) -> Alone:
+def try_each(scripts: Sequence[CapturedScript], stage: Stage) -> Alone:
     """Play each script by itself; raises `LoadError` where the player itself fails."""
     counted = _instrument(stage.server)
     failed: dict[str, str] = {}
@@ -64,13 +64,13 @@ def try_each(scripts: Sequence[PlayedStatement], stage: Stage) -> Alone:
         reason = _alone(each, stage)
         if reason:
             failed[each.name] = reason
-        elif counted:
+        elif counted and not each.transaction:  # its statements are tried alone, too, which tells them apart
             own = between(before, _statements(stage.server))
-            owners.update({found.query_id: each.statement.query_id for found in own})
+            owners.update({found.query_id: each.statements[0].query_id for found in own})
     return Alone(failed, owners if counted else None)
 
 
-def _alone(script: PlayedStatement, stage: Stage) -> str:
+def _alone(script: CapturedScript, stage: Stage) -> str:
     """Why the script fails; empty where it does not."""
     load = PlayedLoad((PlayedScript(script.name, script.text),), protocol=stage.protocol)
     try:
@@ -88,13 +88,14 @@ def reason_of(ended: Slice) -> str:
     return f"it fails with SQLSTATE {', '.join(ended.failed)}" if ended.failed else ""
 
 
-def play(scripts: Sequence[PlayedStatement], stage: Stage, owners: Mapping[int, int]) -> Load | None:
+def play(scripts: Sequence[CapturedScript], stage: Stage, owners: Mapping[int, int]) -> Load | None:
     """The load that all of them make together, with the source's identifiers; None where nothing can be counted.
 
     The server is another clone of the data that they were tried on, where identifiers are the same. Raises `LoadError`.
     """
     if not scripts or not _instrument(stage.server):
         return None
+    calls = sum(each.weight * len(each.statements) for each in scripts)
     server, clock = stage.server, stage.clock
     played = PlayedLoad(
         tuple(PlayedScript(each.name, each.text, each.weight) for each in scripts),
@@ -106,24 +107,25 @@ def play(scripts: Sequence[PlayedStatement], stage: Stage, owners: Mapping[int, 
     with Player(played, server.endpoint, stage.runner, clock) as player:
         before, counted, began_ns = _statements(server), _counters(server), clock.monotonic_ns()
         with _watching(server, clock, moments):
-            _until_like(player, sum(each.statement.calls for each in scripts), stage.most_ms)
+            _until_like(player, calls, [len(each.statements) for each in scripts], stage.most_ms)
         ended_ns = clock.monotonic_ns()
     # A session hands in its counters when it ends, at the latest (manual, "The Cumulative Statistics System").
     after, recounted = _statements(server), _counters(server)
     found: dict[int, Statement] = {}
     for each in between(before, after):
-        if each.query_id in owners:
-            own = replace(each, query_id=owners[each.query_id])
+        if each.query_id in owners or control_of(each.text):
+            own = replace(each, query_id=owners.get(each.query_id, each.query_id))
             found[own.query_id] = plus(found[own.query_id], own) if own.query_id in found else own
     differences = {name: value - counted[name] for name, value in recounted.items() if counted.get(name) is not None}
     return Load((ended_ns - began_ns) / 1e9, tuple(found.values()), tuple(moments), differences)
 
 
-def _until_like(player: Player, calls: int, most_ms: int) -> None:
+def _until_like(player: Player, calls: int, lengths: Sequence[int], most_ms: int) -> None:
     """Play as many calls as the source made, if the time suffices: updated pages fill and are pruned as they go on."""
     played = spent_ms = 0
     while played < calls and spent_ms < most_ms:
-        played += player.play(duration_ms=_SLICE_MS).transactions
+        ended = player.play(duration_ms=_SLICE_MS)
+        played += sum(each.count * length for each, length in zip(ended.scripts, lengths, strict=True))
         spent_ms += _SLICE_MS
 
 

@@ -111,11 +111,18 @@ def with_programs(question: Question, source: Source, installed: Callable[[str],
     return replace(question, programs=tuple((name, each) for each in versions))
 
 
-def clients_of(load: Load) -> int:
-    """How many clients play it: as many as sessions were active at once on average, rounded up."""
-    active = [each.states.get("active", 0) for each in load.moments]
+def clients_of(load: Load, *, pauses: bool = False) -> int:
+    """How many clients play it: as many as sessions were active at once on average, rounded up.
+
+    With `pauses` within transactions, sessions that paused there count too.
+    """
+    states = ("active", "idle in transaction") if pauses else ("active",)
+    active = [sum(each.states.get(state, 0) for state in states) for each in load.moments]
     mean = sum(active) / len(active) if active else 0.0
-    return max(1, ceil(mean), ceil(load.exec_ms / 1e3 / load.window_s))
+    busy = load.exec_ms / 1e3 / load.window_s
+    if pauses and load.logged is not None:
+        busy += sum(each.pause_ms for each in load.logged.transactions) / 1e3 / load.logged.window_s
+    return max(1, ceil(mean), ceil(busy))
 
 
 def protocol_of(load: Load) -> str:
@@ -125,10 +132,16 @@ def protocol_of(load: Load) -> str:
 
 
 def document(
-    source: Source, load: Load | None, data: Path, scripts: Mapping[Path, int], question: Question
+    source: Source,
+    load: Load | None,
+    data: Path,
+    scripts: Mapping[Path, int],
+    question: Question,
+    *,
+    pauses: bool = False,
 ) -> dict[str, Any]:
     """The tables of a study file: `data` is what `load.init` takes, or a directory with the server's files; `scripts`
-    are files with their weights.
+    are files with their weights, with or without the clients' `pauses` within transactions.
     """
     factors: dict[str, list[str]] = {}
     kinds = {name for name, _ in question.programs}
@@ -154,7 +167,7 @@ def document(
     if scripts:
         played["script"] = [f"{path}@{weight}" for path, weight in scripts.items()]
     if load is not None:
-        played |= {"clients": clients_of(load), "protocol": protocol_of(load)}
+        played |= {"clients": clients_of(load, pauses=pauses), "protocol": protocol_of(load)}
     varied, baseline = _varied(factors, question.programs if len(kinds) > 1 else ())
     return {
         "study": {

@@ -1,9 +1,9 @@
-"""A load made of captured statements: one pgbench script a statement, drawn by how often it was called; pure.
+"""A captured statement as a pgbench script, with a value for each of its parameters; pure.
 
-Each statement is a transaction of its own, since pg_stat_statements does not say which belong together. Where values
-are text, a script holds the statement many times, each with other real values, and one of them is drawn. An INSERT that
-meets a row that is there already does nothing; one that can meet none stays as it is, since ON CONFLICT costs WAL. What
-cannot be played is named, with its share of the source's time.
+Where values are text, a script holds the statement many times, each with other real values, and one of them is drawn.
+An INSERT that meets a row that is there already does nothing; one that can meet none stays as it is, since ON CONFLICT
+costs WAL. What cannot be played is named by its reason. Scripts of several statements are made of the same parts
+(`transactions`).
 """
 
 import re
@@ -21,8 +21,6 @@ from pgassay.capture.statements import HIDDEN
 
 TUPLES = 64
 """How many tuples of values a script has where they are text."""
-SCRIPTS_MAX = 120
-"""pgbench takes 128 scripts at most."""
 LIST_MAX = 100
 """The most values of a list whose length the server does not tell."""
 RANGE_SHARE = 0.05
@@ -31,126 +29,105 @@ _VARIABLE = re.compile(r"(?<!:):(?=\w)")
 _FRESH_TEXT = ("text", "character varying", "character")
 
 
-@dataclass(frozen=True)
-class PlayedStatement:
-    """A statement as a script; the head of its text says how each value is drawn."""
-
-    statement: Statement
-    name: str
-    text: str
-    weight: int
-
-
-@dataclass(frozen=True)
-class UnplayedStatement:
-    """A statement that is not played, why, and its share of the time of all statements."""
-
-    statement: Statement
-    reason: str
-    time_share: float
-
-
-@dataclass(frozen=True)
-class ScriptedLoad:
-    """The whole load: its scripts and what is missing from it."""
-
-    played: tuple[PlayedStatement, ...]
-    unplayed: tuple[UnplayedStatement, ...]
-
-    @property
-    def time_share(self) -> float:
-        """The share of the source's time in statements that are played."""
-        return 1.0 - sum(each.time_share for each in self.unplayed)
-
-
-class _CannotDrawError(Exception):
-    """A value that nothing is known of; its text is the reason."""
-
-
-def scripted(capture: Capture, seed: int = 0) -> ScriptedLoad:
-    """The load of a capture; raises `PgassayError` where the parser is not installed."""
-    load = capture.load
-    if load is None:
-        return ScriptedLoad((), ())
-    whole_ms = load.exec_ms or 1.0
-    played: list[PlayedStatement] = []
-    unplayed: list[UnplayedStatement] = []
-    for statement in load.statements:
-        reason = ""
-        try:
-            text = script(capture, statement, Random(f"{seed} {statement.query_id}"))
-        except _CannotDrawError as error:
-            reason = str(error)
-        else:
-            if len(played) < SCRIPTS_MAX:
-                name = f"{len(played) + 1:03d}"
-                played.append(PlayedStatement(statement, name, text, statement.calls))
-                continue
-            reason = f"{SCRIPTS_MAX} others take more time, and pgbench takes no more scripts"
-        unplayed.append(UnplayedStatement(statement, reason, statement.exec_ms / whole_ms))
-    return ScriptedLoad(tuple(played), tuple(unplayed))
+class CannotDrawError(Exception):
+    """A statement that cannot be played; its text is the reason."""
 
 
 def script(capture: Capture, statement: Statement, random: Random) -> str:
-    """The pgbench script of one statement; raises `_CannotDrawError` with the reason where it cannot be played."""
+    """The pgbench script of one statement; raises `CannotDrawError` with the reason where it cannot be played."""
+    parsed, values = prepared(capture, statement, random)
+    head = [f"-- {said_of(statement)}", *said(values)]
+    chosen = [f"\\set chosen random(1, {len(values.tuples)})"] if values.tuples else []
+    return "\n".join([*head, *values.lines, *chosen, *body(parsed, values, "chosen")]) + "\n"
+
+
+def prepared(
+    capture: Capture, statement: Statement, random: Random, prefix: str = "p"
+) -> tuple[Parsed, "StatementValues"]:
+    """The statement parsed, and its values; variables of the script begin with `prefix`. Raises `CannotDrawError`."""
     if statement.text in ("", HIDDEN):
-        raise _CannotDrawError("its text is not part of the capture")
+        raise CannotDrawError("its text is not part of the capture")
     if not is_query(statement.text):
-        raise _CannotDrawError("a utility statement is not played")
+        raise CannotDrawError("a utility statement is not played")
     parsed = parse(statement.text, capture.tables, capture.volatile_functions)
     if parsed.refused:
-        raise _CannotDrawError(parsed.refused)
+        raise CannotDrawError(parsed.refused)
     if STRIPPED in parsed.text:
-        raise _CannotDrawError("it holds literals, which are not part of the capture (--with-literals)")
+        raise CannotDrawError("it holds literals, which are not part of the capture (--with-literals)")
     if _VARIABLE.search(parsed.text):
-        raise _CannotDrawError("it holds a colon that pgbench would take for a variable")
-    values = _observed(statement, parsed) or _drawn(statement, parsed, random)
-    said = statement.text.replace("\n", " ")[:200]
-    head = [f"-- {said}", *(f"-- ${number}: {how}" for number, how in sorted(values.said.items()))]
+        raise CannotDrawError("it holds a colon that pgbench would take for a variable")
+    found = StatementValues(prefix)
+    if not _observed(statement, parsed, found):
+        found = StatementValues(prefix)
+        _drawn(statement, parsed, found, random)
+    return parsed, found
+
+
+def said_of(statement: Statement) -> str:
+    """Its text for a comment."""
+    return statement.text.replace("\n", " ")[:200]
+
+
+def said(values: "StatementValues") -> list[str]:
+    """What stands for each parameter, as comments."""
+    return [f"-- ${number}: {how}" for number, how in sorted(values.said.items())]
+
+
+def body(parsed: Parsed, values: "StatementValues", chosen: str) -> list[str]:
+    """The lines that send the statement; the variable `chosen` picks one of several tuples."""
     if not values.tuples:
-        return "\n".join([*head, *values.lines, _sql(parsed, values.inline) + ";"]) + "\n"
-    lines = [*head, *values.lines, f"\\set chosen random(1, {len(values.tuples)})"]
-    for number, chosen in enumerate(values.tuples, start=1):
+        return [_sql(parsed, values.inline) + ";"]
+    lines = []
+    for number, each in enumerate(values.tuples, start=1):
         word = "if" if number == 1 else "elif"
-        lines += [f"\\{word} :chosen = {number}", _sql(parsed, {**values.inline, **chosen}) + ";"]
-    return "\n".join([*lines, "\\endif"]) + "\n"
+        lines += [f"\\{word} :{chosen} = {number}", _sql(parsed, {**values.inline, **each}) + ";"]
+    return [*lines, "\\endif"]
 
 
 @dataclass
-class _Values:
-    """What stands for each parameter: `inline` the same text each time, `tuples` texts that are drawn together."""
+class StatementValues:
+    """What stands for each parameter: `inline` the same text each time, `tuples` texts that are drawn together.
 
+    `lines` set the variables; `fresh` are parameters that get a new key.
+    """
+
+    prefix: str = "p"
     lines: list[str] = field(default_factory=list)
     inline: dict[int, str] = field(default_factory=dict)
     tuples: list[dict[int, str]] = field(default_factory=list)
     said: dict[int, str] = field(default_factory=dict)
+    fresh: set[int] = field(default_factory=set)
+
+    def name(self, number: int) -> str:
+        """The variable of a parameter."""
+        return f"{self.prefix}{number}"
 
 
-def _observed(statement: Statement, parsed: Parsed) -> _Values | None:
-    """Real values from a log, where the capture has them."""
+def _observed(statement: Statement, parsed: Parsed, found: StatementValues) -> bool:
+    """Real values from a log; False where the capture has none."""
     numbers = sorted(parsed.uses)
     if not numbers or not statement.parameters:
-        return None
+        return False
     tuples = [
         {number: "NULL" if each[number - 1] is None else draws.literal(str(each[number - 1])) for number in numbers}
         for each in statement.parameters
         if len(each) >= numbers[-1]
     ]
     if not tuples:
-        return None
-    found = _Values(tuples=tuples, said=dict.fromkeys(numbers, "as observed"))
+        return False
+    found.tuples, found.said = tuples, dict.fromkeys(numbers, "as observed")
     for number, use in parsed.uses.items():
         if use.role is Role.ASSIGNED and use.column is not None and use.column.unique:
-            with suppress(_CannotDrawError):  # of another type: an INSERT of a key that is there does nothing
+            with suppress(CannotDrawError):  # of another type: an INSERT of a key that is there does nothing
                 _draw_fresh(number, use.column, found, f"{use.column.name}: a new key, since the observed one is there")
     for each in tuples:
         for number in found.inline:
             del each[number]
-    return found
+    found.tuples = [each for each in tuples if each]
+    return True
 
 
-def _drawn(statement: Statement, parsed: Parsed, random: Random) -> _Values:
-    found = _Values()
+def _drawn(statement: Statement, parsed: Parsed, found: StatementValues, random: Random) -> None:
     texts: dict[int, list[str]] = {}
     for low, high in _ranges(parsed.uses):
         _draw_range(statement, parsed, (low, high), found, texts, random)
@@ -162,7 +139,6 @@ def _drawn(statement: Statement, parsed: Parsed, random: Random) -> _Values:
         else:
             _draw(statement, number, use, found, texts, random)
     found.tuples = [{number: texts[number][n] for number in texts} for n in range(TUPLES)] if texts else []
-    return found
 
 
 def _ranges(uses: Mapping[int, Use]) -> list[tuple[int, int]]:
@@ -184,7 +160,7 @@ def _draw_range(
     statement: Statement,
     parsed: Parsed,
     pair: tuple[int, int],
-    found: _Values,
+    found: StatementValues,
     texts: dict[int, list[str]],
     random: Random,
 ) -> None:
@@ -198,13 +174,14 @@ def _draw_range(
     dense = draws.dense_range(column, table_rows)
     if dense is not None:
         width = max(0, round((dense[1] - dense[0] + 1) * share) - 1)
-        found.lines += [f"\\set p{low} random({dense[0]}, {max(dense[0], dense[1] - width)})"]
-        found.lines += [f"\\set p{high} :p{low} + {width}"]
-        found.inline |= {low: f"(:p{low})", high: f"(:p{high})"}
+        start, end = found.name(low), found.name(high)
+        found.lines += [f"\\set {start} random({dense[0]}, {max(dense[0], dense[1] - width)})"]
+        found.lines += [f"\\set {end} :{start} + {width}"]
+        found.inline |= {low: f"(:{start})", high: f"(:{end})"}
         return
     bounds = draws.bounds_of(column)
     if not bounds:
-        raise _CannotDrawError(_no_statistics(table, column))
+        raise CannotDrawError(_no_statistics(table, column))
     step = max(1, ceil(share * (len(bounds) - 1)))
     starts = [random.randrange(max(1, len(bounds) - step)) for _ in range(TUPLES)]
     texts[low] = [draws.literal(bounds[start]) for start in starts]
@@ -212,7 +189,12 @@ def _draw_range(
 
 
 def _draw_list(
-    statement: Statement, parsed: Parsed, number: int, found: _Values, texts: dict[int, list[str]], random: Random
+    statement: Statement,
+    parsed: Parsed,
+    number: int,
+    found: StatementValues,
+    texts: dict[int, list[str]],
+    random: Random,
 ) -> None:
     """A list of constants, of which PostgreSQL 18 shows the first: as many as the rows that came back are of."""
     use = parsed.uses[number]
@@ -225,21 +207,21 @@ def _draw_list(
         how = "by the rows that it returned"
     found.said[number] = f"a list of {count} values of {table}.{column.name} ({how})"
     if draws.dense_range(column, rows) is not None:
-        names = [f"p{number}_{n}" for n in range(1, count + 1)]
+        names = [f"{found.name(number)}_{n}" for n in range(1, count + 1)]
         found.lines += [line for name in names for line in draws.integer_lines(name, column)]
         found.inline[number] = ", ".join(f"(:{name})" for name in names)
         return
     values = draws.values_of(column)
     if values is None:
-        raise _CannotDrawError(_no_statistics(table, column))
+        raise CannotDrawError(_no_statistics(table, column))
     texts[number] = [", ".join(map(draws.literal, values.sample(count, random))) for _ in range(TUPLES)]
 
 
 def _draw(
-    statement: Statement, number: int, use: Use, found: _Values, texts: dict[int, list[str]], random: Random
+    statement: Statement, number: int, use: Use, found: StatementValues, texts: dict[int, list[str]], random: Random
 ) -> None:
     if use.role is Role.UNKNOWN:
-        raise _CannotDrawError(f"the value of ${number} is not known: {use.reason}")
+        raise CannotDrawError(f"the value of ${number} is not known: {use.reason}")
     if use.role in (Role.LIMIT, Role.OFFSET, Role.CONSTANT):
         rows = max(1, ceil(statement.rows / statement.calls))
         found.inline[number], found.said[number] = {
@@ -257,36 +239,37 @@ def _draw(
         _draw_fresh(number, column, found, f"{where}: a new key")
         return
     if draws.dense_range(column, use.table.rows if use.table else None) is not None:
-        found.lines += draws.integer_lines(f"p{number}", column)
-        found.inline[number], found.said[number] = f"(:p{number})", f"{where}: drawn each time"
+        found.lines += draws.integer_lines(found.name(number), column)
+        found.inline[number], found.said[number] = f"(:{found.name(number)})", f"{where}: drawn each time"
         return
     values = draws.values_of(column)
     if values is None and use.role is Role.ASSIGNED and not column.not_null:
         found.inline[number], found.said[number] = "NULL", f"{where}: nothing else is known of it"
         return
     if values is None:
-        raise _CannotDrawError(_no_statistics(table, column))
+        raise CannotDrawError(_no_statistics(table, column))
     texts[number] = [draws.literal(each) for each in values.sample(TUPLES, random)]
     found.said[number] = f"{where}: one of {len(set(texts[number]))} values"
 
 
-def _draw_fresh(number: int, column: Column, found: _Values, said: str) -> None:
+def _draw_fresh(number: int, column: Column, found: StatementValues, said: str) -> None:
     found.said[number] = said
+    found.fresh.add(number)
     if column.type in draws.INTEGERS:
-        found.lines += draws.fresh_lines(f"p{number}", column)
-        found.inline[number] = f"(:p{number})"
+        found.lines += draws.fresh_lines(found.name(number), column)
+        found.inline[number] = f"(:{found.name(number)})"
     elif column.type == "uuid":
         found.inline[number] = "gen_random_uuid()"
     elif column.type.partition("(")[0] in _FRESH_TEXT:
         length = column.type.partition("(")[2].rstrip(")")
         found.inline[number] = f"left(md5(random()::text), {length or column.width_bytes or 32})"
     else:
-        raise _CannotDrawError(f"a new key of type {column.type} cannot be made for {column.name}")
+        raise CannotDrawError(f"a new key of type {column.type} cannot be made for {column.name}")
 
 
 def _of(use: Use) -> tuple[str, Column]:
     if use.table is None or use.column is None:
-        raise _CannotDrawError(use.reason or "its column is not known")
+        raise CannotDrawError(use.reason or "its column is not known")
     return use.table.name, use.column
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pgassay.capture.format import Capture, Cost, Logged
+from pgassay.capture.mixture import ScriptedLoad
 from pgassay.capture.physical import fetching as physical
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.physical.fetching import Wish
-from pgassay.capture.scripts import ScriptedLoad
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
 from pgassay.record.likeness import Likeness, Part, StatementPair
@@ -117,8 +117,17 @@ def played(load: ScriptedLoad) -> str:
 
 
 def _played(load: ScriptedLoad) -> Iterator[str]:
-    count = len(load.played) + len(load.unplayed)
-    yield f"load: {len(load.played)} of {count} statements are played, {load.time_share:.1%} of the source's time"
+    names = {statement.query_id for each in load.played for statement in each.statements}
+    count = len(names | {each.statement.query_id for each in load.unplayed})
+    yield f"load: {len(names)} of {count} statements are played, {load.time_share:.1%} of the source's time"
+    within = [each for each in load.played if each.transaction]
+    if within:
+        yield f"  {load.call_share:.1%} of their calls in transactions, by {len(within)} scripts of several statements"
+    for kind, reason in load.taken_apart[:_SHOWN]:
+        ended = kind.commits + kind.rollbacks
+        yield f"  taken apart: a transaction of {len(kind.statements)} statements, {ended} in the log: {reason}"
+    if len(load.taken_apart) > _SHOWN:
+        yield f"  taken apart: {len(load.taken_apart) - _SHOWN} more kinds of transactions"
     for each in load.unplayed[:_SHOWN]:
         text = " ".join(each.statement.text.split()) or f"statement {each.statement.query_id}"
         yield f"  not played, {each.time_share:.1%} of the time: {text[:_WIDTH]}: {each.reason}"

@@ -45,7 +45,7 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
     stage = _stage(baseline, bench)
-    alone = rehearse(baseline, SETTINGS, lambda server: try_each(written.load.played, stage(server)))
+    alone = rehearse(baseline, SETTINGS, lambda server: try_each(written.load.tried, stage(server)))
     written = written.without(alone.failed)
     load, owners = None, alone.owners
     if owners is not None:
@@ -81,13 +81,13 @@ def statement_records(
     return tuple(
         StatementRecord(
             each.name,
-            each.statement.text,
+            each.label,
             max((found.calls for found in of(each.name).values()), default=0),
             {arm: found.plan for arm, found in of(each.name).items() if found.plan},
             {arm: found.rows for arm, found in of(each.name).items()},
             repeats(each.name),
         )
-        for each in written.load.played
+        for each in written.load.tried
     )
 
 
@@ -130,4 +130,4 @@ def _answered(written: "Asked", arm: "ResolvedArm", bench: "Workbench") -> Answe
     from pgassay.lab.rehearsal import rehearse
 
     stage = _stage(arm, bench)
-    return rehearse(arm, SETTINGS, lambda server: examine(written.load.played, stage(server)))
+    return rehearse(arm, SETTINGS, lambda server: examine(written.load.tried, stage(server)))
