@@ -15,6 +15,7 @@ from pgassay.lab.preparation import prepare
 from pgassay.lab.settings import PREPARING, settings_of
 from pgassay.lab.workbench import BenchOptions
 from pgassay.postgres.attached.messages import ONE_SERVER
+from pgassay.report.regimes import regimes_of
 from pgassay.study.responses import Status
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 from tests.lab.machine import Machine
@@ -105,6 +106,17 @@ def test_a_trial_that_somebody_else_used_the_server_in_is_invalid_and_run_again(
     assert (first.status, [each.code for each in first.reasons]) == (Status.INVALID, ["other_clients"])
     assert "pid 7" in first.reasons[0].detail
     assert not any(each.code == "other_clients" for trial in rest for each in trial.reasons)
+
+
+@pytest.mark.parametrize("checkpoints", [True, False])
+def test_a_window_that_no_checkpoint_began_is_not_called_the_burst_after_one(tmp_path: Path, checkpoints: bool) -> None:
+    simulation = replace(simulated(tmp_path), events={})
+    site = simulation.site
+    simulation.site = lambda: replace(site(), checkpoints=checkpoints)  # type: ignore[method-assign]
+    simulation.carry_on()
+    said = " ".join(regimes_of(simulation.run.trials))
+    assert ("burst after a checkpoint" in said or "could not be read" in said) == checkpoints
+    assert ("anywhere in a checkpoint cycle" in said) != checkpoints
 
 
 def test_the_page_cache_of_that_server_is_left_alone(tmp_path: Path) -> None:

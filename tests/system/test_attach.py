@@ -190,6 +190,7 @@ def test_a_study_comes_to_its_verdict(journey: Place, server: Staging, state_dir
     assert pinned == ("30s" if role == "owner" else "7min")
     remarks = journey.record("a").host["remarks"]
     assert ("no_checkpoint" in remarks) == (role == "plain")
+    assert {trial.regime["checkpoint"] for trial in trials} == {"cycle" if role == "owner" else "somewhere"}
     assert all(trial.responses["wal_bytes_per_transaction"] for trial in trials)
 
 

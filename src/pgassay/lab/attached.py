@@ -92,6 +92,7 @@ class AttachedBench(Workbench):
             database_bytes=self._database_bytes,
             visitors=self._visitors(),
             preparing={},
+            checkpoints=self._attached.facts.checkpoints,
             attached=True,
         )
 

@@ -16,7 +16,7 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Notes, Window
 from pgassay.lab.settings import describe_defaults, mode_of
 from pgassay.probe.drives import amplification_by_half
-from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
+from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
 
 _COURSE_OF = "tps"
 _ROUNDING = 1e-9
@@ -28,7 +28,7 @@ WARM_UP_SUFFIX = "_warmup"
 def regime_of(arm: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
     """The regime as `trial.json` keeps it, whatever became of the trial; None for what it did not come to."""
     options, window = arm.setup.load, notes.window
-    mode = mode_of(options)
+    mode = mode_of(options) if arm.site.checkpoints else SOMEWHERE
     cycles = cycles_covered(notes.counters)
     cut_off = _cut_off(notes.samples, window) if window else None
     defaults = describe_defaults(arm.study)
@@ -100,7 +100,7 @@ def describe(mode: str, cycles: float | None, cut_off: float | None = None) -> s
 
     `cut_off` is the share of the window in a cycle that did not end in it.
     """
-    if mode in (BURST, WORK):
+    if mode in (BURST, SOMEWHERE, WORK):
         return WORDS[mode]
     if cycles is None:
         return f"{WORDS.get(mode, mode)}; the number of cycles could not be read"

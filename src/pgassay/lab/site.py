@@ -126,6 +126,8 @@ class Site:
     """How large a database of the user's own server is."""
     visitors: Callable[[], str] = str
     """Who has used the server beside us since the last question, in words; empty for nobody, as on servers of ours."""
+    checkpoints: bool = True
+    """May we ask for a CHECKPOINT before a window?"""
     attached: bool = False
     """Is it one server, which is not ours and whose databases stand for clusters? Then they cannot take turns."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext

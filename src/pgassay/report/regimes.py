@@ -12,11 +12,11 @@ from pgassay.record.values import TrialRecord
 from pgassay.report.service_times import slowed
 from pgassay.study.drives import dilation
 from pgassay.study.model import PAIRED
-from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
+from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
 from pgassay.study.responses import Status
 from pgassay.study.work import TRANSACTION, Work
 
-_KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, WORK)}
+_KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, SOMEWHERE, WORK)}
 
 
 def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple[str, ...]:

@@ -17,11 +17,14 @@ UNPINNED = "default"
 """Checkpoints as the server's own settings start them."""
 WORK = "work"
 """One cycle of equal work: what `cycle` becomes where transactions are counted."""
+SOMEWHERE = "somewhere"
+"""No CHECKPOINT came before the window, for want of the right: what any other becomes on a server that is not ours."""
 
 WORDS: Mapping[str, str] = {
     "cycle": "whole checkpoint cycles, by time",
     "wal": "whole checkpoint cycles, short ones driven by WAL",
     UNPINNED: "whole checkpoint cycles, by the server's own settings",
+    SOMEWHERE: "windows that begin anywhere in a checkpoint cycle, since no CHECKPOINT may be asked for",
     BURST: "the burst after a checkpoint",
     WORK: "one whole checkpoint cycle of equal work, closed by a CHECKPOINT in the window",
 }
