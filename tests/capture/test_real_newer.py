@@ -5,6 +5,7 @@ PostgreSQL of these versions with pg_stat_statements is taken where one is insta
 can be done (`tests.postgres.builds`), and skipped by name where not.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,8 @@ EXPORTS = 0.05
 WINDOW = "20s"
 SHORT = ("--blocks", "5..5", "--allow-busy", "--allow-volatile", "--set", "load.duration=2s", "--set", "load.warmup=0s")
 WITHIN = 0.1
+OF_SERVERS = ("settings", "extensions", "states", "waits", "counters")
+"""Fields whose keys are a server's own names."""
 
 
 def newer() -> LocalInstallation:
@@ -105,6 +108,27 @@ def test_while_the_shop_runs_no_setting_changes_and_every_write_is_the_shops(sho
     assert shop.settings() == before
     assert shop.changes_by_us() == []
     assert files.read(path).source.major == shop.installation.version.major
+
+
+def test_a_server_of_another_version_gives_a_capture_of_the_same_format(shop: Watched, captured: Path) -> None:
+    with watched_shop(real.installation(), SETTINGS) as other:
+        path = other.folder / "other.capture"
+        with web_shop.driven(other.server.endpoint, exports=EXPORTS):
+            assert main(["capture", other.conninfo(), "--for", "3s", "--out", str(path), *programs(other)]) == 0
+        assert files.read(path).source.major == other.installation.version.major
+        assert {each.name for each in path.iterdir()} == {each.name for each in captured.iterdir()} - {"asked"}
+        for name in (files.HEAD, files.LOAD, files.STATISTICS):
+            one, two = (fields(json.loads((each / name).read_text())) for each in (captured, path))
+            assert one == two, name
+
+
+def fields(value: object, below: str = "") -> set[str]:
+    """The paths of all fields that the format declares; what a server itself has names for (settings, waits) is not."""
+    if isinstance(value, list):
+        return set().union(*(fields(each, f"{below}[]") for each in value))
+    if not isinstance(value, dict) or below.rpartition(".")[2] in OF_SERVERS:
+        return {below}
+    return set().union(*(fields(each, f"{below}.{name}") for name, each in value.items()))
 
 
 def test_the_missing_index_is_found(shop: Watched, captured: Path) -> None:
