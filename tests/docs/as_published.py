@@ -17,6 +17,7 @@ from pgassay.analysis.paired_claims import is_paired, sides
 from pgassay.lab import compression, maintenance, page_space
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.scale_model import Machine, modelled
 from pgassay.load import drivers
 from pgassay.probe.registry import every_probe
 from pgassay.report import words
@@ -62,6 +63,14 @@ class Planned:
         document = resolve(self.study, read(self.study, builtin.find(self.study)[1]), overrides)
         return parse(self.study, document, every_factor(), size=SIZE)
 
+    def sized(self) -> Study:
+        """The study as it is today, in the size that was planned, as a model on two cores if it is one."""
+        said = Overrides(size=SIZE, fixed=self.fixed, levels=self.levels, scale_to=self.scale_to)
+        document = resolve(self.study, read(self.study, builtin.find(self.study)[1]), said)
+        found = modelled(self.study, document, every_factor(), PLANNING)
+        small = document if found is None else found.document
+        return parse(self.study, small, every_factor(), size=SIZE)
+
     @staticmethod
     def claims(study: Study) -> list[Claim]:
         """Its findings, on each drive that is what the authors' was."""
@@ -75,6 +84,8 @@ class Planned:
         return " ".join((f"pgassay run {self.study} --{SIZE}", *said, "--dry-run"))
 
 
+PLANNING = Machine(cores=2, memory_bytes=24 << 30)
+"""The machine of the kept plans, as far as a model goes by it."""
 WHOLE = (
     Planned(1, "page-size"),
     Planned(2, "cores"),

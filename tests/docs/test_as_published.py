@@ -14,9 +14,9 @@ def test_the_kept_plan_is_of_the_study_as_it_is_today(planned: Planned) -> None:
         design.blocks_min, design.blocks_max, design.budget_s,
     )  # fmt: skip
     assert (plan["primary"], len(plan["arms"])) == (study.primary, len(study.arms))
-    if not planned.scale_to:
-        assert plan["arms"] == [arm.name for arm in study.arms]
-        assert plan["fixed"] == {name: level.typed for name, level in study.fixed.items()}
+    sized = planned.sized()
+    assert plan["arms"] == [arm.name for arm in sized.arms]
+    assert plan["fixed"] == {name: level.typed for name, level in sized.fixed.items()}
     assert (plan["scale_model"] is not None) == bool(planned.scale_to)
 
 
