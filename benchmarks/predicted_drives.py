@@ -3,10 +3,10 @@
 usage: python -m benchmarks.predicted_drives SMALL LARGE [--aim 5]
 
 Both are runs of one study on emulated drives that were aged (`drive.state = aged`), LARGE with more data on larger
-drives, as two of `benchmarks.scale_model` are. From the write signatures of SMALL alone, its data and the capacity and
-over-provisioning of LARGE's drives, the flash model simulates where those settle, as `pgassay predict` does. Beside it
-stands where they did settle when they were aged, by their own load, which the prediction has not seen. Exits 1 where a
-treatment is further off than the aim, in per cent.
+drives, as two of `benchmarks.scale_model` are. From the write signatures of SMALL alone, its data and the capacity,
+over-provisioning and superblocks of LARGE's drives, the flash model simulates where those settle, as `pgassay predict`
+does. Beside it stands where they did settle when they were aged, by their own load, which the prediction has not seen.
+Exits 1 where a treatment is further off than the aim, in per cent.
 """
 
 import argparse
@@ -17,6 +17,8 @@ from pathlib import Path
 from pgassay.lab.prediction import Asked, predictions, recorded
 from pgassay.record.reading import Run
 from pgassay.study.parsing import parse_recorded
+
+BLOCK_BYTES = 4096
 
 
 def compared(small: Run, large: Run) -> Iterator[tuple[str, float, float]]:
@@ -29,6 +31,7 @@ def compared(small: Run, large: Run) -> Iterator[tuple[str, float, float]]:
             (drive.over_provisioning,),
             drive.live_share,
             simulated_bytes=int(drive.capacity_bytes),
+            superblock_bytes=None if drive.pages_per_block is None else drive.pages_per_block * BLOCK_BYTES,
         )
         for each in predictions(small, asked):
             found = each.drives[0].write_amplification

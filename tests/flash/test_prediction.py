@@ -138,6 +138,19 @@ def test_it_predicts_requests_that_it_has_not_seen_on_drives_that_it_has_not_see
     assert found.write_amplification == pytest.approx(written(recorded(2), over_provisioning, tiles), rel=WITHIN)
 
 
+def test_superblocks_are_as_large_beside_what_lies_together_as_on_the_drive_asked_about() -> None:
+    """Four times the data with superblocks as small as before is another drive than with four times larger ones."""
+    signature = signature_of(committed(1))
+    same, larger, unsaid = (
+        predict(signature, replace(target(0.07, 4), pages_per_block=pages)).write_amplification
+        for pages in (64, 256, None)
+    )
+    assert same is not None
+    assert larger is not None
+    assert larger > 1.02 * same
+    assert unsaid == larger, "by default a thousandth of the drive"
+
+
 def test_a_drive_of_terabytes_is_as_a_small_one_with_the_same_shares() -> None:
     signature = signature_of(recorded(3))
     small, large = (predict(signature, target(0.07, times), 256 << 20) for times in (4, 10_000))

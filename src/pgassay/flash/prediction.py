@@ -53,7 +53,11 @@ class Target:
     times: float
     cold_share: float = 1.0
     pages_per_block: int | None = None
-    """Of a superblock, where the drive is simulated whole; None: a thousandth of what is simulated."""
+    """Of a superblock of the target; None: a thousandth of the drive.
+
+    Blocks that a load writes side by side stay side by side on a larger drive, and its superblocks hold more or fewer
+    of them: what collection moves goes by that.
+    """
     rated_cycles: int = 3000
 
 
@@ -92,13 +96,12 @@ def predict(
         raise messages.data_beyond_drive(target.live_bytes, target.capacity_bytes)
     load = _Load(signature, target, simulated_bytes, seed)
     blocks = load.drive_blocks
-    whole = blocks == target.capacity_bytes // _BLOCK_BYTES
     drive = _core.FlashDrive(
         {
             "kind": "compressing" if target.kind == COMPRESSING else "page-mapped",
             "user_bytes": blocks * _BLOCK_BYTES,
             "over_provisioning": target.over_provisioning,
-            "pages_per_block": (target.pages_per_block if whole else None) or _pages(blocks),
+            "pages_per_block": _pages(blocks, target),
         }
     )
     try:
@@ -108,9 +111,17 @@ def predict(
     return Prediction(target, found.mean, (found.low, found.high), settled)
 
 
-def _pages(blocks: int) -> int:
-    """Pages of a superblock that leave about a thousand of them, a power of two."""
-    return max(_PAGES_MIN, 1 << max(0, blocks // _SUPERBLOCKS - 1).bit_length())
+def _pages(blocks: int, target: Target) -> int:
+    """Pages of a superblock: as large a part of the simulated drive as of the target's, else a thousandth of it.
+
+    A power of two, except where the target is simulated as it is.
+    """
+    if target.pages_per_block is None:
+        return max(_PAGES_MIN, 1 << max(0, blocks // _SUPERBLOCKS - 1).bit_length())
+    wanted = target.pages_per_block * blocks * _BLOCK_BYTES / target.capacity_bytes
+    if blocks == target.capacity_bytes // _BLOCK_BYTES:
+        return target.pages_per_block
+    return max(_PAGES_MIN, 1 << round(math.log2(max(1.0, wanted))))
 
 
 class _Load:

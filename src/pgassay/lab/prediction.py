@@ -38,6 +38,8 @@ class Asked:
     rated_cycles: int = 3000
     simulated_bytes: int = SIMULATED_BYTES
     """Of a larger drive so much is simulated."""
+    superblock_bytes: int | None = None
+    """Of the drive; None: a thousandth of it."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +98,18 @@ def _predicted(each: Recorded, asked: Asked, times: float) -> Predicted:
     stored = each.physical_bytes * times
     live = max(stored * each.compression_ratio, (asked.live_share or 0.0) * asked.capacity_bytes)
 
-    def target(capacity: int, spare: float, live_bytes: float, more: float) -> Target:
+    superblock = None if asked.superblock_bytes is None else asked.superblock_bytes // _BLOCK_BYTES
+
+    def target(capacity: int, spare: float, live_bytes: float, more: float, pages: int | None) -> Target:
         share = 1 / each.compression_ratio if each.kind == COMPRESSING else 1.0
-        pages = each.pages_per_block if capacity == own else None
         return Target(each.kind, capacity, spare, live_bytes, more, share, pages, asked.rated_cycles)
 
     drives = [
-        predict(each.signature, target(asked.capacity_bytes, spare, live, times), asked.simulated_bytes)
+        predict(each.signature, target(asked.capacity_bytes, spare, live, times, superblock), asked.simulated_bytes)
         for spare in asked.over_provisioning
     ]
-    again = predict(each.signature, target(own, each.over_provisioning, each.live_share * own, 1.0), own)
+    recorded_drive = target(own, each.over_provisioning, each.live_share * own, 1.0, each.pages_per_block)
+    again = predict(each.signature, recorded_drive, own)
     return Predicted(each.place, each.kind, stored, tuple(drives), each.settled, again)
 
 
