@@ -13,7 +13,7 @@ import pytest
 
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind, processes
-from tests.system.journeys import Place, finished, wait_until
+from tests.system.journeys import Place, entries, finished, wait_until
 
 pytestmark = pytest.mark.system
 
@@ -60,6 +60,28 @@ def _end(pid: int) -> None:
 def test_nothing_is_left_after_a_kill_and_a_repair(journey: Place, target: str) -> None:
     real.require("csd")
     assert kill(journey, target, wait_s=2.0) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_drive_that_disappears_under_a_load_is_named_and_what_was_committed_stays(journey: Place) -> None:
+    """Nobody interrupts the run: it has to find out by itself, and come to an end."""
+    real.require("csd")
+    lab = journey.run("gone", *LEVELS)
+    wait_until(lambda: any(line["kind"] == "trial_committed" for line in entries(journey.runs / "gone")), lab)
+    committed = len(journey.record("gone").numbers)
+    for pid in processes(journey.data, "pgassay-drive")[:1]:
+        _end(pid)
+    ended = finished(lab, patience_s=600.0)
+    said = ended.stderr + "".join(reason.detail for trial in journey.record("gone").trials for reason in trial.reasons)
+    assert ended.returncode != 0, ended.stdout
+    assert "Input/output error" in said or "drive" in ended.stderr, said
+    assert len(journey.record("gone").numbers) >= committed >= 1
+    checked = journey.pgassay("check", str(journey.runs / "gone"))
+    assert checked.returncode == 0, checked.stdout
+    repaired = journey.pgassay("drive", "list", "--repair", "--data-dir", str(journey.data))
+    assert repaired.returncode == 0, repaired.stderr
+    assert [*left_behind(journey.data), *sessions(journey.data)] == []
 
 
 @pytest.mark.slow

@@ -1,9 +1,12 @@
 """Real devices: only named, free ones that carry nothing of others; a loop device stands for one."""
 
+import errno
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,8 +97,10 @@ def test_a_device_that_nobody_named_is_not_looked_at(place: Path, device: Path) 
 
 def test_somebody_elses_file_system_is_left_alone(place: Path, device: Path) -> None:
     KERNEL.make(device, Filesystem(), "precious")
+    before = (place / "somebody").read_bytes()
     with pytest.raises(DriveError, match="labelled precious") as caught:
         attach(place, device, device)
+    assert (place / "somebody").read_bytes() == before
     assert caught.value.hint is not None
     assert "wipefs" in caught.value.hint
     assert left_behind(place / "data") == []
@@ -111,6 +116,34 @@ def test_a_mounted_device_is_left_alone(place: Path, device: Path) -> None:
             attach(place, device, device)
     finally:
         KERNEL.unmount(point)
+
+
+def test_a_device_that_another_program_holds_is_left_alone(place: Path, device: Path) -> None:
+    """As a volume group, a running mkfs or another lab would: no mount shows it."""
+    before = (place / "somebody").read_bytes()
+    held = os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+    try:
+        with pytest.raises(DriveError, match="in use"):
+            attach(place, device, device)
+    finally:
+        os.close(held)
+    assert (place / "somebody").read_bytes() == before
+    assert left_behind(place / "data") == []
+
+
+def test_a_device_that_may_not_be_opened_is_named(place: Path, device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    really = os.open
+
+    def refusing(name: Any, *arguments: Any, **more: Any) -> int:
+        if str(name) == str(device):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return really(name, *arguments, **more)
+
+    monkeypatch.setattr(os, "open", refusing)
+    with pytest.raises(DriveError, match=f'could not open "{device}": permission denied'):
+        attach(place, device, device)
+    monkeypatch.undo()
+    assert left_behind(place / "data") == []
 
 
 @pytest.mark.slow
