@@ -31,6 +31,17 @@ PLANTED = {
     Cause.READ_LATENCY: Evidence(300.0, waits(data_read=0.9, on_cpu=0.1), costs(90.0), 2.0, 4, busy=0.1),
     Cause.WRITE_BANDWIDTH: Evidence(300.0, waits(data_write=0.7, on_cpu=0.2), costs(90.0), 2.0, 4, busy=0.1),
     Cause.CLIENT: Evidence(20_000.0, waits(client=0.85, on_cpu=0.15), costs(30.0, 49.0), 8.0, 1, busy=0.2),
+    Cause.NETWORK: Evidence(
+        1100.0,
+        waits(client=0.9, on_cpu=0.1),
+        costs(60.0),
+        4.0,
+        8,
+        busy=0.05,
+        clients=8,
+        round_trip_us=1000.0,
+        trips=7.0,
+    ),
 }
 
 
@@ -124,3 +135,22 @@ def test_a_capacity_that_is_used_several_times_over_was_measured_wrongly_and_dec
     assert flush.strength < 0.6
     assert any("8 times the capacity that was measured of flushing the device" in each for each in flush.evidence)
     assert any("too low and decides nothing" in each for each in flush.evidence)
+
+
+def test_a_network_takes_from_the_client_what_is_on_its_way() -> None:
+    far = PLANTED[Cause.NETWORK]
+    found = diagnose(far)
+    assert "7 round trips of 1e+03 us a transaction take 96 % of the clients' time" in found.text
+    near = diagnose(replace(far, round_trip_us=30.0))
+    assert near.cause is Cause.CLIENT, "with the same waits, and hardly a network, it is the program that is slow"
+    assert diagnose(replace(far, trips=None)).cause is Cause.CLIENT, "unknown is not a network"
+    assert diagnose(replace(far, waits=waits(lock=0.9, client=0.1))).cause is Cause.LOCK
+    assert diagnose(replace(far, costs=costs(3600.0), busy=0.99)).cause is Cause.CPU
+
+
+def test_a_client_apart_takes_no_cpu_from_the_server() -> None:
+    beside = Evidence(10_000.0, waits(on_cpu=0.5, client=0.5), costs(100.0, 95.0), 2.0, 4, busy=0.5)
+    assert diagnose(beside).cause is Cause.CPU
+    apart = diagnose(replace(beside, apart=True))
+    assert apart.cause is Cause.UNDECIDED
+    assert any("the server uses 50 % of 2 cores" in each.evidence for each in apart.candidates)

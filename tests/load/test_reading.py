@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.load.pgbench.options import PgbenchOptions, parse_scripts
-from pgassay.load.pgbench.reading import only_reads
+from pgassay.load.pgbench.reading import only_reads, round_trips
 
 READS = (
     "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
@@ -63,3 +63,20 @@ def test_a_load_of_own_queries_reads_only_and_a_missing_file_is_not_known_to(tmp
     assert not PgbenchOptions(scripts=parse_scripts(f"{reads},{writes}")).reads_only
     assert not PgbenchOptions(scripts=parse_scripts(f"{tmp_path / 'missing.sql'}")).reads_only
     assert not PgbenchOptions(scripts=parse_scripts("simple-update")).reads_only
+
+
+@pytest.mark.parametrize(
+    ("script", "trips"),
+    [
+        ("SELECT 1;", 1),
+        ("\\set i 1\nBEGIN;\nUPDATE t SET n = ';' WHERE i = :i;\n-- a; b;\nEND;\n", 3),
+        ("SELECT 1 \\gset\nSELECT 2", 2),
+        ("SELECT 1 \\; SELECT 2;", 1),
+        ("", 0),
+        (";;", 0),
+        ("\\if :a\nSELECT 1;\n\\endif\n", None),
+        ("\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\n", None),
+    ],
+)
+def test_round_trips_are_counted_where_the_text_tells(script: str, trips: int | None) -> None:
+    assert round_trips(script) == trips

@@ -70,6 +70,8 @@ def test_capacities_follow_the_control_group_and_never_guess() -> None:
         assert isnan(processors(host, cores_varied=False).per_s)
     assert "varies" in processors({"cpu": cpu}, cores_varied=True).source
     assert costs_with_cpu({"server_cpu_us_per_transaction": 3.0})["cpu_us_per_transaction"] is None
+    apart = {"server_cpu_us_per_transaction": 3.0, "client_cpu_us_per_transaction": 4.0, "client_busy_share": 0.5}
+    assert costs_with_cpu(apart)["cpu_us_per_transaction"] == 3.0, "the client has processors of its own"
 
 
 def test_what_a_calibration_measured_of_the_drive_bounds_wal_writes_reads_and_flushes(findings: Findings) -> None:

@@ -32,6 +32,7 @@ class Cause(StrEnum):
     READ_LATENCY = "read latency"
     WRITE_BANDWIDTH = "write bandwidth"
     CLIENT = "client"
+    NETWORK = "network"
     UNDECIDED = "undecided"
 
 
@@ -51,6 +52,14 @@ class Evidence:
     busy: float | None = None
     foreign: float | None = None
     capacities: Sequence[Capacity] = ()
+    clients: int | None = None
+    """Connections of the load, each of which waits for one answer at a time."""
+    round_trip_us: float | None = None
+    """Between the load's host and the server; None where there is no network between them."""
+    trips: float | None = None
+    """Of a transaction."""
+    apart: bool = False
+    """Has the load's program a machine of its own, so that its CPU is not taken from the server's?"""
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,10 @@ def _candidates(evidence: Evidence) -> Iterator[Candidate]:
     cpu = _cpu(evidence, own, any(each.decides for each in waiting))
     if cpu is not None:
         yield cpu
-    client = _client(evidence, cpu)
+    network = _network(evidence, saturated, any(each.decides for each in waiting))
+    if network is not None:
+        yield network
+    client = _client(evidence, cpu, 0.0 if network is None else network.strength)
     if client is not None:
         yield client
 
@@ -143,7 +155,8 @@ def _in_use(evidence: Evidence, costs: Sequence[str]) -> Iterator[tuple[str, flo
 
 def _own_cpu(evidence: Evidence) -> float | None:
     """The share of its cores that the server and the program beside it use."""
-    parts = [evidence.costs.get(f"{who}_cpu_us_per_transaction") for who in ("server", "client")]
+    sharing = ("server",) if evidence.apart else ("server", "client")
+    parts = [evidence.costs.get(f"{who}_cpu_us_per_transaction") for who in sharing]
     known = [part for part in parts if part is not None]
     if not known or evidence.cores is None or evidence.cores <= 0.0:
         return None
@@ -162,9 +175,8 @@ def _cpu(evidence: Evidence, own: float | None, waits_decide: bool) -> Candidate
     if own is not None:
         server = evidence.costs.get("server_cpu_us_per_transaction") or 0.0
         share = server * evidence.per_s / ((evidence.cores or 1.0) * 1e6)
-        said.append(
-            f"server and load program use {per_cent(own)} of {evidence.cores:g} cores, the server {per_cent(share)}"
-        )
+        both = f"server and load program use {per_cent(own)} of {evidence.cores:g} cores, the server {per_cent(share)}"
+        said.append(f"the server uses {per_cent(share)} of {evidence.cores:g} cores" if evidence.apart else both)
     if evidence.busy is not None:
         said.append(f"the machine's processors are {per_cent(evidence.busy)} busy")
     if evidence.foreign:
@@ -177,8 +189,24 @@ def _cpu(evidence: Evidence, own: float | None, waits_decide: bool) -> Candidate
     return Candidate(Cause.CPU, min(1.0, full if decides else own or 0.0), decides, tuple(said))
 
 
-def _client(evidence: Evidence, cpu: Candidate | None) -> Candidate | None:
-    """The load program is the limit: its threads are busy, its rate is met, or backends wait for it on an idle CPU."""
+def _network(evidence: Evidence, saturated: bool, waits_decide: bool) -> Candidate | None:
+    """What a client's time is spent on while its statements and their answers are on their way.
+
+    By the round trip on an idle connection: a network in full use takes longer, so this is the least that it takes.
+    """
+    trip_us, trips, clients = evidence.round_trip_us, evidence.trips, evidence.clients
+    if trip_us is None or trips is None or not clients:
+        return None
+    used = min(1.0, trips * trip_us * evidence.per_s / (clients * 1e6))
+    told = f"{trips:.3g} round trips of {trip_us:.3g} us a transaction take {per_cent(used)} of the clients' time"
+    return Candidate(Cause.NETWORK, used, used >= MOST and not saturated and not waits_decide, (told,))
+
+
+def _client(evidence: Evidence, cpu: Candidate | None, on_the_way: float) -> Candidate | None:
+    """The load program is the limit: its threads are busy, its rate is met, or backends wait for it on an idle CPU.
+
+    They wait as long while an answer is on its way (a share of the clients' time), which is the network's doing.
+    """
     said = []
     strength, decides = 0.0, False
     program = evidence.costs.get("client_cpu_us_per_transaction")
@@ -195,7 +223,8 @@ def _client(evidence: Evidence, cpu: Candidate | None) -> Candidate | None:
     if waits is not None:
         said.append(f"backends wait for the client {per_cent(waits)} of their time")
         idle = cpu is None or not cpu.decides
-        strength, decides = max(strength, waits), decides or (waits >= CLIENT_MOST and idle)
+        its_own = max(0.0, waits - on_the_way)
+        strength, decides = max(strength, its_own), decides or (its_own >= CLIENT_MOST and idle)
     return Candidate(Cause.CLIENT, strength, decides, tuple(said)) if said else None
 
 

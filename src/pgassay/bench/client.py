@@ -26,12 +26,15 @@ CLOCK_OFFSET = Response(
     "client_clock_offset_us", "the server's clock less the client's", "us", Better.NEITHER, Scale.DIFFERENCE
 )
 CLOCK_ERROR = Response("client_clock_error_us", "by how much that may be wrong", "us", Better.NEITHER, Scale.DIFFERENCE)
+TRANSACTION_TRIPS = Response(
+    "network_trips_per_transaction", "round trips of a transaction, as its scripts are written", "count", Better.NEITHER
+)
 BUSY = Response(
     "client_busy_share", "share of the CPU time of the load's host that was used", "share", Better.NEITHER,
     Scale.DIFFERENCE,
 )  # fmt: skip
 """Of a host of its own; `cpu_busy_share` is then the server's machine alone."""
-RESPONSES = (ROUND_TRIP, SHORTEST, CLOCK_OFFSET, CLOCK_ERROR)
+RESPONSES = (ROUND_TRIP, SHORTEST, CLOCK_OFFSET, CLOCK_ERROR, TRANSACTION_TRIPS)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """A load, by interface: what fills a database and what then works on it.
 
 The preparing steps are apart so that table options can be set on empty tables (`create`), before rows arrive (`fill`),
-and so that `age` can update the data before the snapshot. `run` never raises for what the load does to the server: an
-abort, failed transactions or a dead server are part of its `LoadResult`.
+and that `age` can update the data. `run` never raises for what the load does to the server: see its `LoadResult`.
 """
 
 import shutil
@@ -146,6 +145,11 @@ class LoadOptions(Options):
         return HERE
 
     @property
+    def round_trips(self) -> float | None:
+        """How often a client waits for its server in a transaction; None where its program alone knows."""
+        return None
+
+    @property
     def cuts(self) -> int:
         """Power cuts during the window; a driver that tells when its transactions ended declares it as an option."""
         return 0
@@ -245,10 +249,7 @@ class Load(Protocol):
         """Update the data as `load.age` asks, then let pruning and vacuum settle; raises `BenchError`."""
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
-        """Run for `options.timed_s` or until the work is done; every raw output is kept in the folder `output`.
-
-        Never raises for what the load does to the server: that is among the result's problems.
-        """
+        """Run for `options.timed_s` or until the work is done; every raw output is kept in the folder `output`."""
 
     def verify(self, server: Server) -> Mapping[str, str]:
         """What is wrong with the data after a window, code to detail as in `LoadResult.problems`; empty if nothing is.

@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from pgassay.bench.client import BUSY, HERE, LOOPBACK, RESPONSES, ClientHost, ClockExchange, NetworkPath
+from pgassay.bench.client import (
+    BUSY,
+    HERE,
+    LOOPBACK,
+    RESPONSES,
+    TRANSACTION_TRIPS,
+    ClientHost,
+    ClockExchange,
+    NetworkPath,
+)
 from pgassay.bench.errors import BenchError
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.places import Endpoint, Listening
@@ -116,6 +125,7 @@ class NetworkReference:
         if client is None:
             return {}
         try:
-            return client.measure(server.client_endpoint).responses()
+            found = client.measure(server.client_endpoint)
         except BenchError:
-            return NetworkPath((), ()).responses()
+            found = NetworkPath((), ())
+        return {**found.responses(), TRANSACTION_TRIPS.name: options.round_trips}

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 _RATES = ("tps", "iops")
+_TRIP, _TRIPS, _STATEMENTS, _APART = (
+    "network_round_trip_us", "network_trips_per_transaction", "qps", "client_busy_share",
+)  # fmt: skip
 _KINDS = ("on_cpu", "client", "lock", "wal_flush", "data_read", "data_write", "lwlock")
 _COSTS = (
     "server_cpu_us_per_transaction", "client_cpu_us_per_transaction", "disk_reads_per_transaction",
@@ -35,7 +38,17 @@ _COSTS = (
 )  # fmt: skip
 _LETTERS = 90
 """Of a bottleneck with its evidence: one line of a terminal."""
-_TOLD = (*_RATES, *(f"waits_{kind}_share" for kind in _KINDS), *_COSTS, "cpu_busy_share", "foreign_cpu_share")
+_TOLD = (
+    *_RATES,
+    *(f"waits_{kind}_share" for kind in _KINDS),
+    *_COSTS,
+    "cpu_busy_share",
+    "foreign_cpu_share",
+    _TRIP,
+    _TRIPS,
+    _STATEMENTS,
+    _APART,
+)
 
 
 @dataclass(frozen=True)
@@ -102,7 +115,18 @@ def _evidence(
         busy=medians.get("cpu_busy_share"),
         foreign=medians.get("foreign_cpu_share"),
         capacities=capacities,
+        clients=_count(load_level(trial, "clients", load_level(trial, "threads", "1"))),
+        round_trip_us=medians.get(_TRIP),
+        trips=_trips(medians, rate),
+        apart=medians.get(_APART) is not None,
     )
+
+
+def _trips(medians: Mapping[str, float | None], rate: str) -> float | None:
+    """Of a transaction: as its scripts say, or by the statements that the program counted."""
+    counted, per_s = medians.get(_STATEMENTS), medians.get(rate)
+    written = medians.get(_TRIPS)
+    return written if written is not None or not counted or not per_s else counted / per_s
 
 
 def _cores(trial: TrialRecord, host: Mapping[str, Any]) -> float | None:

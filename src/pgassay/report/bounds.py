@@ -24,6 +24,7 @@ CPU = "cpu_us_per_transaction"
 """Server and load program together: a cost of the report's own."""
 
 _PARTS = ("server_cpu_us_per_transaction", "client_cpu_us_per_transaction")
+_APART = "client_busy_share"
 _CORES, _DRIVES, _JOBS = "host.cores", "drive.", "load.jobs"
 _US = 1e6
 _RATE = "tps"
@@ -97,8 +98,12 @@ def _jobs(trial: TrialRecord) -> tuple[str, str] | None:
 
 
 def costs_with_cpu(costs: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The costs with that of all CPU added; None unless both parts are known."""
-    parts = [costs.get(name) for name in _PARTS]
+    """The costs with that of all CPU added; None unless both parts are known.
+
+    A load on a host of its own takes none of the server's.
+    """
+    apart = costs.get(_APART) is not None
+    parts = [costs.get(name) for name in (_PARTS[:1] if apart else _PARTS)]
     whole = None if any(part is None for part in parts) else sum(part for part in parts if part is not None)
     return {**costs, CPU: whole}
 
@@ -128,7 +133,7 @@ def bounded(findings: "Findings") -> tuple[Bounded, ...]:
         return ()
     medians: dict[Place, dict[str, float | None]] = {}
     for response in findings.responses.values():
-        if response.cost or response.name == _RATE:
+        if response.cost or response.name in (_RATE, _APART):
             for row in findings.summaries(response):
                 place = row.place
                 medians.setdefault(place, {})[response.name] = row.median

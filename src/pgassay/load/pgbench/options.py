@@ -21,7 +21,7 @@ from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.options import AGE, CutOptions, PgbenchClientOptions
-from pgassay.load.pgbench.reading import only_reads
+from pgassay.load.pgbench.reading import only_reads, round_trips
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
 
@@ -58,6 +58,8 @@ BUILTINS = {
     SELECT_ONLY: "<builtin: select only>",
 }
 """pgbench's own scripts, and what its summary calls them (the same in 13 to 18)."""
+_OWN_TRIPS = {"tpcb-like": 7, "simple-update": 5, SELECT_ONLY: 1}
+"""Their statements, BEGIN and END among them (manual, "pgbench")."""
 LEDGER = "ledger"
 OURS = {LEDGER: Path(__file__).with_name("ledger.sql")}
 """Scripts that come with us: TPC-B with a row for each transaction in a table that no other writes to."""
@@ -98,6 +100,15 @@ def _file_only_reads(script: Script) -> bool:
         return only_reads(script.path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return False
+
+
+def _round_trips(script: Script) -> int | None:
+    if script.builtin:
+        return _OWN_TRIPS[script.name]
+    try:
+        return round_trips(script.path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def parse_scripts(text: str) -> tuple[Script, ...]:
@@ -203,6 +214,16 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions):
     def reads_only(self) -> bool:
         """True of select-only, and of files whose text says so for certain."""
         return all(script.name == SELECT_ONLY or _file_only_reads(script) for script in self.scripts)
+
+    @property
+    def round_trips(self) -> float | None:
+        """Of a transaction: the mean of its scripts, by their weights."""
+        counts = [_round_trips(script) for script in self.scripts]
+        weights = [script.weight for script in self.scripts]
+        known = [count for count in counts if count is not None]
+        if len(known) < len(counts) or not sum(weights):
+            return None
+        return sum(count * weight for count, weight in zip(known, weights, strict=True)) / sum(weights)
 
     @property
     def custom(self) -> bool:

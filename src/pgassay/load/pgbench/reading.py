@@ -42,6 +42,25 @@ _FUNCTIONS = re.compile(
 """Functions of PostgreSQL that write nothing; pg_catalog, where they are, comes first in every search_path."""
 
 
+_MANY = {"if", "startpipeline"}
+"""Commands after which the number of statements, or of answers that are waited for, is not that of the text."""
+
+
+def round_trips(script: str) -> int | None:
+    """How often a client waits for its server in this script, once its statements are prepared; None where that is not
+    certain. `\\;` sends two statements at once."""
+    if any(found[1].lower() in _MANY for found in _META.finditer(script)):
+        return None
+    sql = _META.sub("", _RESULT.sub(";", script))
+    count, open_ = 0, False
+    for found in _TOKEN.finditer(sql):
+        if found["end"] and not sql[: found.start()].endswith("\\"):
+            count, open_ = count + open_, False
+        elif found["word"]:
+            open_ = True
+    return count + open_
+
+
 def only_reads(script: str) -> bool:
     """Does this script, in pgbench's language, certainly write nothing and lock no row?"""
     if any(found[1].lower() not in _QUIET_COMMANDS for found in _META.finditer(script) if not _RESULT.match(found[0])):

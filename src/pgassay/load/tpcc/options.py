@@ -38,6 +38,11 @@ class TpccOptions(WarehouseOptions, PgbenchClientOptions, CutOptions):
     protocol: str = option(choice(*PROTOCOLS), default="prepared", summary="pgbench -M: how statements are sent")
 
     @property
+    def round_trips(self) -> float | None:
+        """As its scripts are mixed."""
+        return self.pgbench.round_trips
+
+    @property
     def pgbench(self) -> PgbenchOptions:
         """What pgbench is asked: the same as its client, with the five scripts and the warehouses for a scale."""
         scripts = tuple(Script(str(FOLDER / "scripts" / f"{name}.sql"), weight) for name, weight in WEIGHTS.items())
