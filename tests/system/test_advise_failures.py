@@ -1,0 +1,50 @@
+"""A configuration with which a real server does not start costs one trial, fails alone, and leaves nothing behind."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from pgassay.advise.asking import settings_of
+from pgassay.advise.laboratory import Question, RealLaboratory
+from pgassay.advise.space import Machine, space_of
+from pgassay.lab.runner import Watcher
+from pgassay.lab.workbench import BenchOptions
+from pgassay.record.reading import Run
+from pgassay.study.responses import Status
+from tests.system.journeys import Place
+
+pytestmark = pytest.mark.system
+LOAD = {
+    "driver": "pgbench", "script": "simple-update", "scale": "1", "clients": "1", "jobs": "1", "duration": "1s",
+    "warmup": "0s", "checkpoint": "none",
+}  # fmt: skip
+
+
+@pytest.mark.timeout(600)
+def test_what_does_not_start_or_has_no_memory_fails_alone_and_once(journey: Place) -> None:
+    tables: dict[str, dict[str, object]] = {
+        "max_locks_per_transaction": {"default": "64", "levels": ["64", "100000000"]},
+        "wal_level": {"default": "replica", "levels": ["replica", "minimal"]},
+    }
+    space = space_of(settings_of(tables, ()), Machine(8 << 30, 2), {})
+    start = space.start
+    vast, refused = (
+        start.with_values({"max_locks_per_transaction": "100000000"}),
+        start.with_values({"wal_level": "minimal"}),
+    )
+    options = BenchOptions(data_directory=journey.data, allow_volatile=True, allow_busy=True)
+    laboratory = RealLaboratory(
+        journey.runs, Question(LOAD, "tps"), space, options, lambda study: nullcontext(Watcher())
+    )
+    found = laboratory.batch("screening-01", start, [vast, refused], 1)
+    assert found[vast] is None, "no machine has so much memory"
+    assert found[refused] is None, "PostgreSQL refuses it"
+    value = found[start]
+    assert value is not None
+    assert value > 0
+    run = Run.open(journey.runs / "screening-01")
+    failed = [each for each in run.trials if each.status is Status.OUTCOME]
+    assert len(failed) == 2, "each was tried once"
+    assert all(each.reasons for each in failed)
+    again = laboratory.batch("screening-02", start, [start.with_values({"wal_level": "minimal"})], 2)
+    assert again[start] is not None, "the machine works as before"
