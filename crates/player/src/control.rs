@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::monotonic_ns;
 use crate::error::PlayerError;
+use crate::replay;
 use crate::script::Script;
 use crate::specification::Specification;
 use crate::tally::Tally;
@@ -25,22 +26,43 @@ struct Line {
     play: Play,
 }
 
-#[derive(Deserialize)]
+/// How long one slice lasts.
+#[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Play {
+pub struct Play {
+    /// So long.
     #[serde(default)]
-    duration_ms: Option<u64>,
+    pub duration_ms: Option<u64>,
+    /// Until each client has ended so many transactions; of a log, so many calls in all.
     #[serde(default)]
-    transactions: Option<u64>,
+    pub transactions: Option<u64>,
 }
 
 /// The answer to one order; times by the monotonic clock.
 #[derive(Serialize)]
-struct Slice<'a> {
-    opened_ns: u64,
-    closed_ns: u64,
+pub struct Slice<'a> {
+    /// When the gate opened.
+    pub opened_ns: u64,
+    /// When it closed.
+    pub closed_ns: u64,
+    /// What was played.
     #[serde(flatten)]
-    tally: &'a Tally,
+    pub tally: &'a Tally,
+}
+
+/// The order in a line of JSON.
+///
+/// # Errors
+/// `PlayerError::Specification` for one that cannot be read, or that has no end.
+pub fn order_of(line: &str) -> Result<Play, PlayerError> {
+    let read: Line = serde_json::from_str(line)
+        .map_err(|error| PlayerError::Specification(error.to_string()))?;
+    if read.play.duration_ms.is_none() && read.play.transactions.is_none() {
+        return Err(PlayerError::Specification(
+            "an order needs duration_ms or transactions".into(),
+        ));
+    }
+    Ok(read.play)
 }
 
 /// Connect, then serve the orders of `input` until it ends.
@@ -52,6 +74,9 @@ pub fn serve(
     input: impl BufRead,
     mut output: impl Write,
 ) -> Result<(), PlayerError> {
+    if let Some(given) = &specification.replay {
+        return replay::serve(specification, given, input, output);
+    }
     let scripts = Arc::new(specification.read_scripts()?);
     let workers = connect(specification, &scripts)?;
     let statements: Vec<usize> = scripts
@@ -82,22 +107,15 @@ pub fn serve(
             if line.trim().is_empty() {
                 continue;
             }
-            let read: Line = serde_json::from_str(&line)
-                .map_err(|error| PlayerError::Specification(error.to_string()))?;
+            let play = order_of(&line)?;
             let opened_ns = monotonic_ns();
             let order = Order {
                 opened_ns,
-                closes_ns: read
-                    .play
+                closes_ns: play
                     .duration_ms
                     .map_or(u64::MAX, |length| opened_ns + length * MS),
-                transactions: read.play.transactions.unwrap_or(u64::MAX),
+                transactions: play.transactions.unwrap_or(u64::MAX),
             };
-            if order.closes_ns == u64::MAX && order.transactions == u64::MAX {
-                return Err(PlayerError::Specification(
-                    "an order needs duration_ms or transactions".into(),
-                ));
-            }
             let mut tally = Tally::new(&statements);
             for each in &orders {
                 let _ = each.send(order);

@@ -6,7 +6,8 @@
 //! each statement; pgbench reads it lazily, so that an answer that is there at once has a latency of nothing.
 //!
 //! The scripts are pgbench's own language (PostgreSQL manual, "pgbench", "Custom Scripts"); what is not known here is
-//! refused by name, and pgbench itself remains for it.
+//! refused by name, and pgbench itself remains for it. Instead of scripts a server's log can be played
+//! again (`replay`).
 
 pub mod client;
 pub mod clock;
@@ -14,6 +15,7 @@ pub mod connection;
 pub mod control;
 pub mod error;
 pub mod metronome;
+pub mod replay;
 pub mod script;
 pub mod specification;
 pub mod tally;

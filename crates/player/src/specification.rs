@@ -6,6 +6,7 @@ use rustix::thread::CpuSet;
 use serde::Deserialize;
 
 use crate::error::PlayerError;
+use crate::replay::plan::GivenLog;
 use crate::script::Script;
 
 /// How statements are sent, in pgbench's words (`-M`).
@@ -56,7 +57,11 @@ pub struct Specification {
     #[serde(default = "one")]
     pub threads: u32,
     /// What is played.
+    #[serde(default)]
     pub scripts: Vec<GivenScript>,
+    /// A server's log that is played instead; then clients, threads, protocol and rate are the log's.
+    #[serde(default)]
+    pub replay: Option<GivenLog>,
     /// Variables that every client begins with (`scale`), as text.
     #[serde(default)]
     pub variables: Vec<(String, String)>,
@@ -105,7 +110,15 @@ impl Specification {
         if read.clients == 0 || read.threads == 0 {
             return refuse("it needs at least one client and one thread");
         }
-        if read.scripts.iter().all(|script| script.weight == 0) {
+        if let Some(given) = &read.replay {
+            if !read.scripts.is_empty() {
+                return refuse("it has scripts or a log, not both");
+            }
+            if given.logs.is_empty() || !(given.time_factor.is_finite() && given.time_factor > 0.0)
+            {
+                return refuse("a replay needs a log, and a time factor above 0");
+            }
+        } else if read.scripts.iter().all(|script| script.weight == 0) {
             return refuse("it needs at least one script with a weight above 0");
         }
         if read
@@ -162,6 +175,14 @@ mod tests {
             LEAST.replace("\"database\"", "\"rate_tps\": -1, \"database\""),
             LEAST.replace("\"database\"", "\"max_tries\": 0, \"database\""),
             LEAST.replace("SELECT 1;\"", "SELECT 1;\", \"weight\": 0"),
+            LEAST.replace(
+                "\"database\"",
+                "\"replay\": {\"logs\": [\"a\"]}, \"database\"",
+            ),
+            LEAST.replace(
+                "\"scripts\": [{\"name\": \"s\", \"text\": \"SELECT 1;\"}]",
+                "\"replay\": {\"logs\": []}",
+            ),
             LEAST.replace("\"database\"", "\"pair_on\": [0, 1024], \"database\""),
         ] {
             assert!(Specification::parse(&wrong).is_err(), "{wrong}");

@@ -140,6 +140,10 @@ pub struct Tally {
     pub scripts: Vec<OfScript>,
     /// Transactions given up after a serialization failure or a deadlock, by SQLSTATE.
     pub failed: BTreeMap<String, u64>,
+    /// Calls of a log that failed in the source, too.
+    pub failed_alike: u64,
+    /// Of a log: how long after it was due each call was sent.
+    pub lateness: Latencies,
     /// Tries beyond the first.
     pub retries: u64,
     /// Transactions slower than the limit.
@@ -179,6 +183,8 @@ impl Tally {
         for (code, count) in &other.failed {
             *self.failed.entry(code.clone()).or_default() += count;
         }
+        self.failed_alike += other.failed_alike;
+        self.lateness.add(&other.lateness);
         self.retries += other.retries;
         self.late += other.late;
         for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {

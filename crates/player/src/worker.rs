@@ -306,7 +306,9 @@ impl Worker {
     }
 }
 
-fn until(moment_ns: u64) -> Timespec {
+/// How long it is until that moment.
+#[must_use]
+pub fn until(moment_ns: u64) -> Timespec {
     let left = moment_ns.saturating_sub(monotonic_ns());
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     Timespec {

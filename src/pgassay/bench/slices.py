@@ -73,7 +73,8 @@ class Slice:
     `failed` counts transactions that were given up, by SQLSTATE; `aborted` says why clients ended. `cpu_ns` is the
     player's own processor time. `scripts` are the latencies of each script in their order, `statements` in the order of
     the scripts and of the statements in them. `parts` are the transactions that ended in each tenth of a timed slice;
-    what ended while it drained is in none of them.
+    what ended while it drained is in none of them. Of a log that is replayed, `lateness` is how long after it was due
+    each call was sent, and `failed_alike` counts calls that failed in the source, too.
     """
 
     opened_ns: int
@@ -86,6 +87,8 @@ class Slice:
     retries: int = 0
     late: int = 0
     parts: tuple[int, ...] = ()
+    lateness: LatencyHistogram = LatencyHistogram()
+    failed_alike: int = 0
     aborted: tuple[str, ...] = ()
     cpu_ns: int = 0
 

@@ -67,7 +67,8 @@ class ControlledProgram:
             )
             self._stream = self._connect(folder, clock)
             self._answers = self._stream.makefile("r", encoding="utf-8")
-            self._answer()
+            self.ready = self._answer()
+            """What it says once it is ready."""
         except BaseException:
             self.close()
             raise

@@ -66,6 +66,51 @@ class PlayedLoad:
         }
 
 
+@dataclass(frozen=True)
+class ReplayedLog:
+    """A server's log that is played again, `time_factor` times as fast; `prefixes` are its settings of log_line_prefix.
+
+    Each statement without its constants is a script of the slices, and a call of it one of their transactions.
+    """
+
+    paths: tuple[Path, ...]
+    prefixes: tuple[str, ...] = ()
+    database: str = ""
+    """Its sessions alone, where the log names databases; all where it is empty."""
+    time_factor: float = 1.0
+    pair_on: tuple[int, ...] = ()
+    """Never paired: sessions come and go as in the log."""
+
+    def specification(self, endpoint: Endpoint) -> dict[str, Any]:
+        """As the program reads it."""
+        return {
+            "socket_directory": str(endpoint.socket_directory),
+            "port": endpoint.port,
+            "database": endpoint.database,
+            "user": endpoint.user,
+            "replay": {
+                "logs": [str(path.absolute()) for path in self.paths],
+                "prefixes": self.prefixes,
+                "database": self.database,
+                "time_factor": self.time_factor,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """What a log has to be played: statements without their constants, in the order of the slices' scripts.
+
+    `left_out` counts calls that no log can give, or that change more than rows; `length_ms` is at the time factor.
+    """
+
+    sessions: int
+    calls: int
+    left_out: int
+    length_ms: float
+    statements: tuple[str, ...]
+
+
 def check(load: PlayedLoad, runner: Runner) -> None:
     """Raise `UsageError`, in the program's own words, for a load that it cannot play; nothing is connected."""
     with tempfile.TemporaryDirectory(prefix="pgassay-player-") as folder:
@@ -81,7 +126,7 @@ class Player:
 
     def __init__(
         self,
-        load: PlayedLoad,
+        load: PlayedLoad | ReplayedLog,
         endpoint: Endpoint,
         runner: Runner,
         clock: Clock,
@@ -107,6 +152,14 @@ class Player:
         return _slice(self._program.ask(order), timed=duration_ms is not None)
 
     @property
+    def log(self) -> LogFacts:
+        """Of a log that is replayed."""
+        ready = self._program.ready["ready"]
+        return LogFacts(
+            ready["sessions"], ready["calls"], ready["left_out"], ready["length_ms"], tuple(ready["statements"])
+        )
+
+    @property
     def pid(self) -> int:
         """The process id of the program; 0 once it is closed."""
         return self._program.pid
@@ -130,6 +183,8 @@ def _slice(answer: Mapping[str, Any], *, timed: bool) -> Slice:
         retries=answer["retries"],
         late=answer["late"],
         parts=tuple(answer["parts"]) if timed else (),
+        lateness=_histogram(answer["lateness"]),
+        failed_alike=answer["failed_alike"],
         aborted=tuple(answer["aborted"]),
         cpu_ns=answer["cpu_ns"],
     )
