@@ -140,8 +140,10 @@ def _in_and_out(
     def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
         nonlocal spent
         tried = [each for each in dict.fromkeys(wanted) if allowed(each, task.limits)]
+        if len(tried) < 2:
+            return {}
         spent += len(tried)
-        return laboratory.batch(name, tried[0], tried[1:], seed) if tried else {}
+        return laboratory.batch(name, tried[0], tried[1:], seed)
 
     values = screened_pairs(task, plan, measure, "lines", 300)
     try:
