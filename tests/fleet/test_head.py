@@ -106,12 +106,27 @@ def test_where_the_other_hosts_are_gone_the_journal_says_so_and_a_verdict_ends_t
 
 
 def test_the_raw_outputs_come_home_too(tmp_path: Path) -> None:
-    alone, fleet = simulate(tmp_path), Fleet(simulate(tmp_path), tmp_path)
+    alone, fleet = simulate(tmp_path), Fleet(simulate(tmp_path), tmp_path, alike=True)
     alone.carry_on()
     fleet.carry_on()
     assert {path for path in fleet.head.committed()} == {path for path in alone.committed()}
     assert fleet.crews[0].cancelled
     assert not fleet.head.machine.disk.exists(fleet.head.run.path / "inbox")
+
+
+def test_no_host_waits_for_a_slow_one_nor_for_the_heads_disk(tmp_path: Path) -> None:
+    """As many blocks are under way as there are hosts, from the first to the last, when any comes home."""
+    fleet = Fleet(simulate(tmp_path, study=settling(blocks={"min": 9, "max": 9})), tmp_path, alike=True)
+    fleet.carry_on(seed=2)
+    under_way, least = 0, []
+    for name in fleet.head.machine.moments:
+        if name.startswith(f"{MESSAGE}order"):
+            under_way += 1
+        if name.startswith(f"{MESSAGE}start"):
+            least.append(under_way)
+        if name.startswith(f"{MESSAGE}arrival"):
+            under_way -= 1
+    assert least == [3, 3, 3, 3, 3, 3, 3, 2, 1]
 
 
 def whole(tmp_path: Path, study: Study) -> Fleet:

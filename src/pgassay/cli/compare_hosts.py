@@ -1,7 +1,11 @@
-"""`pgassay compare-hosts RUN RUN …`: one study in several environments, and what differs between their hosts."""
+"""`pgassay compare-hosts RUN RUN …`: one study in several environments, and what differs between their hosts.
+
+Of one run of a fleet the hosts are compared. Runs more than a day apart tell, too, whether effects changed over days.
+"""
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,12 +14,19 @@ from pgassay.cli import messages
 from pgassay.cli._runs import open_run
 
 if TYPE_CHECKING:
-    from pgassay.report.environments import SideBySide
+    from pgassay.report.environments import EffectRow, SideBySide
+    from pgassay.report.findings import Findings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="run directories; the first is the reference")
+    parser.add_argument(
+        "runs",
+        metavar="RUN",
+        nargs="+",
+        type=Path,
+        help="the first run is the reference; of one alone its hosts are compared",
+    )
     parser.add_argument("--all", action="store_true", help="secondary responses and costs too")
     parser.add_argument("--json", action="store_true", help="as JSON, with all of them")
     parser.add_argument(
@@ -25,62 +36,60 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print how the other runs differ from the first; returns the exit status. Raises `RecordError`."""
+    from pgassay.report import drift
     from pgassay.report.collection import paused
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings
     from pgassay.report.json_values import to_json
 
     with paused():
-        found = side_by_side([Findings(open_run(path)) for path in arguments.runs])
+        runs = [Findings(open_run(path)) for path in arguments.runs]
+        found = side_by_side(runs)
+        over_days = drift.drifts(runs)
     if arguments.out is not None:
-        _draw(found, arguments.out, everything=arguments.all)
+        _draw(found, runs, arguments.out, everything=arguments.all)
     if arguments.json:
-        print(to_json({"format": 1, **asdict(found)}))
+        print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary)}))
         return messages.SUCCESS
-    print(text(found, everything=arguments.all), end="")
+    told = [drift.sentence(each, runs[0].primary) for each in over_days]
+    print(text(found, everything=arguments.all, over_days=told), end="")
     return messages.SUCCESS
 
 
-def _draw(found: "SideBySide", folder: Path, *, everything: bool) -> None:
-    """Write the figure as hosts.svg and .png with its numbers; says so where nothing can be drawn."""
+def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, everything: bool) -> None:
+    """Write the figures as hosts.svg and days.svg, as .png, and their numbers; says so where nothing can be drawn."""
+    from pgassay.report import drift
     from pgassay.report.charts import specified
     from pgassay.report.environments import drawing
     from pgassay.report.files import write_data, write_pictures
     from pgassay.report.page import DrawnFigure
 
-    drawn = drawing(found, everything=everything)
-    if drawn is None:
+    figures = []
+    over_days = drift.drawing(drift.drifts(runs), runs[0].primary)
+    for name, drawn in (("hosts", drawing(found, everything=everything)), ("days", over_days)):
+        if drawn is not None:
+            chart = {**specified(drawn.chart), "description": drawn.title}
+            figures.append(DrawnFigure(name, drawn.title, drawn.caption, chart))
+    if not figures:
         print(messages.NOTHING_TO_DRAW, file=sys.stderr)
         return
-    figure = DrawnFigure("hosts", drawn.title, drawn.caption, {**specified(drawn.chart), "description": drawn.title})
     folder.mkdir(parents=True, exist_ok=True)
-    write_data((), (figure,), folder)
-    write_pictures((figure,), folder)
+    write_data((), tuple(figures), folder)
+    write_pictures(tuple(figures), folder)
 
 
-def text(found: "SideBySide", *, everything: bool) -> str:
-    """As text: each run's differences from the first, then what differs between their hosts."""
-    from pgassay.report import words
+def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = ()) -> str:
+    """As text: each run's differences from the first, effects against each other, then what differs between the hosts.
 
-    first, *others = found.runs
-    lines: list[str] = []
-    for number, other in enumerate(others):
-        lines.append(f"{other} against {first}")
-        title = ""
-        for row in found.rows:
-            each = row.differences[number]
-            if each is None or not (row.primary or everything):
-                continue
-            if row.response.title != title:
-                title = row.response.title
-                lines.append(f"  {title}{'' if row.primary else ' (secondary)'}")
-            if each.low == each.low:
-                shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
-                mark = "" if each.told_apart else "  cannot be distinguished"
-            else:
-                shown, mark = "one trial has no interval", "  not judged yet"
-            lines.append(f"    {row.place}: {shown}  {each.trials[0]} and {each.trials[1]} trials{mark}")
+    `over_days` are sentences on how effects changed.
+    """
+    lines = list(_differences(found, everything=everything))
+    if found.effects:
+        lines.append("Effects against the baseline, each in its own run")
+        lines += [line for row in found.effects for line in _effects(found, row)]
         lines.append("")
+    if over_days:
+        lines += ["Over days", *(f"  {each}" for each in over_days), ""]
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
         if facts:
             lines.append(title)
@@ -93,6 +102,52 @@ def text(found: "SideBySide", *, everything: bool) -> str:
         "cluster that a run shares throughout is not in them"
     )
     return "\n".join(lines) + "\n"
+
+
+def _differences(found: "SideBySide", *, everything: bool) -> Iterator[str]:
+    """How each other run differs from the first, response by response."""
+    from pgassay.report import words
+
+    first, *others = found.runs
+    for number, other in enumerate(others):
+        yield f"{other} against {first}"
+        title = ""
+        for row in found.rows:
+            each = row.differences[number]
+            if each is None or not (row.primary or everything):
+                continue
+            if row.response.title != title:
+                title = row.response.title
+                yield f"  {title}{'' if row.primary else ' (secondary)'}"
+            if each.low == each.low:
+                shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
+                mark = "" if each.told_apart else "  cannot be distinguished"
+            else:
+                shown, mark = "one trial has no interval", "  not judged yet"
+            yield f"    {row.place}: {shown}  {each.trials[0]} and {each.trials[1]} trials{mark}"
+        yield ""
+
+
+def _effects(found: "SideBySide", row: "EffectRow") -> Iterator[str]:
+    """An effect in each environment, and how much it differs from the first one's."""
+    from pgassay.report import words
+
+    yield f"  {row.place}"
+    response = row.response
+    for number, (name, effect) in enumerate(zip(found.runs, row.effects, strict=True)):
+        if effect is None:
+            continue
+        own = words.interval(effect.estimate, effect.low, effect.high, response.scale, response)
+        line = f"    {name}: {own}  {words.counted(effect.blocks, 'block')}"
+        other = row.differences[number - 1] if number else None
+        if other is None:
+            yield line
+        elif other.low == other.low:
+            shown = words.interval(other.estimate, other.low, other.high, other.scale, response)
+            mark = "" if other.told_apart else "  cannot be distinguished"
+            yield f"{line}; by that of {found.runs[0]}: {shown}{mark}"
+        else:
+            yield f"{line}; one block has no interval"
 
 
 def _shown(value: object) -> str:

@@ -3,10 +3,12 @@
 The design is asked trial by trial and in the order of blocks; instead of running a trial, the head takes it out of the
 block that came home, gives it its number and its host's name, and commits it. So the journal alone decides, what is
 replayed is what was decided, and a block that arrives sooner is looked at no sooner. What was run ahead and is not
-wanted any more (the run ended, an arm left) is discarded unread.
+wanted any more (the run ended, an arm left) is discarded unread. A host that has brought a block home gets the next one
+at once, before the head writes anything: no host waits for the head's disk, nor for a slower host.
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from pgassay.bench.counters import Sample
@@ -26,6 +28,10 @@ from pgassay.record.journal import Kind
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 
+AHEAD = 2
+"""Blocks at home or under way beyond those that are committed, by the number of hosts: how long hosts go on while one
+of them is slow. What a run that ends has run in vain is at most this."""
+
 
 @dataclass
 class FleetConductor(Conductor):
@@ -34,6 +40,7 @@ class FleetConductor(Conductor):
     crew: Crew = field(kw_only=True)
     inbox: Inbox = field(init=False)
     _taken: Arrived | None = field(init=False, default=None)
+    _under_way: set[int] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         """Blocks that came home to a head that was killed are here already."""
@@ -84,20 +91,26 @@ class FleetConductor(Conductor):
         if self._taken is not None and self._taken.block == block:
             return self._taken
         self.inbox.forget_before(block)
-        self._order(range(block, min(block + self.crew.hosts, self.resolved.study.design.blocks_max + 1)))
+        self._order(block, self.inbox.blocks())
         while block not in self.inbox.blocks():
             arrived = self.crew.next_arrived(self.watcher.hosts)
+            self._under_way.discard(arrived.block)
+            self._order(block, self.inbox.blocks() | {arrived.block})
             if arrived.block >= block:
                 with self.resolved.site.held():
                     self.inbox.keep(arrived)
         self._taken = self.inbox.take(block)
         return self._taken
 
-    def _order(self, blocks: Sequence[int]) -> None:
-        here = self.inbox.blocks()
+    def _order(self, first: int, here: AbstractSet[int]) -> None:
+        """Give every host that is free a block from `first` on, the block in hand; `here` are those that are home."""
         gone = tuple(each.arm for each in decisions_in(self.run.journal.entries) if each.step is Step.DROP)
-        for block in blocks:
-            if block not in here:
+        end = min(first + AHEAD * self.crew.hosts, self.resolved.study.design.blocks_max + 1)
+        for block in range(first, end):
+            if len(self._under_way) >= self.crew.hosts and block != first:
+                return
+            if block not in here and block not in self._under_way:
+                self._under_way.add(block)
                 self.crew.submit(BlockOrder(block, self.run.header.seed, gone))
 
     def _unpacked(self, arrived: Arrived, assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:

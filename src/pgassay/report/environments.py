@@ -1,13 +1,14 @@
 """Runs of one study from several environments side by side: differences with intervals, and what differs in the hosts.
 
-The first run is the one that the others are set against. Facts that change by the minute are left out.
+The first run is the one that the others are set against. Facts that change by the minute are left out. The hosts of one
+fleet's run are such environments, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pgassay.analysis.effects import informative_change
+from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.environments import Difference, difference
 from pgassay.record.reading import Run
 from pgassay.report import messages, words
@@ -40,6 +41,29 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Against:
+    """An effect in one environment: a treatment against the baseline there, as its own report has it."""
+
+    estimate: float
+    low: float
+    high: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """The primary's effect of one treatment in each environment, and how it differs from the first one's.
+
+    A difference is a ratio of ratios, or a difference of differences, over single blocks (None: not measured).
+    """
+
+    place: str
+    response: Response
+    effects: tuple[Against | None, ...]
+    differences: tuple[Difference | None, ...]
+
+
+@dataclass(frozen=True)
 class Fact:
     """A fact about the hosts, or a held level, that is not the same everywhere; None where a record lacks it."""
 
@@ -56,22 +80,48 @@ class SideBySide:
     hosts: tuple[Fact, ...]
     studies: tuple[Fact, ...]
     comparisons: int
+    effects: tuple[EffectRow, ...] = ()
+
+
+def _require_alike(first: Findings, other: Findings) -> None:
+    """Raise `UsageError` where the two do not share a study, its primary, or a single combination."""
+    if other.run.header.study != first.run.header.study:
+        raise messages.different_studies(first.run.header.study, other.run.header.study, other.run.path)
+    if other.study.primary != first.study.primary:
+        raise messages.different_primaries(first.study.primary, other.study.primary, other.run.path)
+    if not set(_places(first)) & set(_places(other)):
+        raise messages.no_common_arms(other.run.path)
+
+
+def by_host(findings: Findings) -> list[Findings]:
+    """What each host of a fleet ran, as a run by itself, most blocks first; the run itself where one machine ran it."""
+    blocks: dict[str, set[int]] = {}
+    for trial in findings.trials:
+        blocks.setdefault(trial.host, set()).add(trial.block)
+    if len(blocks) < 2:
+        return [findings]
+    names = sorted(blocks, key=lambda name: (-len(blocks[name]), name))
+    return [Findings(findings.run, host=name) for name in names]
+
+
+def name_of(findings: Findings) -> str:
+    """What an environment is called: its host where it is one of a fleet's, else its run."""
+    return findings.host or findings.run.path.name
 
 
 def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
-    """Compare; raises `UsageError` for one run, or for runs that do not share a study."""
+    """Compare; the hosts of a single run with each other.
+
+    Raises `UsageError` for a run of one machine alone, or for runs that do not share a study.
+    """
+    if len(all_findings) == 1:
+        all_findings = by_host(all_findings[0])
     if len(all_findings) < 2:
         raise messages.one_run()
     first, *others = all_findings
-    for other in others:
-        if other.run.header.study != first.run.header.study:
-            raise messages.different_studies(first.run.header.study, other.run.header.study, other.run.path)
-        if other.study.primary != first.study.primary:
-            raise messages.different_primaries(first.study.primary, other.study.primary, other.run.path)
     places = _places(first)
     for other in others:
-        if not set(places) & set(_places(other)):
-            raise messages.no_common_arms(other.run.path)
+        _require_alike(first, other)
     comparisons = len(places) * len(others)
     responses = [first.primary, *first.secondary, *(each for each in first.run.responses if each.cost)]
     rows = []
@@ -87,12 +137,42 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
             if any(found):
                 rows.append(Row(place or "the load", response, primary, found))
     return SideBySide(
-        runs=tuple(findings.run.path.name for findings in all_findings),
+        runs=tuple(map(name_of, all_findings)),
         rows=tuple(rows),
-        hosts=hosts_of([findings.run for findings in all_findings]),
+        hosts=tuple(_differing([dict(_flat(_facts(findings))) for findings in all_findings])),
         studies=tuple(_differing([_held(findings) for findings in all_findings])),
         comparisons=comparisons,
+        effects=tuple(_effects(all_findings)),
     )
+
+
+def _effects(all_findings: Sequence[Findings]) -> Iterator[EffectRow]:
+    """Welch's interval over the block-wise contrasts of each side, 95 % for all treatments and hosts together."""
+    response = all_findings[0].primary
+    tables = [{each.effect.place.name: each.effect for each in findings.verdicts} for findings in all_findings]
+    comparisons = max(1, len(tables[0]) * (len(tables) - 1))
+    for place in tables[0]:
+        found = [table.get(place) for table in tables]
+        own = tuple(None if each is None else _against(each) for each in found)
+        blocks = [[] if each is None else [value for _, value in each.contrasts] for each in found]
+        scale = response.scale
+        different = tuple(difference(blocks[0], other, scale, comparisons=comparisons) for other in blocks[1:])
+        if any(different):
+            yield EffectRow(place, response, own, different)
+
+
+def _against(effect: Effect) -> Against:
+    return Against(effect.estimate, effect.low, effect.high, effect.blocks)
+
+
+def _facts(findings: Findings) -> Mapping[str, Any]:
+    """What is recorded of an environment's machine: of a fleet's host what it told of itself."""
+    fleet = findings.run.host.get("fleet")
+    if not findings.host or not isinstance(fleet, Mapping):
+        return findings.run.host
+    mine = fleet.get(findings.host)
+    told = mine.get("facts") if isinstance(mine, Mapping) else None
+    return told if isinstance(told, Mapping) else {}
 
 
 def hosts_of(runs: Sequence[Run]) -> tuple[Fact, ...]:

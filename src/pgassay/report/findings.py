@@ -58,13 +58,18 @@ class Findings:
     """A run, analysed; what it offers is computed when first asked for, and then kept."""
 
     def __init__(
-        self, run: Run, disk: Sequence[MeasuredCapacity] | None = None, weigh: Sequence[Threshold] = ()
+        self,
+        run: Run,
+        disk: Sequence[MeasuredCapacity] | None = None,
+        weigh: Sequence[Threshold] = (),
+        host: str = "",
     ) -> None:
         """`disk` is what a disk study measured of the run's drive; None for what the record took along.
 
-        `weigh` are thresholds beside those of the study.
+        `weigh` are thresholds beside those of the study. `host` takes what one host of a fleet ran, as a run by itself.
         """
         self.run = run
+        self.host = host
         fixed = horizon_in(run.journal)
         written = parse_recorded(run.header.study, run.study)
         self.study: Study = ruled(written, run.header.rule, fixed and Horizon(*fixed))
@@ -90,7 +95,7 @@ class Findings:
     @cached_property
     def trials(self) -> tuple[TrialRecord, ...]:
         """Every committed trial, in order of number: valid ones, discarded ones, outcomes."""
-        return self.run.trials
+        return tuple(each for each in self.run.trials if each.host == self.host) if self.host else self.run.trials
 
     @cached_property
     def responses(self) -> Mapping[str, Response]:

@@ -35,6 +35,15 @@ class Row:
     value: float | None
 
 
+@dataclass(frozen=True)
+class Where:
+    """The host of a block, how many times better 75 is there and then, and on which day it ran."""
+
+    host: str = ""
+    better: float = 1.0
+    day: float = 0.0
+
+
 def make_run(
     path: Path,
     *,
@@ -43,11 +52,14 @@ def make_run(
     fixed: Sequence[str] = (),
     more: Mapping[str, Mapping[str, float]] | None = None,
     hosts: Mapping[str, float] | None = None,
+    days: float = 0.0,
+    drift: float = 1.0,
+    first_day: float = 0.0,
 ) -> Run:
     """Eight blocks of the quick fillfactor study: 75 is 20 % better, 50 the same within 0.1 %.
 
     `fixed` as by --set; `more` responses, each by level. `hosts` run the blocks in turn: 75 is so many times better on
-    each of them.
+    each of them. Blocks are `days` apart, from `first_day` on, and 75 is `drift` times better each day.
     """
     overrides = Overrides(size="quick", fixed=fixed)
     document = resolve("fillfactor", read("fillfactor", builtin.find("fillfactor")[1]), overrides)
@@ -77,7 +89,10 @@ def make_run(
         for block in range(1, BLOCKS + 1):
             noise = chance.gauss(0, 0.10)
             for level in TPS:
-                _commit(run, block, level, chance, Status.VALID, noise, more, named[block % len(named)])
+                name, better = named[block % len(named)]
+                day = first_day + days * block
+                where = Where(name, better * drift**day, day)
+                _commit(run, block, level, chance, Status.VALID, noise, more, where)
         if discarded:
             _commit(run, BLOCKS, "50", chance, Status.OUTCOME)
         run.decide(Decision(Step.STOP, "0" * 64, 1.0, 1.0, reason="every verdict is settled").as_data())
@@ -94,10 +109,11 @@ def _commit(
     status: Status,
     noise: float = 0.0,
     more: Mapping[str, Mapping[str, float]] | None = None,
-    host: tuple[str, float] = ("", 1.0),
+    where: "Where | None" = None,
 ) -> None:
     staging = run.begin_trial(run.next_number)
-    factor = (1 + noise + chance.gauss(0, 0.004)) * (host[1] if level == "75" else 1.0)
+    where = where or Where()
+    factor = (1 + noise + chance.gauss(0, 0.004)) * (where.better if level == "75" else 1.0)
     responses: dict[str, float | None] = {
         "tps": TPS[level] * factor,
         "latency_p99_ms": 4000 / (TPS[level] * factor),
@@ -109,12 +125,12 @@ def _commit(
         **{name: values[level] * (1 + chance.gauss(0, 0.001)) for name, values in (more or {}).items()},
     }
     number = staging.number
-    started = 1_700_000_000_000_000_000 + number * 10_000_000_000
+    started = 1_700_000_000_000_000_000 + number * 10_000_000_000 + round(where.day * 86_400 * 10**9)
     record = TrialRecord(
         number=number,
         block=block,
         attempt=1,
-        host=host[0],
+        host=where.host,
         treatment=f"{FACTOR}={level}",
         condition="",
         covariate="",
