@@ -44,8 +44,18 @@ def test_the_figure_has_a_point_for_each_host_and_day(run: Run) -> None:
     drawn = drift.drawing(found, Findings(run).primary)
     assert drawn is not None
     rows = drawn.chart.to_dict()["data"]["values"]
-    assert {row["host"] for row in rows} == set(HOSTS)
-    assert len({(row["panel"], row["host"], row["day"]) for row in rows}) == sum(len(each.drift.days) for each in found)
+    layers = drawn.chart.to_dict()["spec"]["layer"]
+    used = {
+        each["field"]
+        for layer in layers
+        for each in layer["encoding"].values()
+        if isinstance(each, dict) and "field" in each
+    }
+    assert used <= set(rows[0]), "a mark by a field that no row has is not drawn"
+    assert {row["treatment"] for row in rows} == set(HOSTS)
+    assert len({(row["panel"], row["treatment"], row["day"]) for row in rows}) == sum(
+        len(each.drift.days) for each in found
+    )
     assert len({row["day"].partition("T")[2] for row in rows}) == 2, "no bar hides another"
 
 

@@ -131,16 +131,16 @@ def drawing(found: Sequence[Drifting], response: Response) -> Drawing | None:
             mean, low, high = ((value - 1) * 100 if ratio else value for value in _ends(day, response))
             bar = {"low": low, "high": high} if isfinite(low) and isfinite(high) else {"low": mean, "high": mean}
             rows.append(
-                {"panel": each.place.name, "host": day.host, "day": _at(day, hosts), "estimate": mean,
+                {"panel": each.place.name, "treatment": day.host, "day": _at(day, hosts), "estimate": mean,
                  "blocks": day.blocks, "text": _cell(day, response), **bar}
             )  # fmt: skip
     if not rows:
         return None
     names = tuple(dict.fromkeys(row["panel"] for row in rows))
     base = alt.Chart().encode(
-        x=alt.X("day:T", title="day (UTC)", axis=alt.Axis(format="%d %b", labelOverlap=True)),
+        x=alt.X("day:T", title="day (UTC)", axis=alt.Axis(format="%d %b", tickCount="day")),
         color=charts.colour(hosts, "host"),
-        tooltip=[charts.tip("host:N"), charts.tip("text:N", "effect")],
+        tooltip=[charts.tip("treatment:N", "host"), charts.tip("text:N", "effect")],
     )
     unit = "%" if ratio else response.unit
     title = charts.wrapped(f"{response.title}, change against the baseline, {unit}", charts.NARROW)
