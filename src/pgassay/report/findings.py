@@ -58,15 +58,11 @@ class Findings:
     """A run, analysed; what it offers is computed when first asked for, and then kept."""
 
     def __init__(
-        self,
-        run: Run,
-        disk: Sequence[MeasuredCapacity] | None = None,
-        weigh: Sequence[Threshold] = (),
-        host: str = "",
+        self, run: Run, disk: Sequence[MeasuredCapacity] | None = None, weigh: Sequence[Threshold] = (), host: str = ""
     ) -> None:
-        """`disk` is what a disk study measured of the run's drive; None for what the record took along.
+        """`disk` is what a disk study measured of the drive, None for what the record took along.
 
-        `weigh` are thresholds beside those of the study. `host` takes what one host of a fleet ran, as a run by itself.
+        `weigh` are thresholds beside those of the study; `host` takes the blocks of one host of a fleet alone.
         """
         self.run = run
         self.host = host
