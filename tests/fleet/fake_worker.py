@@ -23,17 +23,17 @@ def work(job: bytes) -> Shipped:
     import os
 
     order = msgspec.json.decode(job, type=Job)
-    if order.block == 3 and order.document and Path(order.document).exists():
-        Path(order.document).unlink()
-        if Path(order.document).name != HANGS:
+    if order.block == 3 and order.bench.document and Path(order.bench.document).exists():
+        Path(order.bench.document).unlink()
+        if Path(order.bench.document).name != HANGS:
             os._exit(9)
         worker = get_worker()
         key = worker.get_current_task()
         while is_wanted(worker, key):
             time.sleep(0.1)
-        Path(order.document).with_suffix(".over").touch()
+        Path(order.bench.document).with_suffix(".over").touch()
         raise RuntimeError("nobody wants this block any more")
-    if Path(order.document).name == FAILS and get_worker().name == "h1":
+    if Path(order.bench.document).name == FAILS and get_worker().name == "h1":
         raise HostError("h1", "no space left on device")
     with TemporaryDirectory() as place:
         came = hosted(Path(place))(order.order, str(get_worker().name))

@@ -18,7 +18,7 @@ from pgassay.cli import main
 from pgassay.fleet import addresses, certificates
 from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard
 from pgassay.fleet.head import FleetConductor
-from pgassay.fleet.job import Jobs
+from pgassay.fleet.job import Bench, Jobs
 from pgassay.fleet.messages import FleetError
 from pgassay.lab.notes import HostState
 from pgassay.lab.runner import Watcher
@@ -104,7 +104,7 @@ def test_a_study_of_fakes_over_two_workers_one_of_which_dies(tmp_path: Path, fol
         address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
         client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
         terms = Terms(3, shared_machine=True, wait_s=READY_S)
-        crew = DaskCrew(client, terms, Jobs("simulated", str(dies)).of, fake_worker.work)
+        crew = DaskCrew(client, terms, Jobs(Bench("simulated", str(dies))).of, fake_worker.work)
         assert set(crew.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
@@ -124,7 +124,7 @@ def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, fo
         address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
         client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
         terms = Terms(2, shared_machine=True, wait_s=READY_S, spare=1)
-        crew = DaskCrew(client, terms, Jobs("simulated", str(hangs)).of, fake_worker.work)
+        crew = DaskCrew(client, terms, Jobs(Bench("simulated", str(hangs))).of, fake_worker.work)
         assert set(crew.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
@@ -146,8 +146,8 @@ def test_a_host_that_cannot_do_what_others_do_is_left_out(tmp_path: Path, folder
     with ExitStack() as stack:
         address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
         client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
-        crew = DaskCrew(client, Terms(3, shared_machine=True, wait_s=READY_S), Jobs("simulated", fake_worker.FAILS).of,
-                        fake_worker.work)  # fmt: skip
+        jobs = Jobs(Bench("simulated", fake_worker.FAILS))
+        crew = DaskCrew(client, Terms(3, shared_machine=True, wait_s=READY_S), jobs.of, fake_worker.work)
         crew.gather()
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
@@ -162,7 +162,7 @@ def test_nobody_comes_in_without_a_certificate_of_the_fleet(tmp_path: Path, fold
     with fleet(folder, ()) as address:
         parsed = addresses.parse(address)
         with connect(parsed, certificates.find(folder, "head"), READY_S) as client:
-            crew = DaskCrew(client, Terms(1, wait_s=1.0), Jobs("none", "").of)
+            crew = DaskCrew(client, Terms(1, wait_s=1.0), Jobs(Bench("none", "")).of)
             assert dashboard(client) is None, "the line of docs/fleet.md asks for none"
             with pytest.raises(FleetError, match="0 of 1 hosts came"):
                 crew.gather()

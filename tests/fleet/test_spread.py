@@ -1,8 +1,10 @@
 """Work that needs processors alone, over two workers in this process: in order, and with errors that can be read."""
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -76,3 +78,24 @@ def test_a_sweep_over_hosts_is_the_sweep_of_one_machine(client: Client) -> None:
     document = flash.read(None, ["drive.user_bytes=64MB"])
     points = flash.points(document, ["drive.over_provisioning=7%,28%,50%", "run.seed=1,2"])
     assert simulate_on(client, document, points) == flash.simulate_all(points)
+
+
+class Stale:
+    """A client whose latest news of the scheduler has no workers, as Dask's own periodic question leaves it."""
+
+    def __init__(self) -> None:
+        self.scheduler = self
+
+    async def identity(self, n_workers: int) -> dict[str, dict[str, dict[str, str]]]:
+        assert n_workers == -1
+        return {"workers": {"tcp://127.0.0.1:1": {"name": "h1"}}}
+
+    def sync(self, asked: Callable[..., Any], **arguments: Any) -> Any:
+        return asyncio.run(asked(**arguments))
+
+    def scheduler_info(self, n_workers: int) -> dict[str, dict[str, str]]:
+        return {"workers": {}}
+
+
+def test_hosts_are_asked_of_the_scheduler_and_not_of_the_clients_latest_news() -> None:
+    assert spread.names(Stale()) == {"tcp://127.0.0.1:1": "h1"}

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli.messages import tell_dashboard
+from pgassay.cli.messages import tell_dashboard, tell_hosts
 from pgassay.cli.parser import whole
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Fleet:
     crew: "Crew"
     facts: Mapping[str, Any]
     remarks: "tuple[Remark, ...]"
+    dealt: Mapping[str, Any]
+    """For the record: how the hosts got the data that trials start from, as `golden`; empty where nothing was asked."""
 
     def conduct(self, resolved: "ResolvedStudy", run: "RunDirectory", watcher: "Watcher") -> None:
         """Run the study to its end on these hosts."""
@@ -44,6 +46,10 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--spare", type=whole(0), default=0, metavar="N", help="with --on: so many more, for blocks lost or late"
     )
+    parser.add_argument(
+        "--golden", choices=("auto", "sent", "made"), default="auto",
+        help="with --on: prepared data are sent to hosts that lack them, made on each, or whichever is quicker (auto)",
+    )  # fmt: skip
     parser.add_argument("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
     parser.add_argument(
         "--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out"
@@ -122,8 +128,12 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
 def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterator[Fleet]":
     """The hosts that the options name, for a study of this name and recorded `document`; raises `PgassayError`."""
     require_extra()
+    import msgspec
+
     from pgassay.fleet import dask_crew, job, messages
     from pgassay.fleet.addresses import parse
+    from pgassay.fleet.golden import Golden
+    from pgassay.fleet.golden_plan import Wish
     from pgassay.lab.run import Remark
 
     if not arguments.files_everywhere:
@@ -133,15 +143,22 @@ def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterat
     terms = dask_crew.Terms(
         arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own, spare=arguments.spare
     )
-    made = job.Jobs(name, document, arguments.allow_busy, arguments.allow_volatile)
+    bench = job.Bench(name, document, arguments.allow_busy, arguments.allow_volatile)
     with dask_crew.connect(address, credentials_of(address, arguments, "head"), terms.wait_s) as client:
         if not (arguments.json or arguments.quiet) and (page := dask_crew.dashboard(client)) is not None:
             tell_dashboard(page)
-        crew = dask_crew.DaskCrew(client, terms, made.of)
+        crew = dask_crew.DaskCrew(client, terms, job.Jobs(bench).of)
         facts = crew.gather()
         machines = {each["machine"] for each in facts.values()}
         found = (
             (messages.SHARED, len(machines) < len(facts)),
             (messages.MIXED, bool(dask_crew.differences(facts, own_postgres=own))),
         )
-        yield Fleet(crew, facts, tuple(Remark("fleet", text, text) for text, holds in found if holds))
+        tell = tell_hosts if not (arguments.json or arguments.quiet) else _tell_nobody
+        dealt = Golden(client, bench, Wish(arguments.golden), tell).share()
+        remarks = tuple(Remark("fleet", text, text) for text, holds in found if holds)
+        yield Fleet(crew, facts, remarks, {"golden": msgspec.to_builtins(dealt)} if dealt else {})
+
+
+def _tell_nobody(line: str) -> None:
+    """For scripts."""

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             fleet = None
             if _fleet.asked(arguments):
                 fleet = stack.enter_context(_fleet.fleet_of(arguments, record.header.study, record.study_toml))
-            mark_resumed(reopened)
+            mark_resumed(reopened, fleet.dealt if fleet else None)
             stack.enter_context(live_pages(arguments.run.absolute(), arguments))
             resolved = reopened.prepared.resolved
             status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), fleet=fleet)

@@ -216,7 +216,8 @@ def run_document(
                 text = recorded_study(prepared.resolved.study, written.document)
                 fleet = stack.enter_context(_fleet.fleet_of(arguments, written.study.name, text))
                 prepared = replace(prepared, remarks=(*prepared.remarks, *fleet.remarks))
-            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=fleet.facts if fleet else None)
+            recorded = {"fleet": dict(fleet.facts), **fleet.dealt} if fleet else None
+            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded)
             for file, content in (beside or {}).items():
                 directory.keep(file, content)
             stack.enter_context(live_pages(path, arguments))

@@ -345,5 +345,5 @@ class PlannedDrive:
     def _only_planned(self, *arguments: Any, **more: Any) -> NoReturn:
         raise messages.only_planned()
 
-    workspace = lay_out = take_snapshot = clone = forget_snapshot = _only_planned
+    workspace = lay_out = take_snapshot = snapshot_files = clone = forget_snapshot = _only_planned
     how_cloned = write_back = discard = _only_planned

@@ -146,6 +146,11 @@ class DirectoryDrive:
         self._all_shared = self._all_shared and copied.by_reference
         return path
 
+    def snapshot_files(self, key: str) -> Path | None:
+        """See `Drive`: every whole snapshot is a directory of files."""
+        found = snapshots.find(self._store, key)
+        return None if found is None else found.data
+
     def forget_snapshot(self, key: str) -> None:
         """Delete the snapshot, harmless when there is none; raises `DriveError`."""
         with saying(self._store.path, "drop a snapshot"):

@@ -98,6 +98,10 @@ class DriveSet:
             raise
         return path
 
+    def snapshot_files(self, key: str) -> Path | None:
+        """None: the halves are on drives of their own."""
+        return None
+
     def forget_snapshot(self, key: str) -> None:
         """Drop both halves; harmless where there is none."""
         self._data.forget_snapshot(key)

@@ -8,16 +8,18 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from pgassay.errors import PgassayError
-from pgassay.fleet import inbox
+from pgassay.fleet import golden_place, inbox
 from pgassay.fleet.blocks import HostedBlock
-from pgassay.fleet.job import Job
+from pgassay.fleet.job import Bench, Job
 from pgassay.fleet.task import BINDIR_VARIABLE
-from pgassay.lab.arms import resolve
+from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.record.disk import RealDisk
@@ -29,33 +31,48 @@ PR_SET_PDEATHSIG = 1
 
 def main(words: list[str]) -> int:
     """Run the block and leave it in PLACE/block; 2 for what the bench refused, told on standard error."""
-    parent, host, place = int(words[0]), words[1], Path(words[2])
+    host, place = words[1], Path(words[2])
+
+    def work(said: bytes) -> None:
+        job = msgspec.json.decode(said, type=Job)
+        with bench_of(job.bench) as resolved:
+            check(resolved)
+            staging = place / "trials"
+            staging.mkdir()
+            came = HostedBlock(resolved, job.order, host, staging, golden_place.note).run()
+            with resolved.site.held():
+                inbox.write(RealDisk(), place / "block", came)
+
+    return attending(int(words[0]), work)
+
+
+def attending(parent: int, work: Callable[[bytes], None]) -> int:
+    """Do `work` on what standard input says, and end with the worker `parent`; returns the exit status."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
     if os.getppid() != parent:
         return 1  # the worker died before we asked
-    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
-    bindir = os.environ.get(BINDIR_VARIABLE)
-    options = BenchOptions(
-        Path(bindir) if bindir else None, allow_busy=job.allow_busy, allow_volatile=job.allow_volatile
-    )
     try:
-        with Workbench(options) as bench:
-            site = bench.site()
-            study = parse_recorded(job.study, documents.read(job.study, job.document), site.catalogue)
-            resolved = resolve(study, site)
-            check(resolved)
-            staging = place / "trials"
-            staging.mkdir()
-            came = HostedBlock(resolved, job.order, host, staging).run()
-            with site.held():
-                inbox.write(RealDisk(), place / "block", came)
+        work(sys.stdin.buffer.read())
     except PgassayError as error:
         print(f"{error.message}{f' ({error.hint})' if error.hint else ''}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+@contextmanager
+def bench_of(asked: Bench) -> Iterator[ResolvedStudy]:
+    """The study of a job, resolved for the bench of this host; raises `PgassayError`."""
+    bindir = os.environ.get(BINDIR_VARIABLE)
+    options = BenchOptions(
+        Path(bindir) if bindir else None, allow_busy=asked.allow_busy, allow_volatile=asked.allow_volatile
+    )
+    with Workbench(options) as bench:
+        site = bench.site()
+        document = documents.read(asked.study, asked.document)
+        yield resolve(parse_recorded(asked.study, document, site.catalogue), site)
 
 
 if __name__ == "__main__":

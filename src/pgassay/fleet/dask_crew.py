@@ -23,6 +23,7 @@ from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.crew import Tell
 from pgassay.fleet.pace import Pace
 from pgassay.fleet.parcels import Arrived, Parcel
+from pgassay.fleet.spread import names
 from pgassay.lab.notes import HostState
 
 WAIT_S = 60.0
@@ -129,12 +130,12 @@ class DaskCrew:
     def gather(self, tell: Callable[[], Mapping[str, Any]] = task.facts) -> dict[str, Mapping[str, Any]]:
         """Wait for the hosts, and check them; returns their facts by name. Raises `FleetError`."""
         wanted, until = self._terms.hosts + self._terms.spare, time.monotonic() + self._terms.wait_s
-        while (found := self._known()) < wanted:
+        while (there := self._known()) < wanted:
             if time.monotonic() > until:
-                raise messages.too_few_hosts(found, wanted, self._terms.wait_s)
+                raise messages.too_few_hosts(there, wanted, self._terms.wait_s)
             time.sleep(_LOOK_S / 10)
-        names = self._names()
-        facts = {names[address]: each for address, each in self._client.run(tell).items()}
+        found = self._names()
+        facts = {found[address]: each for address, each in self._client.run(tell).items()}
         checked(facts, self._terms)
         return facts
 
@@ -143,7 +144,7 @@ class DaskCrew:
 
     def _names(self) -> dict[str, str]:
         """The hosts that are connected, by their workers' addresses."""
-        found = {address: str(each["name"]) for address, each in self._client.scheduler_info(-1)["workers"].items()}
+        found = names(self._client)
         self._seen.update(dict.fromkeys(found.values(), time.monotonic()))
         return found
 

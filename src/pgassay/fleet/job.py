@@ -15,16 +15,22 @@ from pgassay.fleet.blocks import BlockOrder
 from pgassay.study.document import texts
 
 
-class Job(msgspec.Struct, frozen=True):
-    """One block of a run. `document` is the run's study.toml."""
+class Bench(msgspec.Struct, frozen=True):
+    """What a host must know of a run. `document` is the run's study.toml."""
 
-    block: int
-    seed: int
-    dropped: tuple[str, ...]
     study: str
     document: str
     allow_busy: bool = False
     allow_volatile: bool = False
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One block of a run."""
+
+    block: int
+    seed: int
+    dropped: tuple[str, ...]
+    bench: Bench
 
     @property
     def order(self) -> BlockOrder:
@@ -32,19 +38,25 @@ class Job(msgspec.Struct, frozen=True):
         return BlockOrder(self.block, self.seed, self.dropped)
 
 
+class GoldenOrder(msgspec.Struct, frozen=True):
+    """What the head asks of a host about prepared data: to look what there is, or to make, pack, repack or unpack those
+    that the treatment `arm` starts from."""
+
+    action: str
+    bench: Bench
+    host: str
+    arm: str = ""
+
+
 @dataclass(frozen=True)
 class Jobs:
     """Makes the jobs of a run."""
 
-    study: str
-    document: str
-    allow_busy: bool = False
-    allow_volatile: bool = False
+    bench: Bench
 
     def of(self, order: BlockOrder) -> bytes:
         """The job of a block."""
-        which = (order.block, order.seed, order.dropped)
-        return msgspec.json.encode(Job(*which, self.study, self.document, self.allow_busy, self.allow_volatile))
+        return msgspec.json.encode(Job(order.block, order.seed, order.dropped, self.bench))
 
 
 def require_no_files(document: str) -> None:

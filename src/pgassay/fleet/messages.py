@@ -1,6 +1,6 @@
 """What a fleet refuses or reports, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pgassay.bench.errors import ClientLostError, LoadError
@@ -157,6 +157,98 @@ def blocks_with_client() -> UsageError:
     return UsageError("--on and --client exclude each other", "run the blocks here and the load on the worker")
 
 
+def damaged_piece(name: str) -> FleetError:
+    """A piece of prepared data whose content is not what its name says, or that is not there."""
+    return FleetError(f"piece {name[:12]} of the prepared data is damaged")
+
+
+def damaged_each_time(host: str, name: str) -> FleetError:
+    """A piece that cannot be sent whole."""
+    return FleetError(
+        f"piece {name[:12]} of the prepared data came from {host} damaged each time",
+        "look at its memory and disk, or have data made on each host: --golden made",
+    )
+
+
+def damaged_listing(reason: str) -> FleetError:
+    """What says of what a directory is made."""
+    return FleetError(f"the list of the prepared data is damaged: {reason}")
+
+
+def leads_out(path: Path) -> FleetError:
+    """A link in prepared data to something outside."""
+    return FleetError(f'link "{path}" leads out of the prepared data')
+
+
+def changed_meanwhile(path: Path) -> FleetError:
+    """Prepared data that somebody writes to."""
+    return FleetError(f'file "{path}" of the prepared data changed while it was packed')
+
+
+def not_there(arm: str) -> FleetError:
+    """Data that were there when the host was asked."""
+    return FleetError(f"the prepared data of {arm} are not there any more")
+
+
+def host_gone(host: str) -> FleetError:
+    """A host that did not come back."""
+    return FleetError(f"{host} is gone")
+
+
+def other_kin(source: str, different: Sequence[str]) -> str:
+    """Why one host cannot read another's files."""
+    return f"differs from {source} in {', '.join(different)}"
+
+
+def of_hosts(reasons: Mapping[str, str]) -> str:
+    """Which hosts make their own data, and why."""
+    return "; ".join(f"{host} makes its own: {reason}" for host, reason in reasons.items())
+
+
+def cannot_send(reasons: Mapping[str, str]) -> FleetError:
+    """Sending was asked for."""
+    told = "; ".join(f"{host}: {reason}" for host, reason in reasons.items())
+    return FleetError(f"prepared data cannot be sent: {told}", "have them made on each host: --golden made, or auto")
+
+
+def not_sent(host: str, reason: str) -> FleetError:
+    """Sending was asked for, and a host could not take part."""
+    return FleetError(f"prepared data did not get to {host}: {reason}", "have them made on each host: --golden auto")
+
+
+def weighed(sending_s: float, making_s: float, source: str, *, measured: bool) -> str:
+    """What the choice was made by."""
+    known = f"as measured on {source}" if measured else "by rules of thumb"
+    return f"sending takes about {sending_s:.1f} s over the link as measured, making about {making_s:.1f} s {known}"
+
+
+def reason_of(error: Exception) -> str:
+    """What went wrong, without who said it."""
+    return str(getattr(error, "reason", None) or getattr(error, "message", None) or error)
+
+
+def dealt(what: str, way: str, source: str, hosts: Sequence[str], why: str) -> str:
+    """A line of the plan about some prepared data."""
+    how = {"sent": f"{source} sends them to {', '.join(hosts)}", "made": f"made on each of {', '.join(hosts)}"}
+    return f"prepared data ({what}): {how.get(way, 'nothing to do')}: {why}"
+
+
+def sent(sent_bytes: int, whole_bytes: int, seconds: float, again: int) -> str:
+    """What sending took."""
+    damaged = f", {again} damaged on the way and sent again" if again else ""
+    return f"sent {sent_bytes / 1e6:.1f} MB, packed from {whole_bytes / 1e6:.1f} MB, in {seconds:.1f} s{damaged}"
+
+
+def left_to(hosts: Sequence[str], reason: str) -> str:
+    """Sending did not come to its end."""
+    return f"prepared data were not sent to {', '.join(hosts)}, which make their own: {reason}"
+
+
+DID_NOT_COME_BACK = "it was lost on the way and did not come back"
+ALL_HAVE_IT = "every host has them"
+AS_ASKED = "as asked"
+NOBODY_HAS_IT = "no host has them, and all make them at the same time"
+OWN_DRIVE = "they are on a drive of their own, or a copy of a user's files"
 SCHEDULER_LOST = "the scheduler is gone"
 LOST_SCHEDULER = "the scheduler does not answer; looking for it again"
 SHARED = "several workers on one machine stood for several hosts, so how hosts differ is not known"

@@ -34,7 +34,7 @@ def hosts_of(client: Client, wanted: int, wait_s: float) -> dict[str, str]:
     They must have the version of pgassay that the head has: what crosses are its own values.
     """
     until = time.monotonic() + wait_s
-    while len(found := _names(client)) < wanted:
+    while len(found := names(client)) < wanted:
         if time.monotonic() > until:
             raise messages.too_few_hosts(len(found), wanted, wait_s)
         time.sleep(_LOOK_S)
@@ -44,8 +44,14 @@ def hosts_of(client: Client, wanted: int, wait_s: float) -> dict[str, str]:
     return found
 
 
-def _names(client: Client) -> dict[str, str]:
-    return {address: str(each["name"]) for address, each in client.scheduler_info(-1)["workers"].items()}
+def names(client: Client) -> dict[str, str]:
+    """The hosts that are connected, by their workers' addresses; raises `OSError` where the scheduler is not reached.
+
+    The scheduler itself is asked. What `Client.scheduler_info` gives is overwritten each few seconds by an answer
+    without any worker, and on a busy machine that is what its caller gets.
+    """
+    found = client.sync(client.scheduler.identity, n_workers=-1)
+    return {address: str(each["name"]) for address, each in found["workers"].items()}
 
 
 def _version() -> str:
@@ -73,9 +79,9 @@ def over(client: Client, work: Callable[[Piece], Result], pieces: Sequence[Piece
 
 def on_each(client: Client, work: Callable[[Piece], Result], piece: Piece) -> Iterator[tuple[str, Result]]:
     """What `work` makes of the same piece on every host that is there, with the host's name, first come first."""
-    names = _names(client)
+    hosts = names(client)
     futures = {
-        client.submit(_told, (work, piece), pure=False, workers=[address]): name for address, name in names.items()
+        client.submit(_told, (work, piece), pure=False, workers=[address]): name for address, name in hosts.items()
     }
     try:
         for future, name in futures.items():

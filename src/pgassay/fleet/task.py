@@ -7,7 +7,7 @@ its block any more (the head is gone, the run has ended). Nothing but bytes and 
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -66,26 +66,38 @@ def _postgres() -> str:
 
 def work(job: bytes) -> Shipped:
     """Run a block; raises `HostError` with what the bench said."""
-    worker = get_worker()
-    key = worker.get_current_task()
     order = msgspec.json.decode(job, type=Job)
     with scratch.folder("block") as place:
-        errors = place / "errors"
-        command = [sys.executable, "-m", "pgassay.fleet.child", str(os.getpid()), str(worker.name), str(place)]
-        with errors.open("wb") as said:
-            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said)
-        try:
-            assert child.stdin is not None
-            with suppress(BrokenPipeError), child.stdin:
-                child.stdin.write(job)
-            wait_for(child, lambda: is_wanted(worker, key))
-        finally:
-            end(child)
-        if child.returncode != 0:
-            told = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise HostError(str(worker.name), told[-1] if told else messages.bench_ended(child.returncode))
+        in_child("pgassay.fleet.child", (str(get_worker().name), str(place)), job, place)
         came = inbox.read(RealDisk(), place / "block", order.block)
     return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]
+
+
+def golden(order: bytes) -> bytes:
+    """Do with prepared data what an order says, and give the answer; raises `HostError` with what the bench said."""
+    with scratch.folder("golden") as place:
+        in_child("pgassay.fleet.golden_host", (str(place),), order, place)
+        return (place / "answer").read_bytes()
+
+
+def in_child(module: str, words: Sequence[str], said: bytes, place: Path) -> None:
+    """Run a bench in a process of its own while its task is wanted; raises `HostError`. `place` takes what it says."""
+    worker = get_worker()
+    key = worker.get_current_task()
+    errors = place / "errors"
+    command = [sys.executable, "-m", module, str(os.getpid()), *words]
+    with errors.open("wb") as heard:
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=heard, stderr=heard)
+    try:
+        assert child.stdin is not None
+        with suppress(BrokenPipeError), child.stdin:
+            child.stdin.write(said)
+        wait_for(child, lambda: is_wanted(worker, key))
+    finally:
+        end(child)
+    if child.returncode != 0:
+        told = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        raise HostError(str(worker.name), told[-1] if told else messages.bench_ended(child.returncode))
 
 
 def is_wanted(worker: Any, key: object) -> bool:

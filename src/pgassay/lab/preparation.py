@@ -64,7 +64,7 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
         if ageing is None:
             tell(prepared)
         with site.held():
-            drive.take_snapshot(key, workspace, _contents(arm))
+            drive.take_snapshot(key, workspace, contents(arm))
     except BaseException:
         with site.held():
             drive.discard(workspace)
@@ -113,7 +113,7 @@ def _fill(arm: ResolvedArm, server: Server) -> None:
     server.execute("CHECKPOINT")
 
 
-def _contents(arm: ResolvedArm) -> str:
+def contents(arm: ResolvedArm) -> str:
     """What a snapshot holds, in words, for users who have to make room."""
     levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
     return ", ".join([f"PostgreSQL {arm.installation.version}", *levels])

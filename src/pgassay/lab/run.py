@@ -181,8 +181,8 @@ def begin(
 ) -> RunDirectory:
     """A new run directory with everything that could matter later; raises `RecordError` where something is already.
 
-    `command` is kept as what made the run, `fleet` as the hosts that run its blocks. `capacities` are what this drive
-    can do where that was measured just now.
+    `command` is kept as what made the run, `fleet` as facts of the hosts that run blocks. `capacities` are what this
+    drive can do where that was measured just now.
     """
     study, bench, mount = prepared.resolved.study, prepared.bench, prepared.checked.mount
     first = prepared.resolved.arms[0]
@@ -218,8 +218,7 @@ def begin(
     facts["remarks"] = remarks
     facts["capacities"] = dict(capacities) if capacities else known_capacities(mount)
     facts[disk_capacities.FACT] = known_disk(mount)
-    if fleet:
-        facts["fleet"] = dict(fleet)
+    facts |= fleet or {}
     return RunDirectory.create(path, header, recorded_study(study, written.document), facts)
 
 
@@ -340,11 +339,11 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
     return Reopened(prepared, run)
 
 
-def mark_resumed(reopened: Reopened) -> None:
-    """Journal that the run goes on, with today's remarks; its decisions keep the rule that they began with."""
+def mark_resumed(reopened: Reopened, more: Mapping[str, Any] | None = None) -> None:
+    """Journal that the run goes on, with today's remarks and `more`; decisions keep the rule that they began with."""
     remarks = {remark.code: remark.recorded for remark in reopened.prepared.remarks}
     rule = min(max(reopened.run.header.rule, min(RULES)), RULE)
-    reopened.run.resumed({"remarks": remarks, "rule": rule})
+    reopened.run.resumed({"remarks": remarks, "rule": rule, **(more or {})})
 
 
 def continue_run(path: Path, options: BenchOptions | None = None, watcher: Watcher | None = None) -> Run:

@@ -18,7 +18,7 @@ from pgassay.report.provenance import facts
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Response, Scale, Status
 
-_VOLATILE = {"load", "pairing", "remarks", "started", "imported", "disk_capacities"}
+_VOLATILE = {"load", "pairing", "remarks", "started", "imported", "disk_capacities", "golden"}
 _VOLATILE_FACTS = {
     "mhz", "free_bytes", "available_bytes", "swap_free_bytes", "average", "uptime_s", "dirty_bytes", "nr_hugepages",
 }  # fmt: skip

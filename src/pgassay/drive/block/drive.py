@@ -199,6 +199,10 @@ class BlockDrive:
             (self._point / _KEPT).rename(path)
         return path
 
+    def snapshot_files(self, key: str) -> Path | None:
+        """None: a snapshot is a whole disk."""
+        return None
+
     def forget_snapshot(self, key: str) -> None:
         """Drop the disk that the volume keeps under this key; harmless when there is none."""
         self.volume.forget(key)
