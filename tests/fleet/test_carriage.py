@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 from distributed import Client
 
-from pgassay.fleet import addresses, carriage, pieces
+from pgassay.fleet import addresses, carriage, pieces, spread
 from pgassay.fleet.carriage import Carriage, Place, fetched_listing, link_bytes_per_s, on_host
 from pgassay.fleet.dask_crew import connect
 from pgassay.fleet.messages import FleetError
@@ -137,6 +137,20 @@ def test_a_worker_killed_on_the_way_goes_on_with_what_it_lacks(hosts: Hosts, mon
     assert whole(hosts, "h2", listing, wanted)
     sizes = [piece.bytes for piece in listing.pieces]
     assert sent.bytes < sum(sizes) * 2, "what h2 had was not sent again, and h3 did not get all"
+
+
+def test_work_that_is_each_hosts_own_ends_with_the_name_of_a_host_that_is_lost(hosts: Hosts) -> None:
+    """A build on every host waited for ever for one that was killed."""
+
+    def kill() -> None:
+        time.sleep(2.0)
+        hosts.workers["h3"].kill()  # type: ignore[attr-defined]
+
+    killer = Thread(target=kill)
+    killer.start()
+    with pytest.raises(FleetError, match="h3 is gone"):
+        list(spread.on_each(hosts.client, time.sleep, 10.0))
+    killer.join()
 
 
 def test_what_a_function_on_a_host_raises_comes_as_it_is_and_a_host_that_is_gone_is_named(

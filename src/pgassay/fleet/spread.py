@@ -9,10 +9,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from distributed import Client, Future, KilledWorker, get_worker
+from distributed import Client, Future, KilledWorker, get_worker, wait
 
 from pgassay import __version__
 from pgassay.errors import PgassayError
@@ -21,6 +22,7 @@ from pgassay.fleet import messages
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 _LOOK_S = 0.2
+_LOST_S = 2.0
 
 
 def cores() -> int:
@@ -78,16 +80,30 @@ def over(client: Client, work: Callable[[Piece], Result], pieces: Sequence[Piece
 
 
 def on_each(client: Client, work: Callable[[Piece], Result], piece: Piece) -> Iterator[tuple[str, Result]]:
-    """What `work` makes of the same piece on every host that is there, with the host's name, first come first."""
+    """What `work` makes of the same piece on every host that is there, with the host's name, in the hosts' order.
+
+    Raises `FleetError` as `over` does, and for a host that is lost meanwhile: its work can be done by no other.
+    """
     hosts = names(client)
     futures = {
-        client.submit(_told, (work, piece), pure=False, workers=[address]): name for address, name in hosts.items()
+        address: client.submit(_told, (work, piece), pure=False, workers=[address], allow_other_workers=False)
+        for address in hosts
     }
     try:
-        for future, name in futures.items():
-            yield name, _result(future)
+        for address, future in futures.items():
+            _wait_for(client, future, address, hosts[address])
+            yield hosts[address], _result(future)
     finally:
-        client.cancel(list(futures), force=True)
+        client.cancel(list(futures.values()), force=True)
+
+
+def _wait_for(client: Client, future: Future, address: str, host: str) -> None:
+    """Wait for what one host alone can do: Dask would wait for its address for ever."""
+    while not future.done():
+        with suppress(TimeoutError), client.as_current():
+            wait([future], timeout=_LOST_S)
+        if not future.done() and address not in names(client):
+            raise messages.host_gone(host)
 
 
 @dataclass(frozen=True)
