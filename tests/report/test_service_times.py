@@ -9,6 +9,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import drives, service_times
 from pgassay.report.findings import Findings
+from pgassay.report.headline import label
 from pgassay.report.regimes import regimes_of
 from pgassay.study.levels import Level
 from pgassay.study.responses import Status
@@ -51,7 +52,9 @@ def test_speeds_made_by_service_times_carry_the_label(findings: Findings) -> Non
     findings.study = replace(usual, fixed={**usual.fixed, "drive.dilation": Level("4", "4")})
     slow = [each.verdict.text for each in findings.judged(findings.primary)]
     assert slow == [each.verdict.text.replace(")", ", clock slowed 4×)") for each in speeds]
+    assert label(findings) == "on emulated drives with emulated service times (clock slowed 4×)"
     findings.study = usual
+    assert label(findings) == "on emulated drives with emulated service times"
     late = dict.fromkeys(findings.service_errors, 0.5)
     findings.__dict__["service_errors"] = late
     told = findings.judged(findings.primary)

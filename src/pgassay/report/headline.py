@@ -24,6 +24,7 @@ from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
 from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
 from pgassay.report.section import Block, Section, Sentences
+from pgassay.report.service_times import made_by
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.units import format_bytes
@@ -137,7 +138,7 @@ def label(findings: "Findings") -> str:
     if not modelled:
         return ", ".join(filter(None, (model, unlike)))
     some = "" if len(modelled) == len(levels) else "partly "
-    times = " with emulated service times" if any(map(timed, modelled)) else ""
+    times = f" with {made_by(modelled)}" if any(map(timed, modelled)) else ""
     return ", ".join(filter(None, (model, f"{some}on emulated drives{times}", unlike)))
 
 

@@ -7,7 +7,7 @@ A drive that answers later than the device it stands for would have says so in e
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, is_speed
+from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, Levels, is_speed
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
@@ -61,6 +61,12 @@ def labelled(study: Study, response: Response, effect: Effect, found: Verdict, e
 def slowed(times: int) -> str:
     """The label of rates and times by a slower clock."""
     return f"clock slowed {times}×"
+
+
+def made_by(levels: Iterable[Levels]) -> str:
+    """What speeds of drives with these levels are made by."""
+    slower = max(map(dilation, levels), default=1)
+    return f"{LABEL} ({slowed(slower)})" if slower > 1 else LABEL
 
 
 def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
