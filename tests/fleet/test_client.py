@@ -1,5 +1,7 @@
 """A worker as the host of a load: what travels, what comes home, and what becomes of a worker that is not heard."""
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,14 +38,25 @@ class FakeFuture:
 
 @dataclass
 class FakeDask:
-    """A scheduler's client that knows some workers, and keeps what is called off."""
+    """A scheduler's client that knows some workers, and keeps what is called off; its own latest news have none."""
 
     workers: dict[str, dict[str, object]]
     status: str = "running"
     cancelled: list[FakeFuture] = field(default_factory=list)
 
-    def scheduler_info(self, _: int) -> dict[str, object]:
+    @property
+    def scheduler(self) -> "FakeDask":
+        return self
+
+    async def identity(self, n_workers: int) -> dict[str, object]:
+        assert n_workers == -1
         return {"workers": self.workers}
+
+    def sync(self, asked: Callable[..., Any], **arguments: Any) -> Any:
+        return asyncio.run(asked(**arguments))
+
+    def scheduler_info(self, _: int) -> dict[str, object]:
+        return {"workers": {}}
 
     def cancel(self, future: FakeFuture, *, force: bool) -> None:
         assert force

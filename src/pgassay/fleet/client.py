@@ -23,6 +23,7 @@ from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Completed, Runner
 from pgassay.fleet import messages, playing
 from pgassay.fleet.playing import OUTPUT, Order, Played, mark, replaced
+from pgassay.fleet.spread import workers
 
 PORT = 54320
 """The server's port for a client of its own, so that a firewall needs one rule."""
@@ -64,7 +65,7 @@ class Worker:
 
     def _workers(self) -> Mapping[str, Mapping[str, object]]:
         try:
-            found: Mapping[str, Mapping[str, object]] = self.client.scheduler_info(-1)["workers"]
+            found = workers(self.client)
         except (OSError, TimeoutError):
             return {}
         return found if self.client.status == "running" else {}

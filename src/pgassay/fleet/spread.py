@@ -7,7 +7,7 @@ calls takes all cores of its host by itself.
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,14 +46,19 @@ def hosts_of(client: Client, wanted: int, wait_s: float) -> dict[str, str]:
     return found
 
 
-def names(client: Client) -> dict[str, str]:
-    """The hosts that are connected, by their workers' addresses; raises `OSError` where the scheduler is not reached.
+def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
+    """What the scheduler knows of each connected worker, by address; raises `OSError` where it is not reached.
 
     The scheduler itself is asked. What `Client.scheduler_info` gives is overwritten each few seconds by an answer
     without any worker, and on a busy machine that is what its caller gets.
     """
-    found = client.sync(client.scheduler.identity, n_workers=-1)
-    return {address: str(each["name"]) for address, each in found["workers"].items()}
+    found: Mapping[str, Mapping[str, Any]] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
+    return found
+
+
+def names(client: Client) -> dict[str, str]:
+    """The hosts that are connected, by address; raises `OSError` where the scheduler is not reached."""
+    return {address: str(each["name"]) for address, each in workers(client).items()}
 
 
 def _version() -> str:
