@@ -188,9 +188,9 @@ def searches(names: Sequence[str]) -> str:
     return f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}"
 
 
-def lines_in_and_out(lines: int) -> str:
+def lines_in_and_out(names: Sequence[str]) -> str:
     """A step begins."""
-    return f"trying {counted(lines, 'line')} in and out"
+    return f"trying {counted(len(names), 'line')} in and out that no trial has shown to help yet: {', '.join(names)}"
 
 
 def confirms(lines: int) -> str:

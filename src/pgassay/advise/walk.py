@@ -29,6 +29,8 @@ GUESSES = (0.0, 1.0, 2.0)
 """Of each batch so many proposals are where most is expected, or may be hoped for: spreads above what is expected."""
 _AGAIN = 4
 """The best of a search are measured once more before one is chosen."""
+_PAIRS_A_LINE = 12
+"""Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
 IDLE = 0.5
 """A line of which less than this share of the margin is expected is not put to the proof."""
 
@@ -104,8 +106,7 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     gain = gain if process is None else process.gain(best)
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
-    tell(messages.lines_in_and_out(len(best.changes_from(start))))
-    in_and_out, trials = _in_and_out(task, best, screened, laboratory)
+    in_and_out, trials = _in_and_out(task, best, screened, laboratory, tell)
     earned, shown = _earned(task, best, (*screened, *in_and_out))
     spare_s = task.amounts.lines_s - task.amounts.trial_s * trials
     if earned == start:
@@ -125,7 +126,7 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
 
 
 def _in_and_out(
-    task: Task, best: Configuration, screened: Sequence[Screened], laboratory: Laboratory
+    task: Task, best: Configuration, screened: Sequence[Screened], laboratory: Laboratory, tell: Tell
 ) -> tuple[tuple[Screened, ...], int]:
     """What the lines do that the screening has not shown to help, each in or out beside all that it has; and trials."""
     lines = best.changes_from(task.space.start)
@@ -134,6 +135,8 @@ def _in_and_out(
     if not names:
         return (), 0
     most = int(task.amounts.lines_s / task.amounts.trial_s / 2) if task.amounts.trial_s else 0
+    most = min(most, _PAIRS_A_LINE * len(names))
+    tell(messages.lines_in_and_out(names))
     plan = screening.plan_of_lines(task.space.start, best, names, task.seed, most)
     spent = 0
 
