@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,15 @@ def until(true: Any, what: str) -> None:
     while not true():
         assert time.monotonic() < deadline, what
         time.sleep(0.05)
+
+
+def opened_by(daemon: "Daemon", file: Path) -> Path:
+    """The way to a daemon's open file that has no name any more. Other files of it may close meanwhile."""
+    for descriptor in Path(f"/proc/{daemon.process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            if str(descriptor.readlink()).startswith(str(file)):
+                return descriptor
+    raise AssertionError(f"the daemon does not have {file} open")
 
 
 class Daemon:
@@ -190,9 +199,7 @@ def test_a_store_that_was_written_into_is_found_damaged(tmp_path: Path) -> None:
         sound = daemon.ask("fsck")
         assert (sound["damaged"], sound["clean"], sound["problems"]) == (0, True, [])
         # It has no name any more, and its first segments are full.
-        opened = Path(f"/proc/{daemon.process.pid}/fd").iterdir()
-        (open_file,) = (each for each in opened if str(each.readlink()).startswith(str(store)))
-        with open_file.open("r+b", buffering=0) as file:
+        with opened_by(daemon, store).open("r+b", buffering=0) as file:
             file.write(os.urandom(64 << 10))
             os.fsync(file.fileno())
         told = daemon.ask("fsck")
