@@ -3,7 +3,8 @@
 On CI the examples are the same at every run, so that nobody's change is refused for what another's change broke; at
 a desk they are fresh each time, to find what nobody thought of.
 
-A slow test may take several times the seconds that it took when it was timed: its limit is there to end what hangs.
+A test may take many times the seconds that it took when it was timed: its limit is there to end what hangs. So a
+limit of its own only ever lengthens that of all.
 """
 
 import json
@@ -30,8 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
     seconds: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
     for item in items:
-        if item.get_closest_marker("slow") is not None:
-            mark = item.get_closest_marker("timeout")
+        mark = item.get_closest_marker("timeout")
+        if mark is not None or item.get_closest_marker("slow") is not None:
             own_s = mark.args[0] if mark is not None and mark.args else 0.0
             limit = pytest.mark.timeout(limit_s(own_s, seconds.get(item.nodeid, 0.0)))
             item.add_marker(limit, append=False)

@@ -22,7 +22,7 @@ from pgassay.study import builtin
 from tests.packages import Install
 
 SETTINGS = ("shared_buffers", "shared_memory_type", "work_mem")
-TIMEOUT_S = 60.0
+TIMEOUT_S = 300.0
 
 Ask = Callable[[str], list[str]]
 """What may follow a line: the words that the shell offers in place of its last one."""

@@ -31,7 +31,7 @@ def read(address: str) -> str:
     browser = urllib.request.build_opener(
         urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar())
     )
-    with browser.open(address, timeout=30) as answer:
+    with browser.open(address, timeout=300) as answer:
         found: str = answer.read().decode()
     return found
 
@@ -108,7 +108,7 @@ def test_a_server_that_tells_nothing_is_ended_and_the_run_goes_on(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     served: "list[subprocess.Popen[bytes]]",
 ) -> None:  # fmt: skip
-    instead_of_python(run.parent, monkeypatch, "echo '{'; exec sleep 60")
+    instead_of_python(run.parent, monkeypatch, "echo '{'; exec sleep 3600")
     monkeypatch.setattr(_live, "READY_S", 0.5)
     with live_pages(run, ASKED):
         assert [each.returncode is None for each in served] == [False]

@@ -61,7 +61,7 @@ def test_man_finds_no_fault_in_any_page(tmp_path: Path) -> None:
     for path in paths:
         done = subprocess.run(
             [program, "--warnings", "-E", "UTF-8", "-l", str(path)],
-            env=environment, capture_output=True, text=True, timeout=60, check=False,
+            env=environment, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, ""), path.name
         assert "EXIT STATUS" in done.stdout

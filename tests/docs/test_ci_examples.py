@@ -106,7 +106,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def executed(script: str, folder: Path, environment: Mapping[str, str]) -> int:
     """The status of a script as a service runs it: bash, ended by the first command that fails."""
     shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    done = subprocess.run(shell, cwd=folder, env={**os.environ, **environment}, check=False, timeout=120)
+    done = subprocess.run(shell, cwd=folder, env={**os.environ, **environment}, check=False, timeout=600)
     return done.returncode
 
 

@@ -62,6 +62,6 @@ def test_an_image_is_built_and_knows_its_studies() -> None:
         pytest.skip("podman is not installed")
     if not list((ROOT / "dist").glob("pgassay-*.whl")):
         pytest.skip("no wheel in dist/: make wheel")
-    subprocess.run([builder, "build", "--tag", "pgassay-test", ROOT], check=True, capture_output=True, timeout=280)
+    subprocess.run([builder, "build", "--tag", "pgassay-test", ROOT], check=True, capture_output=True, timeout=800)
     said = subprocess.run([builder, "run", "--rm", "pgassay-test", "studies"], check=True, capture_output=True)
     assert b"fillfactor" in said.stdout

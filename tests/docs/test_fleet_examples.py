@@ -30,7 +30,7 @@ for word; do printf '\\t%s' "$word" >>"$SAID.$$"; done
 echo >>"$SAID.$$"
 cat "$SAID.$$" >>"$SAID"
 rm "$SAID.$$"
-case "$(basename "$0") $1" in "dask scheduler") exec sleep 60 ;; "pgassay certs") mkdir "$2" ;; esac
+case "$(basename "$0") $1" in "dask scheduler") exec sleep 3600 ;; "pgassay certs") mkdir "$2" ;; esac
 """
 
 
@@ -48,7 +48,7 @@ LINTERS = {
 def test_their_own_linters_find_nothing(linter: str) -> None:
     if shutil.which(linter) is None:
         pytest.skip(f"{linter} is not installed")
-    done = subprocess.run(LINTERS[linter], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(LINTERS[linter], capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
@@ -75,7 +75,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def executed(script: str, *words: str, folder: Path) -> int:
     """The status of a script, run in `folder`; what it starts beside itself has ended, too."""
-    done = subprocess.run([str(FLEET / script), *words], cwd=folder, check=False, timeout=60, capture_output=True)
+    done = subprocess.run([str(FLEET / script), *words], cwd=folder, check=False, timeout=300, capture_output=True)
     return done.returncode
 
 

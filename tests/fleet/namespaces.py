@@ -23,7 +23,7 @@ from pgassay.fleet import certificates
 ROOT = Path(__file__).parents[2]
 HEAD = "198.18.0.1"
 PORT = 8786
-END_S = 60.0
+END_S = 300.0
 _MEMORY = Path("/sys/fs/cgroup/memory")
 _ENTER = """\
 test -z "$GROUP" || echo $$ >"$GROUP/cgroup.procs"

@@ -15,7 +15,7 @@ from pgassay.live.server import listening
 from tests.report.browser import chromium
 
 WIDE, PHONE = 1400, 380
-PATIENCE_MS = 120_000
+PATIENCE_MS = 300_000
 """The longest wait for anything of a page: a busy machine is slow, and a page that hangs is still found."""
 
 

@@ -15,6 +15,8 @@ import pytest
 from pgassay.cli import main, serve
 from pgassay.live.server import _runs, listening
 
+PATIENCE_S = 300.0
+
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,11 +31,11 @@ def test_the_printed_address_works_until_it_is_interrupted(runs: Path) -> None:
         while not text.endswith("}\n"):
             text += served.stdout.readline()
         address = json.loads(text)["url"]
-        with httpx2.Client(follow_redirects=True, trust_env=False) as browser:
+        with httpx2.Client(follow_redirects=True, trust_env=False, timeout=PATIENCE_S) as browser:
             assert "1 to 6 of 6 runs" in browser.get(address).text
             assert "token" not in str(browser.get(address).url)
         served.send_signal(signal.SIGINT)
-        _, errors = served.communicate(timeout=180)
+        _, errors = served.communicate(timeout=PATIENCE_S)
     assert (served.returncode, errors) == (0, "")
 
 

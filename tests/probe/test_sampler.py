@@ -17,7 +17,7 @@ from pgassay.probe.sampler import Sampler, difference, differences, next_due_ns
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.probe import FakeReader
 
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 def test_an_edge_reads_everything_after_settling() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-PATIENCE_S = 120
+PATIENCE_S = 600
 _AXE = Path(__file__).parent / "axe"
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
@@ -57,7 +57,10 @@ def axe(folder: Path) -> str:
     for name in ("package.json", "package-lock.json"):
         shutil.copy(_AXE / name, folder)
     command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"npm could not get axe-core within {PATIENCE_S} s")
     if done.returncode:
         assert "EINTEGRITY" not in done.stderr, done.stderr
         pytest.skip(f"npm could not get axe-core: {done.stderr.strip().splitlines()[-1:]}")

@@ -22,7 +22,7 @@ SHORT = (
     "--quick", "--levels", "table.fillfactor=100,75", "--set", "load.scale=1", "--set", "load.duration=4s",
     "--set", "load.warmup=0s", "--blocks", "7..30", "--seed", "3",
 )  # fmt: skip
-BLOCK_MS = 200_000
+BLOCK_MS = 300_000
 
 
 def address_of(process: "subprocess.Popen[str]") -> str:
@@ -82,7 +82,7 @@ def test_without_a_browser_the_page_answers_and_aborts_the_run(
     process = journey.start("run", "fillfactor", *SHORT, *ANYWHERE, "--out", str(run), "--quiet", "--live")
     address = address_of(process)
     place = address.partition("/live?")[0]
-    with httpx2.Client(follow_redirects=True, trust_env=False, timeout=60) as person:
+    with httpx2.Client(follow_redirects=True, trust_env=False, timeout=300) as person:
         assert person.get(address).status_code == 200
         wait_for_event(run, "trial_started")
         found = re.search(r'name="writing" value="([\w-]+)"', person.get(f"{place}/live").text)
