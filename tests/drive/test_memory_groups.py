@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.drive.test_daemon import CAPACITY_BYTES, PATIENCE_S, PROGRAM, looped, run, serving
+from tests.drive.test_daemon import CAPACITY_BYTES, PATIENCE_S, PROGRAM, WATCHDOG_S, looped, run, serving
 
 MEMORY = Path("/sys/fs/cgroup/memory")
 LIMIT_BYTES = 64 << 20
 WRITTEN_MIB = 160
 """More than the group may hold, less than the drive."""
 STALLED_S = 30.0
-"""Within that the watchdog (2 s in these tests) must have cut the connection."""
+"""Within that the watchdog (`WATCHDOG_S`) must have cut the connection."""
 
 provoking = pytest.mark.skipif(
     os.environ.get("PGASSAY_PROVOKE_STALL") != "1", reason="could hang a machine whose kernel or watchdog fails"
@@ -99,7 +99,7 @@ def test_users_at_their_limit_write_to_a_drive_outside(tmp_path: Path, group: Pa
 @provoking
 @pytest.mark.timeout(180)
 def test_users_that_wait_for_a_drive_that_stands_still_are_set_free(tmp_path: Path, group: Path) -> None:
-    with serving(tmp_path) as daemon, looped(daemon) as device:
+    with serving(tmp_path, watchdog_s=WATCHDOG_S) as daemon, looped(daemon) as device:
         run("mkfs.ext4", "-q", device)
         point = tmp_path / "mnt"
         point.mkdir()
