@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,8 @@ pytestmark = [pytest.mark.system, pytest.mark.skipif(os.geteuid() != 0, reason="
 
 ROOT = Path("/")
 MB2 = 2 << 20
+PATIENCE_S = 300.0
+TAKEN = "could not map anonymous shared memory: Cannot allocate memory"
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +53,22 @@ class Bench:
     def start(self, *asked: tuple[HostFactor, str]) -> dict[str, str | None]:
         hosting, levels, setup = self.host_stage(*asked)
         hosting.obtain()
-        self.server = self.installation.start(
-            self.folder / "data", setup.settings, self.folder / "socket", hosting.placement
-        )
+        self.server = self.started(hosting, setup)
         readable = Readable(self.server)
         return {factor.pattern: factor.read_back(factor.pattern, level, readable) for factor, level in levels}
+
+    def started(self, hosting: Hosting, setup: SetupDraft) -> Server:
+        """The server, as soon as its huge pages are there: any other that starts meanwhile takes free ones."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return self.installation.start(
+                    self.folder / "data", setup.settings, self.folder / "socket", hosting.placement
+                )
+            except ClusterError as error:
+                if TAKEN not in error.message or time.monotonic() > deadline:
+                    raise
+                hosting.obtain()
 
     def host_stage(self, *asked: tuple[HostFactor, str]) -> tuple[Hosting, list[tuple[HostFactor, Level]], SetupDraft]:
         setup = SetupDraft(settings={"shared_buffers": "16MB"})
@@ -108,7 +122,7 @@ def test_huge_pages_and_a_memory_limit_hold_together_and_are_given_back(bench: B
     assert len(os.sched_getaffinity(pid)) == 1
     bench.server.stop()
     bench.host.give_back()
-    assert huge_pages.pool(MB2, ROOT).total == before.total
+    assert huge_pages.pool(MB2, ROOT).owned == before.owned, "what others have taken goes when they end"
 
 
 def test_the_server_and_its_load_go_before_others_and_leave_no_trace(bench: Bench) -> None:
@@ -141,10 +155,10 @@ def test_a_server_that_tries_huge_pages_by_default_takes_ours_and_they_are_obtai
     thief = bench.installation.start(other, {"shared_buffers": "8MB"}, socket)
     try:
         assert thief.query("SHOW huge_pages") == [("try",)]
-        with pytest.raises(ClusterError, match="could not map anonymous shared memory: Cannot allocate memory"):
+        with pytest.raises(ClusterError, match=TAKEN):
             bench.installation.start(bench.folder / "data", setup.settings, bench.folder / "socket")
         assert hosting.obtain() > 0, "as many as the other took"
-        bench.server = bench.installation.start(bench.folder / "data", setup.settings, bench.folder / "socket")
+        bench.server = bench.started(hosting, setup)
         bench.server.stop()
         bench.host.give_back()
         hosting, _, _ = bench.host_stage((HugePages(), "2MB"))  # the next trial, while the other still holds some
@@ -152,7 +166,7 @@ def test_a_server_that_tries_huge_pages_by_default_takes_ours_and_they_are_obtai
         bench.host.give_back()
     finally:
         thief.stop()
-    assert huge_pages.pool(MB2, ROOT).total == before.total
+    assert huge_pages.pool(MB2, ROOT).owned == before.owned, "what others have taken goes when they end"
 
 
 def test_none_is_read_back_as_none(bench: Bench) -> None:
@@ -234,8 +248,8 @@ def test_what_a_killed_lab_changed_is_put_back(tmp_path: Path) -> None:
     said = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
     group = Path(said.stdout.strip())
     assert group.is_dir()
-    sleeper = subprocess.Popen([shutil.which("sleep") or "sleep", "100"])
+    sleeper = subprocess.Popen([shutil.which("sleep") or "sleep", "3600"])
     (group / "cgroup.procs").write_text(str(sleeper.pid))
     assert LocalHost(Ledger(tmp_path, boot_of())).repair() == (str(group),)
     assert not group.exists()
-    assert sleeper.wait(10) == -9, "what still ran in our group is ended"
+    assert sleeper.wait(300) == -9, "what still ran in our group is ended"
