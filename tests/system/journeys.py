@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ TINY = (
 )  # fmt: skip
 """With one server after the other: how servers take turns is another journey."""
 ANYWHERE = ("--allow-busy", "--allow-volatile")
-PATIENCE_S = 280.0
-LONG_S = 600.0
+PATIENCE_S = 800.0
+LONG_S = 1500.0
 """For the journeys of tests marked slow, on a machine that has other work."""
 _POLL_S = 0.02
 
@@ -99,6 +99,13 @@ class Place:
                 continue  # it ended while we looked
         return found
 
+    def kill_servers(self, data_directory: str = "") -> None:
+        """kill -9 of all of them, or of those of one cluster: some end by themselves once their postmaster is dead."""
+        for pid in self.servers():
+            with suppress(OSError):
+                if not data_directory or str((Path("/proc") / str(pid) / "cwd").readlink()) == data_directory:
+                    os.kill(pid, signal.SIGKILL)
+
     def left_behind(self) -> list[str]:
         """Servers, socket directories, clones and half-made things; a kept snapshot is none of them."""
         sessions = self.data / "pgassay" / "sessions"
@@ -153,6 +160,22 @@ def load_runs(path: Path) -> bool:
     return any((path / "trials").glob(".staging-*/pgbench.out"))
 
 
+@contextmanager
+def standing_still(holds: Callable[[], bool], process: "subprocess.Popen[str]") -> Iterator[None]:
+    """Wait for something, and stop the lab while it is so, which changes nothing meanwhile; it goes on afterwards."""
+    while True:
+        wait_until(holds, process)
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # once every thread of it stands
+        if holds():
+            break
+        process.send_signal(signal.SIGCONT)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
 def kill(process: "subprocess.Popen[str]") -> None:
     """kill -9 of the lab itself, not of what it started; that must end by itself."""
     process.send_signal(signal.SIGKILL)
@@ -186,8 +209,7 @@ def place() -> Iterator[Place]:
     finally:
         found.end()
         servers = found.servers()
-        for pid in servers:
-            os.kill(pid, signal.SIGKILL)
+        found.kill_servers()
         for session in (found.data / "pgassay" / "sessions").glob("*"):
             leftovers.undo(session)  # of a lab that was killed because it took too long
         shutil.rmtree(path)

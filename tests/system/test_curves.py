@@ -5,9 +5,19 @@ import shutil
 
 import pytest
 
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Status
 from tests.system.journeys import ANYWHERE, Place
 
 pytestmark = pytest.mark.system
+
+
+def last_valid(journey: Place) -> TrialRecord:
+    """The one trial of a disk study; what is discarded on a busy machine runs again."""
+    *discarded, trial = journey.record("disk").trials
+    assert {each.status for each in discarded} <= {Status.INVALID}
+    assert trial.status is Status.VALID, trial.reasons
+    return trial
 
 
 @pytest.mark.slow
@@ -45,8 +55,7 @@ def test_disk_measures_and_leaves_no_file(journey: Place) -> None:
         "--json", "--out", str(journey.runs / "disk"), *ANYWHERE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    (trial,) = journey.record("disk").trials
-    assert trial.status == "valid", trial.reasons
+    trial = last_valid(journey)
     assert (trial.responses["flushes_per_s"] or 0.0) > 0.0
     assert journey.left_behind() == []
     assert list(journey.data.rglob("pgassay_fio*")) == []
@@ -71,9 +80,8 @@ def test_what_fio_writes_is_not_taken_for_another_program_s(journey: Place, dept
         "--json", "--out", str(journey.runs / "disk"), *ANYWHERE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    (trial,) = journey.record("disk").trials
+    trial = last_valid(journey)
     written, share = trial.counters["diskstats.written_bytes"], trial.responses["foreign_write_share"]
-    assert trial.status == "valid", trial.reasons
     assert written is not None, "the clusters live on a block device here"
     assert written > 64 << 20
     assert share is not None

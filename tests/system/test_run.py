@@ -16,7 +16,8 @@ def test_a_whole_study(journey: Place) -> None:
     result = json.loads(done.stdout)
     assert result["finished"]
     assert result["ended"] in ("all 5 blocks are done", "every verdict is settled"), "five blocks may already tell"
-    assert result["trials"]["all"] == 10
+    trials = result["trials"]
+    assert trials["all"] - trials["invalid"] == 10, "a busy machine discards some, which run again"
     (verdict,) = [each for each in result["verdicts"] if each["response"] == "tps"]
     assert verdict["treatment"] == "table.fillfactor=75"
     assert verdict["verdict"] in ("better", "worse", "equivalent", "unresolved")
@@ -30,7 +31,7 @@ def test_a_whole_study(journey: Place) -> None:
     check = journey.pgassay("check", str(journey.runs / "whole"))
     assert (check.returncode, check.stdout) == (0, "the record is whole and consistent\n")
     rows = journey.pgassay("export", str(journey.runs / "whole"), "--csv").stdout.splitlines()
-    assert len(rows) == 11
+    assert len(rows) == 1 + trials["all"]
     again = journey.pgassay("resume", str(journey.runs / "whole"), *ANYWHERE)
     assert again.returncode == 2
     assert "is finished" in again.stderr
