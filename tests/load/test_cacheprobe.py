@@ -189,7 +189,7 @@ def test_a_run_times_its_phases_and_sees_both_caches(probed: Server, tmp_path: P
     assert dict(result.problems) == {}
     found = {name: value for name, value in result.responses.items() if value is not None}
     # pgbench's clock may say that a whole phase took no time; ours may not.
-    assert method != "player" or 0 < found["idx1_ms"] < found["seq_ms"]
+    assert method != "player" or 0 < found["idx1_trimmed_ms"] < found["seq_ms"], "without what a busy machine held up"
     assert {"idx1_ms", "seq_ms"} <= set(found)
     assert found["heap_blks_read"] + found["heap_blks_hit"] >= 40000 // 37, "the scan reads every page"
     assert found["idx_blks_read"] + found["idx_blks_hit"] >= 2 * 20

@@ -1,6 +1,7 @@
 """Which loads can be played in slices, what the player is then asked, and by which words the others are refused."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,7 @@ from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 from tests.load.loads import fake_tools, fio, pgbench, real_tools, tpcc
 
 BUILTIN = "-- built-in\nSELECT 1;\n"
+PATIENCE_S = 300.0
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,17 @@ def test_pgbenchs_own_scripts_do_what_pgbench_does(server: Server) -> None:
     assert by_all_scales == [(True,)], "the scale is that of the data: two branches"
 
 
+def backends(server: Server, clients: int) -> list[int]:
+    """Those of a player's clients, once those of the player before have ended: they do so after their player."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        rows = server.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'pgassay-player'")
+        if len(rows) == clients:
+            return [pid for (pid,) in rows]
+        assert time.monotonic() < deadline, rows
+        time.sleep(0.02)
+
+
 @pytest.mark.system
 def test_threads_are_paired_with_their_clients_backends(server: Server) -> None:
     cpus = os.sched_getaffinity(0)
@@ -119,8 +132,7 @@ def test_threads_are_paired_with_their_clients_backends(server: Server) -> None:
         with closing(load.gate(server, 3, paired=True)) as player:
             assert player.play(transactions=20).transactions == 20 * clients
             assert player.paired == (threads == len(cpus) or len(cpus) == 1), "else one CPU would have more to do"
-            rows = server.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'pgassay-player'")
-            places = [sorted(os.sched_getaffinity(pid)) for (pid,) in rows]
+            places = [sorted(os.sched_getaffinity(pid)) for pid in backends(server, clients)]
             tasks = [
                 sorted(os.sched_getaffinity(int(each.name))) for each in Path(f"/proc/{player.pid}/task").iterdir()
             ]

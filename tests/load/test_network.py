@@ -26,7 +26,8 @@ from pgassay.load.sysbench.options import SysbenchOptions
 from pgassay.load.tpcc.options import TpccOptions
 from pgassay.testing import real
 
-HELD_BACK_S = 0.02
+HELD_BACK_S = 0.1
+"""Much longer than a busy machine takes to wake the relay up, in the best of some trips."""
 LISTENING = Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS)
 
 
@@ -82,7 +83,7 @@ def _pass_on(source: socket.socket, target: socket.socket, wait_s: float) -> Non
 
 
 def test_a_planted_delay_is_in_every_trip_and_the_clock_stays_within_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, number in (("TRIPS", 20), ("CLOCKS", 5), ("UNTIMED", 2)):
+    for name, number in (("TRIPS", 10), ("CLOCKS", 20), ("UNTIMED", 2)):
         monkeypatch.setattr(f"pgassay.load.network.{name}", number)
     with served() as server, held_back(server.client_endpoint) as late:
         found = measure(late).responses()

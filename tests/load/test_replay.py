@@ -1,6 +1,8 @@
 """A server's log is played again on another server: the same sessions and values, in order, with lateness told."""
 
 import threading
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from time import sleep
 
@@ -10,6 +12,7 @@ import pytest
 from pgassay.bench.errors import LoadError
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
+from pgassay.bench.slices import Slice
 from pgassay.host.clock import SystemClock
 from pgassay.load.player import Player, ReplayedLog
 from pgassay.testing import real
@@ -39,6 +42,11 @@ def sums(server: Server) -> list[tuple[object, ...]]:
     return list(server.query("SELECT customer, amount FROM sums ORDER BY customer"))
 
 
+def played(slices: Sequence[Slice]) -> int:
+    """How many calls of the log were sent."""
+    return sum(each.transactions + each.failed_alike for each in slices)
+
+
 @pytest.mark.system
 def test_a_log_is_played_again_in_slices_with_the_same_outcome(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
@@ -58,19 +66,22 @@ def test_a_log_is_played_again_in_slices_with_the_same_outcome(tmp_path: Path) -
         with Player(replayed, server.endpoint, real.runner(), SystemClock()) as player:
             facts = player.log
             first = player.play(transactions=10)
-            rest = player.play(duration_ms=int(facts.length_ms) + 1000)
+            rest = [player.play(duration_ms=int(facts.length_ms) + 1000)]
+            while played([first, *rest]) < facts.calls:  # a busy machine is behind what the log has
+                rest.append(player.play(duration_ms=1000))
             beyond = player.play(duration_ms=100)
         assert sums(server) == wanted
     assert (facts.sessions, facts.left_out) == (SESSIONS, 0)
     assert facts.calls == SESSIONS * TURNS * 5
     assert facts.statements.index("UPDATE sums SET amount = amount + $1 WHERE customer = $2") >= 0
     assert first.transactions + first.failed_alike >= 10
-    assert first.failed_alike + rest.failed_alike == SESSIONS * TURNS
-    assert first.transactions + rest.transactions == SESSIONS * TURNS * 4
-    assert first.lateness.count + rest.lateness.count == facts.calls
-    assert (dict(first.failed), dict(rest.failed), first.aborted, rest.aborted) == ({}, {}, (), ())
-    assert first.drained_ns <= rest.opened_ns
-    assert len(rest.scripts) == len(facts.statements)
+    slices = [first, *rest]
+    assert sum(each.failed_alike for each in slices) == SESSIONS * TURNS
+    assert sum(each.transactions for each in slices) == SESSIONS * TURNS * 4
+    assert sum(each.lateness.count for each in slices) == facts.calls
+    assert [(dict(each.failed), each.aborted) for each in slices] == [({}, ())] * len(slices)
+    assert all(each.drained_ns <= later.opened_ns for each, later in pairwise(slices))
+    assert len(rest[0].scripts) == len(facts.statements)
     assert (beyond.transactions, beyond.aborted) == (0, ("the log has ended: it is shorter than what is asked",))
 
 

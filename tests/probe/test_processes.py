@@ -146,11 +146,11 @@ def test_what_a_load_program_has_written_stays_counted_after_its_end(tmp_path: P
 @pytest.mark.system
 def test_a_real_family() -> None:
     burn = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
-    child = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', {burn!r}]); time.sleep(30)"
+    child = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', {burn!r}]); time.sleep(3600)"
     family = subprocess.Popen([sys.executable, "-c", child])
     try:
         probe = ProcessTree("tree", family.pid, SystemClock())
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             values = read(probe)
             if values["processes"] == 1 and (values["user_us"] or 0) + (values["system_us"] or 0) >= 0.3e6:
@@ -159,7 +159,7 @@ def test_a_real_family() -> None:
         assert values["processes"] == 1
         assert values["user_us"] is not None
         assert values["system_us"] is not None
-        assert 0.3e6 <= values["user_us"] + values["system_us"] < 3e6
+        assert 0.3e6 <= values["user_us"] + values["system_us"] < 30e6, "microseconds, on a slow machine as well"
         (reading,) = ProcessIo("tree", family.pid, SystemClock()).read()
         calls = reading.values["read_calls"]
         assert calls is not None

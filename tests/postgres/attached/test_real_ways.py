@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from pgassay.errors import PgassayError
 from pgassay.postgres.attached import attachment, facts, ways
 from pgassay.postgres.attached.attachment import attach
 from pgassay.postgres.attached.databases import Databases
-from pgassay.postgres.attached.facts import NO_PROCESS
+from pgassay.postgres.attached.facts import NO_PROCESS, Client
 from pgassay.postgres.attached.server import AttachedInstallation
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.server import Session
@@ -24,6 +24,8 @@ from pgassay.testing import real
 from tests.system.staging import PORT, Staging, staging
 
 pytestmark = pytest.mark.system
+
+PATIENCE_S = 300.0
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,15 @@ def session(server: Staging) -> Iterator[Session]:
 def session_of(server: Staging, role: str) -> Session:
     more = (("client_encoding", "UTF8"), ("sslmode", "prefer"))
     return Session(Endpoint(server.folder, PORT, "postgres", role, more=more))
+
+
+def until(count: int, look: Callable[[], Sequence[Client]]) -> Sequence[Client]:
+    """So many clients, as soon as those of tests before have ended, who are listed for a while."""
+    deadline = time.monotonic() + PATIENCE_S
+    while len(found := look()) != count:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.02)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -135,11 +146,13 @@ def test_other_clients_are_seen_even_where_they_are_hidden(server: Staging, sess
     hidden = session_of(server, "stranger")
     server.query("CREATE ROLE stranger LOGIN")
     try:
-        assert facts.others(session) == ()
-        (ourselves,) = facts.others(hidden, patience_s=0.0)  # no launcher, which has a role and no database
+        assert facts.others(session, patience_s=PATIENCE_S) == ()
+        hidden.query("SELECT 1")
+        (ourselves,) = until(1, lambda: facts.others(hidden, patience_s=0.0))  # no launcher: a role and no database
         assert ourselves.database == "postgres"
         with server.connected("app"):
-            seen, stranger = sorted(facts.others(session, patience_s=0.0), key=lambda each: each.role)
+            found = until(2, lambda: facts.others(session, patience_s=0.0))
+            seen, stranger = sorted(found, key=lambda each: each.role)
             assert (seen.application, seen.database, stranger.role) == ("the owner's own", "app", "stranger")
             assert [each.pid for each in facts.others(session, ["app"], patience_s=0.0)] == [stranger.pid]
             pids = [each.pid for each in facts.others(hidden, patience_s=0.0)]
@@ -270,12 +283,18 @@ def test_a_copy_of_the_users_database_has_its_data_and_settings_and_the_study_s_
 
 def test_who_comes_during_a_window_is_counted_even_when_gone(server: Staging, session: Session) -> None:
     found = facts.ask(session)
-    before = facts.sessions_of_others(session, found, ["pgassay_1"])
+
+    def counted() -> int:
+        """Once all who have left have handed in their count, which their backends do when they end."""
+        assert facts.others(session, patience_s=PATIENCE_S) == ()
+        return facts.sessions_of_others(session, found, ["pgassay_1"])
+
+    before = counted()
     with server.connected("app") as guest:
         guest.execute("SELECT 1")
-    for _ in range(200):  # the backend hands it in when it ends
-        if (now := facts.sessions_of_others(session, found, ["pgassay_1"])) > before:
-            break
+    deadline = time.monotonic() + PATIENCE_S
+    while (now := counted()) <= before:
+        assert time.monotonic() < deadline
         time.sleep(0.02)
     assert now == before + 1
     assert facts.sessions_of_others(session, found, ["app"]) < now
