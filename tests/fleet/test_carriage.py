@@ -16,6 +16,7 @@ from pgassay.fleet.carriage import Carriage, Place, fetched_listing, link_bytes_
 from pgassay.fleet.dask_crew import connect
 from pgassay.fleet.messages import FleetError
 from pgassay.fleet.pieces import Listing, Store, pack, unpack
+from tests.fleet import fake_worker
 from tests.fleet.test_dask import free_port, started
 from tests.fleet.test_pieces import everything, tree
 
@@ -142,14 +143,20 @@ def test_a_worker_killed_on_the_way_goes_on_with_what_it_lacks(hosts: Hosts, mon
 def test_work_that_is_each_hosts_own_ends_with_the_name_of_a_host_that_is_lost(hosts: Hosts) -> None:
     """A build on every host waited for ever for one that was killed."""
 
+    begun = hosts.place / "begun"
+    begun.mkdir()
+
     def kill() -> None:
-        time.sleep(2.0)
+        until = time.monotonic() + READY_S
+        while len(list(begun.iterdir())) < len(hosts.workers) and time.monotonic() < until:
+            time.sleep(0.1)
         hosts.workers["h3"].kill()  # type: ignore[attr-defined]
+        (begun / "enough").touch()
 
     killer = Thread(target=kill)
     killer.start()
     with pytest.raises(FleetError, match="h3 is gone"):
-        list(spread.on_each(hosts.client, time.sleep, 10.0))
+        list(spread.on_each(hosts.client, fake_worker.wait_for_enough, str(begun)))
     killer.join()
 
 
