@@ -51,6 +51,8 @@ class Line:
     """Was it kept only because all lines that would have gone are missed together?"""
     screened: Screened | None = None
     """What keeps it, where leaving it out alone was not resolved."""
+    taken_from: str = ""
+    """The default or the rule of thumb, where it came with that, which was shown to do better as a whole."""
 
 
 def left_out_in_turn(best: Configuration, start: Configuration) -> dict[str, Configuration]:

@@ -1,6 +1,6 @@
 """Every message of `pgassay advise`: what cannot be searched, and what it would need."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from math import ceil
 
@@ -188,15 +188,24 @@ def searches(names: Sequence[str]) -> str:
     return f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}"
 
 
-def lines_in_and_out(names: Sequence[str]) -> str:
-    """A step begins."""
-    return f"trying {counted(len(names), 'line')} in and out that no trial has shown to help yet: {', '.join(names)}"
+def lines_in_and_out(names: Sequence[str], levels: Mapping[str, tuple[str, str]]) -> str:
+    """A step begins; `levels` are of the search and the usual ones, by setting."""
+    told = []
+    if names:
+        told.append(f"{counted(len(names), 'line')} in and out that no trial has shown to help yet: {', '.join(names)}")
+    told += [f"{name} = {chosen} beside {usual}" for name, (chosen, usual) in levels.items()]
+    return f"trying {'; '.join(told)}"
 
 
 def confirms(lines: int) -> str:
     """A step begins."""
     each = f", and without each of its {lines} lines" if lines > 1 else ""
     return f"confirming what is left against the start, the default and the rule of thumb{each}"
+
+
+def confirms_better(name: str) -> str:
+    """A step begins."""
+    return f"confirming the {name}, which was shown to do better than what was left"
 
 
 def confirms_front(points: int) -> str:

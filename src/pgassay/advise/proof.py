@@ -1,11 +1,12 @@
 """The proof of a candidate: against the start, the default and the rule of thumb, and without each of its lines.
 
 One study of fresh trials. What it shows to be as good without a line loses that line, and then the rest is proved in a
-study of its own.
+study of its own. Where it shows the default or the rule of thumb to do better than what is left, that is
+taken as a whole, and proved in its turn.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgassay.advise import messages
 from pgassay.advise.constraints import within
@@ -24,16 +25,30 @@ from pgassay.advise.screening import Screened
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Laboratory, Task, Tell
 from pgassay.analysis.verdicts import Kind
+from pgassay.study.units import canonical
 
 CONFIRMATION = "confirmation"
 """The name of the study that proves a candidate, line by line."""
 AGAIN = "confirmation-of-the-rest"
 """The same of what is left where lines went."""
+TAKEN = "confirmation-of-what-did-better"
+"""The same of the default or the rule of thumb, where that was shown to do better than what was left."""
 START, DEFAULT, RULE = "start", "default", "rule of thumb"
 _FIRST = 0.7
 """Of the confirmation's time where there is much: the rest is for what is left when lines have gone."""
 _BACK, _AT_ONCE = 0.6, 0.2
 """Of the restoration's time: putting lines back one by one; what is left of them at once, twice."""
+
+
+@dataclass(frozen=True)
+class Outdone:
+    """The default or the rule of thumb was shown to do better than what was left of the search's lines."""
+
+    by: str
+    left: Configuration
+    """What was left."""
+    found: Compared
+    """What was left against what did better, in fresh trials."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +62,16 @@ class Proved:
     chosen: Compared | None
     """The start against the candidate."""
     study: str = CONFIRMATION
+    outdone: Outdone | None = None
 
 
 def proved(
-    task: Task, candidate: Configuration, shown: Sequence[Screened], laboratory: Laboratory, tell: Tell, spare_s: float
+    task: Task,
+    candidate: Configuration,
+    shown: Sequence[Screened],
+    laboratory: Laboratory,
+    tell: Tell,
+    spare_s: float,
 ) -> Proved:
     """The candidate's proof; `shown` is what shows that its lines help, `spare_s` what earlier steps did not need."""
     start, amounts = task.space.start, task.amounts
@@ -71,7 +92,51 @@ def proved(
         rest_s = amounts.confirmation_s + spare_s - first_s
         compared = laboratory.study(AGAIN, final, arms, task.seed + 8, rest_s)
     proof = {name: compared[each] for name, each in others.items() if each in compared}
-    return Proved(lines, final, proof, chosen, CONFIRMATION if final == candidate else AGAIN)
+    found = Proved(lines, final, proof, chosen, CONFIRMATION if final == candidate else AGAIN)
+    return _of_what_did_better(task, found, final, others, laboratory, tell)
+
+
+def _of_what_did_better(
+    task: Task,
+    before: Proved,
+    left: Configuration,
+    others: Mapping[str, Configuration],
+    laboratory: Laboratory,
+    tell: Tell,
+) -> Proved:
+    """The proof of the default or the rule of thumb, where one was shown to do better; else that of what was left.
+
+    It is taken as a whole, since that is what was shown: which of its lines make it better is not known.
+    """
+    better = {name: each for name, each in before.proof.items() if name != START and each.verdict.kind is Kind.BETTER}
+    if not better or before.proof[START].verdict.kind not in (Kind.WORSE, Kind.FAILED):
+        return before
+    name = max(better, key=lambda each: better[each].effect.estimate * (1 if task.higher else -1))
+    taken = others[name]
+    tell(messages.confirms_better(name))
+    arms = [each for each in dict.fromkeys([*others.values(), left]) if each != taken]
+    compared = laboratory.study(TAKEN, taken, arms, task.seed + 9, 0.0)
+    start = compared.get(others[START])
+    if start is None or start.verdict.kind not in (Kind.WORSE, Kind.FAILED) or left not in compared:
+        return before
+    if compared[left].verdict.kind in (Kind.BETTER, Kind.EQUIVALENT):
+        return before
+    lines = _taken_over(before.lines, taken, others[START], name)
+    proof = {each: compared[one] for each, one in others.items() if one in compared}
+    outdone = Outdone(name, left, compared[left])
+    return replace(before, lines=lines, final=taken, proof=proof, study=TAKEN, outdone=outdone)
+
+
+def _taken_over(lines: Sequence[Line], taken: Configuration, start: Configuration, name: str) -> tuple[Line, ...]:
+    """The lines of what did better: those that were left where they are the same, the others named after it."""
+    mine, before = taken.changes_from(start), {each.name: each for each in lines}
+    kept = tuple(
+        before[each]
+        if each in before and before[each].kept and canonical(before[each].value) == canonical(value)
+        else Line(each, value, start.values[each], None, True, taken_from=name)
+        for each, value in mine.items()
+    )
+    return (*kept, *(replace(each, kept=False) for each in lines if each.name not in mine))
 
 
 def _references(task: Task) -> dict[str, Configuration]:

@@ -164,11 +164,17 @@ def hopeful(
 
 
 def trimmed(
-    process: Smoothed | None, found: Configuration, limits: Limits, measured: Gained, least: float, most: int
+    process: Smoothed | None,
+    found: Configuration,
+    limits: Limits,
+    measured: Gained,
+    least: float,
+    most: int,
+    keep: Collection[str] = (),
 ) -> Configuration:
     """Without the lines of which together less than `least` (a log-ratio) is expected: proving them costs others' time.
 
-    Nor with more than `most` lines, whatever is expected of them.
+    Nor with more than `most` lines, whatever is expected of them; but always with those to `keep`.
     Where something failed on the way, only to what was seen to work.
     """
     start, whole = found if process is None else process.space.start, found
@@ -179,7 +185,7 @@ def trimmed(
 
     while process is not None:
         lines = found.changes_from(start)
-        fewer = [found.with_values({name: start.values[name]}) for name in lines]
+        fewer = [found.with_values({name: start.values[name]}) for name in lines if name not in keep]
         best = max((each for each in fewer if usable(each)), key=process.gain, default=found)
         lost = process.gain(whole) - process.gain(best)
         if len(lines) < 2 or best == found or (lost >= least and len(lines) <= most):

@@ -8,8 +8,9 @@ from math import exp, isfinite
 from typing import Any
 
 from pgassay.advise import robust_page
-from pgassay.advise.elimination import Line, inverted
+from pgassay.advise.elimination import Line, inverted, shown_to_help
 from pgassay.advise.knowledge import Risk, Setting, known_settings
+from pgassay.advise.lines import Level
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
@@ -84,12 +85,42 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     ]
     if confirmed(advice):
         yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
-    removed = [f"{each.name} = {each.value} ({without(each)})" for each in advice.lines if not each.kept]
-    if removed:
-        yield f"tried and removed, nothing showed that it helps: {', '.join(removed)}"
+    yield from map(level_words, advice.levels)
+    if confirmed(advice) and advice.outdone:
+        by = advice.outdone
+        told = ratio_interval(*inverted(by.found))
+        yield f"the {by.by} was shown to do better than the lines of the search, and was taken: {told} against them"
+    yield from _removed(task, advice)
     if advice.idle:
         told = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
         yield f"left out before the proof, since next to nothing was expected of it: {told}"
+
+
+def _removed(task: Task, advice: Advice) -> Iterator[str]:
+    """The lines that went: those that nothing showed to help, and those that do not beside the others."""
+    screened = {each.name: each for each in advice.screened}
+    nothing: list[str] = []
+    beside: list[str] = []
+    for line in advice.lines:
+        if not line.kept:
+            found = screened.get(line.name)
+            shown = found is not None and shown_to_help(task.space, found, line.value, higher=task.higher)
+            (beside if shown else nothing).append(f"{line.name} = {line.value} ({without(line)})")
+    if nothing:
+        yield f"tried and removed, nothing showed that it helps: {', '.join(nothing)}"
+    if beside:
+        yield f"removed, since it helps over all of the screening and not beside the other lines: {', '.join(beside)}"
+
+
+def level_words(level: Level) -> str:
+    """Which level of a line was taken, and why."""
+    other = level.chosen if level.taken == level.usual else level.usual
+    said = "not measured"
+    if level.found:
+        said = ratio_interval(level.found.effect, level.found.low, level.found.high)
+    return (
+        f"{level.name} = {level.taken} and not {other}: beside the other lines {level.usual} to {level.chosen} {said}"
+    )
 
 
 def headline(advice: Advice, objective: str) -> str:
@@ -143,7 +174,7 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "lines": [
             {
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
-                "together": each.together, "screened": each.screened is not None,
+                "together": each.together, "taken_from": each.taken_from or None, "screened": each.screened is not None,
                 "without": robust_page.compared_values(each.without) if each.without else None,
             }
             for each in advice.lines
@@ -156,6 +187,11 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
             "chosen": robust_page.compared_values(advice.chosen) if advice.chosen else None,
         },
         "screened": [screened_values(each) for each in advice.screened],
+        "levels": [
+            {"name": each.name, "usual": each.usual, "chosen": each.chosen, "taken": each.taken}
+            for each in advice.levels
+        ],
+        "outdone_by": advice.outdone.by if advice.outdone else None,
         "in_and_out": [screened_values(each) for each in advice.in_and_out],
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
@@ -190,6 +226,8 @@ def _risky(task: Task, line: Line) -> bool:
 
 def gain(line: Line, objective: str) -> str:
     """What a line earns: the configuration with it against that without it."""
+    if line.taken_from:
+        return f"a line of the {line.taken_from}, which was shown to do better as a whole; not tried by itself"
     if line.screened:
         return f"{shown_by(line.screened)}; in the confirmation {without(line)}"
     if line.together:

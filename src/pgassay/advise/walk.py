@@ -5,21 +5,22 @@ It holds no state: walked again over what was measured already, it decides the s
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import exp, log, prod
 
-from pgassay.advise import budget, messages, robust, screening
-from pgassay.advise.constraints import Limits, allowed, within
-from pgassay.advise.elimination import Compared, Line, shown_to_help
+from pgassay.advise import budget, lines, messages, robust, screening
+from pgassay.advise.constraints import Limits, within
+from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.front import SURE, Kept
-from pgassay.advise.proof import CONFIRMATION, Proved, proved
+from pgassay.advise.lines import Level
+from pgassay.advise.proof import CONFIRMATION, Outdone, Proved, proved
 from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened
 from pgassay.advise.search import Search
 from pgassay.advise.smoothing import Batches, by_configuration, hopeful, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.task import Laboratory, Measure, Task, Tell, V, Values, relative
+from pgassay.advise.task import Laboratory, Measure, Task, Tell, V, relative
 from pgassay.analysis.verdicts import Kind
-from pgassay.errors import UsageError
 
 ELSEWHERE = "elsewhere"
 """The name of the study at other loads."""
@@ -29,10 +30,6 @@ GUESSES = (0.0, 1.0, 2.0)
 """Of each batch so many proposals are where most is expected, or may be hoped for: spreads above what is expected."""
 _AGAIN = 4
 """The best of a search are measured once more before one is chosen."""
-_PAIRS_A_LINE = 12
-"""Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
-IDLE = 0.5
-"""A line of which less than this share of the margin is expected is not put to the proof."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,10 @@ class Advice:
     """The name of the study whose page has the answer."""
     kept: tuple[Kept, ...] = ()
     """The limits that must hold, each with the probability that a further trial of `recommended` keeps it."""
+    levels: tuple[Level, ...] = ()
+    """Lines of which the search's level was set against the usual one."""
+    outdone: Outdone | None = None
+    """What was shown to do better than the search's lines, and is recommended instead."""
 
     @property
     def confirmed(self) -> bool:
@@ -101,80 +102,46 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     if not ranked:
         return nothing
     best, gain = _finalist(task, ranked, laboratory)
-    whole = best
-    best = trimmed(process, best, task.limits, measured, IDLE * log(1 + task.margin), budget.LINES_MAX)
+    whole = best = _whole(task, best, screened, measured)
+    shown = lines.shown(task, best, screened) | lines.contested(task, best, screened)
+    least = lines.IDLE * log(1 + task.margin)
+    best = trimmed(process, best, task.limits, measured, least, budget.LINES_MAX, keep=shown)
     gain = gain if process is None else process.gain(best)
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
-    in_and_out, trials = _in_and_out(task, best, screened, laboratory, tell)
-    earned, shown = _earned(task, best, (*screened, *in_and_out))
+    pairs = partial(screened_pairs, task, kind="lines", seed=300)
+    tried, trials = lines.in_and_out(task, best, screened, laboratory, tell, pairs)
+    levels = lines.levels_of(task, best, screened, tried)
+    earned, why = lines.earned(task, best, screened, tried, levels)
     spare_s = task.amounts.lines_s - task.amounts.trial_s * trials
     if earned == start:
         found = laboratory.study(WHOLE, best, [start], task.seed + 2, task.amounts.confirmation_s + spare_s)
         proof = Proved((), None, {}, found.get(start), WHOLE)
     else:
         gain = gain if process is None else process.gain(earned)
-        proof = proved(task, earned, shown, laboratory, tell, spare_s)
-    lines = (*proof.lines, *_unearned(best, earned, start, in_and_out))
+        proof = proved(task, earned, why, laboratory, tell, spare_s)
+    known = {each.name for each in levels} | {each.name for each in proof.lines}
+    told = (*proof.lines, *lines.unearned(best, earned, start, tried, known))
     seen = (*_seen(values), *_gains(measured, 1 if task.higher else -1))
     advice = Advice(
-        screened, fixed, lines, best, gain, len(measured), failed, proof.chosen, proof.final, proof.proof, (), seen,
-        whole.changes_from(best), in_and_out, proof.study, laboratory.kept(proof.study) if proof.proof else (),
+        screened, fixed, told, best, gain, len(measured), failed, proof.chosen, proof.final, proof.proof, (), seen,
+        whole.changes_from(best), tried, proof.study, laboratory.kept(proof.study) if proof.proof else (), levels,
+        proof.outdone,
     )  # fmt: skip
     confirmed = advice.confirmed and advice.recommended
     return replace(advice, robust=_elsewhere(task, confirmed, laboratory, tell)) if confirmed else advice
 
 
-def _in_and_out(
-    task: Task, best: Configuration, screened: Sequence[Screened], laboratory: Laboratory, tell: Tell
-) -> tuple[tuple[Screened, ...], int]:
-    """What the lines do that the screening has not shown to help, each in or out beside all that it has; and trials."""
-    lines = best.changes_from(task.space.start)
-    shown = {each.name for each in screened if each.name in lines and _helps(task, each, best)}
-    names = [name for name in lines if name not in shown]
-    if not names:
-        return (), 0
-    most = int(task.amounts.lines_s / task.amounts.trial_s / 2) if task.amounts.trial_s else 0
-    most = min(most, _PAIRS_A_LINE * len(names))
-    tell(messages.lines_in_and_out(names))
-    plan = screening.plan_of_lines(task.space.start, best, names, task.seed, most)
-    spent = 0
-
-    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
-        nonlocal spent
-        tried = [each for each in dict.fromkeys(wanted) if allowed(each, task.limits)]
-        if len(tried) < 2:
-            return {}
-        spent += len(tried)
-        return laboratory.batch(name, tried[0], tried[1:], seed)
-
-    values = screened_pairs(task, plan, measure, "lines", 300)
-    try:
-        return screening.effects(plan, values, margin=task.margin), spent
-    except UsageError:  # too many of them failed: nothing is shown
-        return (), spent
-
-
-def _helps(task: Task, found: Screened, best: Configuration) -> bool:
-    return shown_to_help(task.space, found, best.values[found.name], higher=task.higher)
-
-
-def _earned(task: Task, best: Configuration, found: Sequence[Screened]) -> tuple[Configuration, tuple[Screened, ...]]:
-    """The start with the lines of `best` of which a screening has shown that they help, and what shows it."""
-    lines = best.changes_from(task.space.start)
-    shown = {each.name: each for each in found if each.name in lines and _helps(task, each, best)}
-    return task.space.start.with_values({name: lines[name] for name in shown}), tuple(shown.values())
-
-
-def _unearned(
-    best: Configuration, earned: Configuration, start: Configuration, found: Sequence[Screened]
-) -> tuple[Line, ...]:
-    """The lines of `best` that nothing has shown to help, with what the trials of lines in and out said of them."""
-    said = {each.name: each for each in found}
-    return tuple(
-        Line(name, value, start.values[name], None, False, screened=said.get(name))
-        for name, value in best.changes_from(earned).items()
-    )
+def _whole(
+    task: Task,
+    best: Configuration,
+    screened: Sequence[Screened],
+    measured: Mapping[Configuration, Sequence[float | None]],
+) -> Configuration:
+    """The best with all that the screening has shown; where something failed on the way, only what was seen to work."""
+    found = lines.completed(task, best, screened)
+    failed = any(None in gains for gains in measured.values())
+    return best if failed and (found not in measured or None in measured[found]) else found
 
 
 def _screened(
