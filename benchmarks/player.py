@@ -2,14 +2,20 @@
 
 At equal CPU means that what is compared is transactions per CPU second of the client program, the server's share apart:
 on a machine whose cores are shared, transactions a second tell who got the cores. Both are printed, as ratios with
-intervals over pairs. pgbench's scripts are asked of the installed program (`--show-script`).
+intervals over pairs. pgbench's scripts are asked of the installed program (`--show-script`). Pairs are short and many:
+what else the machine does comes and goes, and is alike for the two sides of a short one. `--calls` counts system calls
+for each transaction instead, by strace(1), which no other process can change.
 
-    python -m benchmarks.player [--scale 10] [--seconds 2] [--pairs 6] [--clients 1,4,16,64] [--directory DIR]
+    python -m benchmarks.player [--scale 10] [--seconds 1] [--pairs 12] [--clients 1,4,16,64] [--scripts=-S,-N]
+                                [--protocols prepared,simple] [--calls] [--directory DIR]
 """
 
 import argparse
 import itertools
 import resource
+import signal
+import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -76,12 +82,17 @@ def _children_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def compare(bench: Bench, case: Case, scale: int, seconds: int, pairs: int) -> None:
-    """Pairs of runs, the first side changing; prints one line."""
+def played(bench: Bench, case: Case, scale: int) -> PlayedLoad:
+    """pgbench's own script, for the player."""
     program = str(bench.installation.bindir / "pgbench")
     shown = bench.runner.run([program, f"--show-script={SCRIPTS[case.flag]}"])
     script = PlayedScript(SCRIPTS[case.flag], shown.stderr or shown.stdout)
-    load = PlayedLoad((script,), case.clients, case.threads, case.protocol, seed=1, variables={"scale": str(scale)})
+    return PlayedLoad((script,), case.clients, case.threads, case.protocol, seed=1, variables={"scale": str(scale)})
+
+
+def compare(bench: Bench, case: Case, scale: int, seconds: int, pairs: int) -> None:
+    """Pairs of runs, the first side changing; prints one line."""
+    load = played(bench, case, scale)
     tps, cpu = list[float](), list[float]()
     with Player(load, bench.server.endpoint, bench.runner, bench.clock) as player:
         player.play(duration_ms=500)
@@ -99,13 +110,45 @@ def compare(bench: Bench, case: Case, scale: int, seconds: int, pairs: int) -> N
     )
 
 
+def count_calls(bench: Bench, case: Case, scale: int) -> None:
+    """System calls for each transaction, of 2000 of them; what pgbench takes to begin and end is in its count."""
+    each = max(1, 2000 // case.clients)
+    words = [f"-t{each}" if word == "-T" else word for word in pgbench(bench, case, 0)]
+    words.remove("0")
+    traced = subprocess.run(["strace", "-c", "-f", *words], capture_output=True, text=True, check=True)
+    theirs = calls(traced.stderr)
+    with Player(played(bench, case, scale), bench.server.endpoint, bench.runner, bench.clock) as player:
+        player.play(transactions=10)  # statements are prepared now
+        command = ["strace", "-c", "-f", "-p", str(player.pid)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as tracer:
+            time.sleep(1)  # until it is attached to each thread
+            player.play(transactions=each)
+            tracer.send_signal(signal.SIGINT)
+            ours = calls(tracer.communicate()[1])
+    count = each * case.clients
+    print(
+        f"{case.flag} {case.protocol:8} {case.clients:2} clients: system calls for each transaction:"
+        f" player {ours / count:.1f}, pgbench {theirs / count:.1f}",
+        flush=True,
+    )
+
+
+def calls(table: str) -> int:
+    """The sum at the end of strace's table."""
+    total = next(line for line in table.splitlines() if line.endswith(" total"))
+    return int(total.split()[3])
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """All cases."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=int, default=10)
-    parser.add_argument("--seconds", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--seconds", type=int, default=1)
+    parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--clients", default="1,4,16,64")
+    parser.add_argument("--scripts", default=",".join(SCRIPTS))
+    parser.add_argument("--protocols", default=",".join(PROTOCOLS))
+    parser.add_argument("--calls", action="store_true")
     parser.add_argument("--directory", type=Path)
     given = parser.parse_args(words)
     with serving(given.directory, "player", {"max_connections": "300"}) as bench:
@@ -113,8 +156,12 @@ def main(words: Sequence[str] | None = None) -> None:
         program = str(bench.installation.bindir / "pgbench")
         bench.runner.run([program, "-i", "-q", "-s", str(given.scale)], environment=endpoint.environment())
         clients = [int(each) for each in given.clients.split(",")]
-        for flag, protocol, count in itertools.product(SCRIPTS, PROTOCOLS, clients):
-            compare(bench, Case(flag, protocol, count), given.scale, given.seconds, given.pairs)
+        scripts, protocols = given.scripts.split(","), given.protocols.split(",")
+        for flag, protocol, count in itertools.product(scripts, protocols, clients):
+            if given.calls:
+                count_calls(bench, Case(flag, protocol, count), given.scale)
+            else:
+                compare(bench, Case(flag, protocol, count), given.scale, given.seconds, given.pairs)
 
 
 if __name__ == "__main__":

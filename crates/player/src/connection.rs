@@ -51,7 +51,7 @@ pub struct Answer {
     pub status: u8,
 }
 
-/// A connection to a server, non-blocking once it is open.
+/// A connection to a server, non-blocking once it is open, unless it is told to wait.
 pub struct Connection {
     stream: UnixStream,
     out: BytesMut,
@@ -102,6 +102,14 @@ impl Connection {
         }
         connection.stream.set_nonblocking(true).map_err(refused)?;
         Ok(connection)
+    }
+
+    /// Let a read wait for what comes: for a thread that has no other connection to look at.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn wait_in_reads(&self) -> io::Result<()> {
+        self.stream.set_nonblocking(false)
     }
 
     /// Wait for the whole answer, blocking.

@@ -69,6 +69,11 @@ impl Worker {
                 .map_err(|error| PlayerError::System("cannot watch a connection", error.into()))?;
             clients.push(client);
         }
+        if let [only] = &clients[..] {
+            only.connection
+                .wait_in_reads()
+                .map_err(|error| PlayerError::System("cannot watch a connection", error))?;
+        }
         let log = match &specification.log_prefix {
             None => None,
             Some(prefix) => {
@@ -156,6 +161,11 @@ impl Worker {
             .iter()
             .any(|client| !matches!(client.state, State::Idle | State::Ended))
         {
+            // Of an only client the answer is waited for by reading it: one system call less for each.
+            if self.clients.len() == 1 && self.clients[0].state == State::Answer {
+                self.receive(0, &mut tally, order, &quotas);
+                continue;
+            }
             events.clear();
             let timeout = self.next_moment().map(until);
             match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref()) {
