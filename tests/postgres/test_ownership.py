@@ -93,3 +93,29 @@ def test_the_marker_is_read_as_written_and_nothing_else_counts(tmp_path: Path) -
     (elsewhere / ownership.MARKER_FILE).symlink_to(tmp_path / ownership.MARKER_FILE)
     with pytest.raises(ClusterError, match="not made by pgassay"):
         ownership.require_mark(elsewhere)
+
+
+def test_a_socket_directory_whose_lab_ends_meanwhile_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending, forsaken = (ownership.make_private_directory(OURSELVES, tmp_path) for _ in range(2))
+    _forsake(forsaken)
+    listed = Path.glob
+
+    def gone_since(self: Path, pattern: str) -> list[Path]:
+        found = list(listed(self, pattern))
+        rmtree(ending, ignore_errors=True)
+        return found
+
+    is_dir = Path.is_dir
+
+    def goes_after(self: Path) -> bool:
+        found = is_dir(self)
+        if self == ending:
+            rmtree(ending, ignore_errors=True)
+        return found
+
+    monkeypatch.setattr(Path, "is_dir", goes_after)
+    assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]
+    monkeypatch.setattr(Path, "glob", gone_since)
+    assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]

@@ -6,6 +6,7 @@ normally die with us (see the host's runner); this is for other cases: another k
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,11 +46,15 @@ def end(leftover: Leftover) -> None:
 
 def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path]:
     """Socket directories that a killed pgassay left in `parent` (default /tmp), of us or the servers' account."""
+    owners = (account.uid, os.geteuid())
     found = []
     for path in sorted((parent or ownership.PRIVATE_PARENT).glob(f"{ownership.PRIVATE_PREFIX}*")):
-        if path.is_symlink() or not path.is_dir() or path.stat().st_uid not in (account.uid, os.geteuid()):
-            continue
-        if os.access(path, os.R_OK | os.X_OK) and ownership.abandoned(path):
+        try:
+            status = path.lstat()
+        except OSError:
+            continue  # another lab's, which has just ended
+        ours = stat.S_ISDIR(status.st_mode) and status.st_uid in owners
+        if ours and os.access(path, os.R_OK | os.X_OK) and ownership.abandoned(path):
             found.append(path)
     return found
 

@@ -92,6 +92,18 @@ def test_mountinfo_is_read_with_its_escapes() -> None:
     assert {"noatime", "nouuid"} <= set(last.options)
 
 
+def test_a_file_that_a_process_closes_meanwhile_hides_none_of_its_others(tmp_path: Path) -> None:
+    """Asked of our own process, the listing of its files is one that is closed by then."""
+    for pid in ("7", "8"):
+        (tmp_path / pid / "fd").mkdir(parents=True)
+        (tmp_path / pid / "comm").write_text("worker\n")
+        (tmp_path / pid / "cwd").symlink_to("/")
+        (tmp_path / pid / "root").symlink_to("/")
+        (tmp_path / pid / "fd" / "3").touch()  # a descriptor that is gone can be read as little as this
+    (tmp_path / "8" / "fd" / "4").symlink_to("/data/mnt/held")
+    assert mounts.holders(Path("/data/mnt"), tmp_path) == ["worker (process 8)"]
+
+
 @pytest.mark.parametrize(("text", "limit"), [("9223372036854771712\n", None), ("1073741824\n", 1 << 30)])
 def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str, limit: int | None) -> None:
     (tmp_path / "memory.limit_in_bytes").write_text(text)

@@ -4,6 +4,7 @@ Only reads. Paths are compared whole, so that nothing outside the directory is e
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,16 +77,22 @@ def backing_file(device: Path) -> Path | None:
     return next((file for loop, file in loops() if loop == device), None)
 
 
-def holders(point: Path) -> list[str]:
+def holders(point: Path, proc: Path = Path("/proc")) -> list[str]:
     """Processes that work below `point`, for a message: `postgres (process 123)`."""
     found = []
-    for entry in Path("/proc").iterdir():
+    for entry in proc.iterdir():
         if not entry.name.isdecimal():
             continue
-        try:
+        with suppress(OSError):  # it ended while we looked, or belongs to somebody else
             links = [entry / "cwd", entry / "root", *(entry / "fd").iterdir()]
-            if any(link.readlink().is_relative_to(point) for link in links):
+            if any(_leads_below(link, point) for link in links):
                 found.append(f"{(entry / 'comm').read_text().strip()} (process {entry.name})")
-        except OSError:
-            continue
     return found
+
+
+def _leads_below(link: Path, point: Path) -> bool:
+    """Not one that was closed since it was listed, as of our own files the listing itself."""
+    try:
+        return link.readlink().is_relative_to(point)
+    except OSError:
+        return False
