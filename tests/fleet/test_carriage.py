@@ -3,7 +3,7 @@ damaged is refused and sent again."""
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
@@ -118,21 +118,26 @@ def test_a_worker_killed_on_the_way_goes_on_with_what_it_lacks(hosts: Hosts, mon
     wanted, listing = origin(hosts, 60)
     killed: list[int] = []
 
-    def watch() -> None:
-        until = time.monotonic() + READY_S
-        while len(hosts.store("h2").lacks(listing)) > len(listing.pieces) - 3 and time.monotonic() < until:
-            time.sleep(0.001)
+    def kill() -> None:
         for name in ("h2", "h3"):
             hosts.workers[name].kill()  # type: ignore[attr-defined]
             hosts.workers[name].wait()  # type: ignore[attr-defined]
         killed.append(len(hosts.store("h2").lacks(listing)))
         hosts.workers["h2"] = hosts.start("h2")
 
-    watcher = Thread(target=watch)
-    watcher.start()
-    carrying = Carriage(hosts.client, hosts.at("h1"), listing, never)
-    sent = carrying.carry([hosts.at("h2"), hosts.at("h3")])
-    watcher.join()
+    class Interrupted(Carriage):
+        """Its second round has pieces under way while they are killed."""
+
+        rounds = 0
+
+        def _round(self, targets: Sequence[carriage._Target]) -> None:
+            self.rounds += 1
+            killer = Thread(target=kill if self.rounds == 2 else list)
+            killer.start()
+            super()._round(targets)
+            killer.join()
+
+    sent = Interrupted(hosts.client, hosts.at("h1"), listing, never).carry([hosts.at("h2"), hosts.at("h3")])
     assert 0 < killed[0] < len(listing.pieces), "killed on the way"
     assert sent.lost == ("h3",)
     assert whole(hosts, "h2", listing, wanted)

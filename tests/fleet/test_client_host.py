@@ -94,7 +94,8 @@ def test_a_load_plays_on_another_host_over_its_cable(lab: Lab, place: Path) -> N
         assert head.wait(WAIT_S) == 0, lab.head.said("head")
         assert not lab.head.servers()
     run = whole(out)
-    assert [trial.status for trial in run.trials] == [Status.VALID] * 2
+    assert {trial.status for trial in run.trials} <= {Status.VALID, Status.INVALID}, "a busy machine makes some invalid"
+    assert len({trial.arm for trial in run.trials if trial.status is Status.VALID}) == 2
     for trial in run.trials:
         assert trial.levels["load.host"].canonical == "h1"
         assert trial.levels["load.script"].read_back == str(place / "mine.sql")
@@ -123,7 +124,7 @@ def test_a_client_that_dies_costs_its_trial_and_the_run_goes_on_when_it_is_back(
         head = conducted(lab, stack, written(place, 6, 1), out)
         awaited("a load on the host", lambda: loads(host) or head.poll() is not None)
         first.send_signal(signal.SIGKILL)
-        awaited("nothing is left of its load", lambda: not loads(host), 60.0)
+        awaited("nothing is left of its load", lambda: not loads(host))
         awaited("its trial is committed", lambda: list(out.glob("trials/[0-9]*")) or head.poll() is not None)
         stack.callback(namespaces.end, lab.worker(host))
         assert head.wait(WAIT_S) == 0, lab.head.said("head")

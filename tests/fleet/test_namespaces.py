@@ -93,20 +93,20 @@ def test_a_killed_worker_a_minute_without_a_cable_and_a_killed_head(lab: Lab, pl
         head = fleet.head("run", "fillfactor", "--quick", *SMALL, "--blocks", "6..6", "--out", str(out))
         awaited("a server on the first host", first.servers)
         fleet.workers[first.name].send_signal(signal.SIGKILL)
-        awaited("the killed worker's servers are stopped", lambda: not first.servers(), 60.0)
-        awaited("its bench has ended", lambda: not first.processes(), 60.0)
+        awaited("the killed worker's servers are stopped", lambda: not first.servers())
+        awaited("its bench has ended", lambda: not first.processes())
         awaited("a server on the second host", second.servers)
         second.cable("down")
         cut = time.monotonic()
-        awaited("the servers of the host that is cut off are stopped", lambda: not second.servers(), 120.0)
+        awaited("the servers of the host that is cut off are stopped", lambda: not second.servers())
         awaited("a minute", lambda: time.monotonic() - cut > CUT_OFF_S)
         second.cable("up")
-        awaited("the host that was cut off is back", lambda: joined(second) == 2, 120.0)
+        awaited("the host that was cut off is back", lambda: joined(second) >= 2)
         awaited("a committed trial", lambda: list(out.glob("trials/[0-9]*")))
         head.send_signal(signal.SIGKILL)
         head.wait()
         for host in (second, third):
-            awaited(f"{host.name} gives back what it held for the head", idle(host), 60.0)
+            awaited(f"{host.name} gives back what it held for the head", idle(host))
         fleet.workers[first.name] = fleet.keep(lab.worker(first))
         assert fleet.head("resume", str(out), "--allow-busy", "--allow-volatile", "--quiet").wait(WAIT_S) == 0
         found = whole(out, 6)
@@ -129,7 +129,7 @@ def test_a_host_whose_disk_is_full_is_left_out(lab: Lab, place: Path) -> None:
             fleet = Fleet(lab, stack)
             words = ("--blocks", "5..5", "--mixed-hosts", "--out", str(out))
             assert fleet.head("run", "fillfactor", "--quick", *SMALL, *words).wait(WAIT_S) == 0
-            assert fleet.workers["h1"].wait(60.0) == 0
+            assert fleet.workers["h1"].wait(WAIT_S) == 0
             assert {trial.host for trial in whole(out, 5).trials} == {"h2", "h3"}
     finally:
         subprocess.run(["umount", str(lab.hosts[0].data)], check=True)
@@ -144,15 +144,13 @@ def test_a_killed_scheduler_leaves_no_server_and_workers_find_the_next_one(lab: 
         awaited("a server", host.servers)
         fleet.scheduler.send_signal(signal.SIGKILL)
         for each in lab.hosts:
-            awaited(f"{each.name} gives back what it held", idle(each), 120.0)
+            awaited(f"{each.name} gives back what it held", idle(each))
         namespaces.end(head)
         assert fleet.workers[host.name].poll() is None
         scheduler = fleet.keep(lab.scheduler())
-        awaited("the workers are back", lambda: all(joined(each) == 2 for each in lab.hosts), 60.0)
+        awaited("the workers are back", lambda: all(joined(each) >= 2 for each in lab.hosts))
         namespaces.end(scheduler)
-        awaited(
-            "they end with a scheduler that is ended", lambda: not any(each.processes() for each in lab.hosts), 60.0
-        )
+        awaited("they end with a scheduler that is ended", lambda: not any(each.processes() for each in lab.hosts))
         assert {each.poll() for each in fleet.workers.values()} == {0}
 
 

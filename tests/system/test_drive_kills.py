@@ -21,6 +21,7 @@ LEVELS = ("--set", "drive.data=csd", "--set", "drive.data.capacity=2GB", "--set"
           "--set", "drive.wal=image", "--set", "drive.wal.capacity=512MB")  # fmt: skip
 SPAN_S = 4.0
 """After the first mount: preparation, clones and trials fall into it."""
+PATIENCE_S = 60.0
 
 
 def kill(journey: Place, target: str, wait_s: float) -> list[str]:
@@ -39,7 +40,15 @@ def kill(journey: Place, target: str, wait_s: float) -> list[str]:
     finished(lab)
     repaired = journey.pgassay("drive", "list", "--repair", "--data-dir", str(journey.data))
     assert repaired.returncode == 0, repaired.stderr
-    return [*left_behind(journey.data), *sessions(journey.data)]
+    return what_stays(journey.data)
+
+
+def what_stays(data: Path) -> list[str]:
+    """What is left once processes that were killed had time to end."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (left := [*left_behind(data), *sessions(data)]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return left
 
 
 def sessions(data: Path) -> list[str]:
@@ -81,7 +90,7 @@ def test_a_drive_that_disappears_under_a_load_is_named_and_what_was_committed_st
     assert checked.returncode == 0, checked.stdout
     repaired = journey.pgassay("drive", "list", "--repair", "--data-dir", str(journey.data))
     assert repaired.returncode == 0, repaired.stderr
-    assert [*left_behind(journey.data), *sessions(journey.data)] == []
+    assert what_stays(journey.data) == []
 
 
 @pytest.mark.slow
