@@ -60,7 +60,9 @@ def test_every_option_of_pgbench_arrives(tmp_path: Path) -> None:
     assert pgbench({"script": str(own), "latency_limit": "20ms"}, tools).played(1, 1).latency_limit_ms == 20.0
 
 
-@pytest.mark.parametrize("name", [each.name for each in drivers.BUILT_IN if each.name not in ("pgbench", "tpcc")])
+@pytest.mark.parametrize(
+    "name", [each.name for each in drivers.BUILT_IN if each.name not in ("pgbench", "tpcc", "replay")]
+)
 def test_a_program_of_its_own_is_refused_with_the_alternative(name: str, tmp_path: Path) -> None:
     driver = drivers.find(name)
     options = driver.options(**({"warmup_s": 1} if name in ("fio", "cacheprobe") else {}))
@@ -71,6 +73,14 @@ def test_a_program_of_its_own_is_refused_with_the_alternative(name: str, tmp_pat
         load.gate(fake_server(tmp_path), 1)
     assert refused.value.hint is not None
     assert 'design.pairing = "sequential"' in refused.value.hint
+
+
+def test_a_log_is_no_load_for_turns(tmp_path: Path) -> None:
+    load = drivers.make(drivers.options_of({"driver": "replay"}), fake_tools())
+    assert load.ungated is not None
+    with pytest.raises(UsageError, match="would not be carried into the next") as refused:
+        load.gate(fake_server(tmp_path), 1)
+    assert 'design.pairing = "sequential"' in (refused.value.hint or "")
 
 
 @pytest.mark.system

@@ -19,6 +19,8 @@ from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.load import ANSWERS, FakeLoad
 from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation
+from tests.load import replayed
+from tests.load.loads import real_tools
 
 LENGTHS = ("duration", "transactions")
 
@@ -33,6 +35,7 @@ class Case:
     echoes: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
     refused: str = "threads"
+    sizes: tuple[object, object] = (10, 100_000)
 
     def known(self) -> dict[str, Any]:
         """The arguments of a `LoadOnServer`."""
@@ -41,6 +44,7 @@ class Case:
             "neutral": self.neutral,
             "echoes": self.echoes,
             "counted": self.counted,
+            "sizes": self.sizes,
             "refused": {r"absent\.sql": {self.refused: "/nowhere/absent.sql"}},
         }
 
@@ -77,6 +81,24 @@ CASES = {
     "go-tpc": PLAYED,
     "sysbench-tpcc": replace(PLAYED, echoes=("threads",)),
 }  # fmt: skip
+
+
+@pytest.mark.system
+class TestReplay(LoadContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bench(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadOnServer]:
+        folder = tmp_path_factory.mktemp("replayed")
+        small, large = ((folder / f"{rows}.sql") for rows in (100, 100_000))
+        for each in (small, large):
+            each.write_text(replayed.SCHEMA + "\n" * int(each.stem), encoding="utf-8")
+        log = replayed.write(folder / "server.log", replayed.sums(2, 3.0))
+        levels = {"log": str(log), "log_prefix": replayed.PREFIX, "init": str(small), "sessions": "2", **COMMON}
+        case = Case(levels, "init", {"sessions": 9, "speed": 1.5}, refused="init", sizes=(small, large))
+        driver = drivers.find("replay")
+        options = driver.options.from_levels(levels)
+        drivers.make(options, real_tools()).check()  # else it would be skipped
+        yield from load_on_server(driver, options, **case.known())
 
 
 @pytest.mark.system

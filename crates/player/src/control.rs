@@ -36,6 +36,9 @@ pub struct Play {
     /// Until each client has ended so many transactions; of a log, so many calls in all.
     #[serde(default)]
     pub transactions: Option<u64>,
+    /// Of a log: so long after its end a timed slice gives up what is still to be sent or answered; none: never.
+    #[serde(default)]
+    pub patience_ms: Option<u64>,
 }
 
 /// The answer to one order; times by the monotonic clock.

@@ -1,7 +1,8 @@
 //! `pgassay-player FILE`: plays the load that the JSON document FILE describes, by orders from standard input.
 //! With `--control SOCKET` the orders come from the first connection to that socket, and the answers go there.
-//! `pgassay-player --check FILE` only says whether it could. `pgassay-player --metronome SOCKET FILE` plays nothing: at
-//! each order it measures how fast the machine itself is, as FILE describes.
+//! `pgassay-player --check FILE` only says whether it could, and what a log holds. `--once ORDER FILE` has one order.
+//! `pgassay-player --metronome SOCKET FILE` plays nothing: at each order it measures how fast the machine itself is, as
+//! FILE describes.
 
 use std::io::{self, BufReader};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -11,9 +12,10 @@ use std::process::ExitCode;
 use player::control;
 use player::error::PlayerError;
 use player::metronome::{self, Description};
+use player::replay::plan::Plan;
 use player::specification::Specification;
 
-const USAGE: &str = "usage: pgassay-player FILE | --control SOCKET FILE | --check FILE | --version
+const USAGE: &str = "usage: pgassay-player FILE | --control SOCKET FILE | --check FILE | --once ORDER FILE | --version
        pgassay-player --metronome SOCKET FILE";
 
 fn main() -> ExitCode {
@@ -24,7 +26,10 @@ fn main() -> ExitCode {
             println!("pgassay-player {}", env!("CARGO_PKG_VERSION"));
             Ok(())
         }
-        ["--check", file] => read(file).and_then(|load| load.read_scripts().map(|_| ())),
+        ["--check", file] => read(file).and_then(|load| check(&load)),
+        ["--once", order, file] => {
+            read(file).and_then(|load| control::serve(&load, order.as_bytes(), io::stdout().lock()))
+        }
         ["--control", socket, file] => read(file).and_then(|load| {
             let (orders, answers) = listen(socket)?;
             control::serve(&load, orders, answers)
@@ -47,6 +52,16 @@ fn main() -> ExitCode {
             eprintln!("pgassay-player: {error}");
             ExitCode::from(2)
         }
+    }
+}
+
+fn check(load: &Specification) -> Result<(), PlayerError> {
+    match &load.replay {
+        Some(given) => {
+            println!("{}", Plan::read(given)?.facts(given.time_factor));
+            Ok(())
+        }
+        None => load.read_scripts().map(|_| ()),
     }
 }
 

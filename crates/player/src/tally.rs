@@ -130,8 +130,35 @@ pub struct OfScript {
     pub statements: Vec<OfStatement>,
 }
 
+/// A second of a log that is played.
+#[derive(Clone, Copy, Default, Serialize)]
+pub struct OfSecond {
+    /// Calls answered in it, failures left out.
+    pub answered: u64,
+    /// Their latencies together.
+    pub latency_sum_ns: u64,
+    /// Calls sent in it.
+    pub sent: u64,
+    /// How long after they were due, together.
+    pub lateness_sum_ns: u64,
+}
+
+/// A way in which calls of a statement of a log failed that did not fail in the source.
+#[derive(Clone, Serialize)]
+pub struct OfFailure {
+    /// Which statement.
+    pub statement: usize,
+    /// SQLSTATE.
+    pub code: String,
+    /// The server's words for the first of them.
+    pub message: String,
+    /// How often.
+    pub count: u64,
+}
+
 /// Into so many equal parts of its time a timed slice is divided.
 pub const PARTS: usize = 10;
+const SECONDS_MAX: usize = 100_000;
 
 /// All that a slice yields.
 #[derive(Clone, Default, Serialize)]
@@ -142,6 +169,12 @@ pub struct Tally {
     pub failed: BTreeMap<String, u64>,
     /// Calls of a log that failed in the source, too.
     pub failed_alike: u64,
+    /// Of a log: how calls failed here and not in the source.
+    pub failures: Vec<OfFailure>,
+    /// Of a log: calls that were due and never sent, or never answered.
+    pub unsent: u64,
+    /// Of a log: its seconds, from the opening on.
+    pub seconds: Vec<OfSecond>,
     /// Of a log: how long after it was due each call was sent.
     pub lateness: Latencies,
     /// Tries beyond the first.
@@ -172,7 +205,31 @@ impl Tally {
         }
     }
 
-    /// Add another thread's.
+    /// The second of this number; the last one that is kept where a log is played for days.
+    pub fn second(&mut self, number: u64) -> &mut OfSecond {
+        let place = usize::try_from(number).map_or(SECONDS_MAX, |it| it.min(SECONDS_MAX));
+        if self.seconds.len() <= place {
+            self.seconds.resize(place + 1, OfSecond::default());
+        }
+        &mut self.seconds[place]
+    }
+
+    /// Keep a failure of a statement.
+    pub fn fail(&mut self, statement: usize, code: String, message: String) {
+        *self.failed.entry(code.clone()).or_default() += 1;
+        let same = |each: &&mut OfFailure| each.statement == statement && each.code == code;
+        match self.failures.iter_mut().find(same) {
+            Some(known) => known.count += 1,
+            None => self.failures.push(OfFailure {
+                statement,
+                code,
+                message,
+                count: 1,
+            }),
+        }
+    }
+
+    /// Add another thread's; what only a log has is one thread's.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.scripts.iter_mut().zip(&other.scripts) {
             mine.latencies.add(&theirs.latencies);
@@ -184,6 +241,7 @@ impl Tally {
             *self.failed.entry(code.clone()).or_default() += count;
         }
         self.failed_alike += other.failed_alike;
+        self.unsent += other.unsent;
         self.lateness.add(&other.lateness);
         self.retries += other.retries;
         self.late += other.late;

@@ -67,6 +67,26 @@ class StatementTimes:
 
 
 @dataclass(frozen=True)
+class CallFailure:
+    """A way in which calls of a log's statement failed that did not fail in the source; the first one's words."""
+
+    statement: int
+    code: str
+    message: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ReplayedSecond:
+    """A second of a log that is played: calls answered and sent in it, their latencies and latenesses together."""
+
+    answered: int
+    latency_sum_ns: int
+    sent: int
+    lateness_sum_ns: int
+
+
+@dataclass(frozen=True)
 class Slice:
     """What one slice yielded; moments by CLOCK_MONOTONIC in nanoseconds.
 
@@ -74,7 +94,8 @@ class Slice:
     player's own processor time. `scripts` are the latencies of each script in their order, `statements` in the order of
     the scripts and of the statements in them. `parts` are the transactions that ended in each tenth of a timed slice;
     what ended while it drained is in none of them. Of a log that is replayed, `lateness` is how long after it was due
-    each call was sent, and `failed_alike` counts calls that failed in the source, too.
+    each call was sent, `failed_alike` counts calls that failed in the source, too, `failures` names the others,
+    `unsent` are calls that were due and never sent or never answered, and `seconds` lie from the opening on.
     """
 
     opened_ns: int
@@ -89,6 +110,9 @@ class Slice:
     parts: tuple[int, ...] = ()
     lateness: LatencyHistogram = LatencyHistogram()
     failed_alike: int = 0
+    failures: tuple[CallFailure, ...] = ()
+    unsent: int = 0
+    seconds: tuple[ReplayedSecond, ...] = ()
     aborted: tuple[str, ...] = ()
     cpu_ns: int = 0
 

@@ -19,6 +19,7 @@ _DRIVE = "a drive goes on with its own work while its server stands still, and r
 _CACHES = "what caches hold shows over minutes, and the servers of a block share the page cache"
 _WINDOW = "is done around a window, which slices do not have"
 _OTHER_LOAD = "belongs to a load that cannot be played in slices"
+_LOG = "a log has one schedule: what a slow server owes at the end of a slice would not be carried into the next one"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,10 @@ RULES: tuple[Rule, ...] = (
         for name in ("clients", "cores", "jobs", "latency_limit", "max_tries", "protocol", "script")
     ),
     *(
+        Rule(f"load.{name}", alternating=_LOG)
+        for name in ("log", "log_prefix", "log_database", "speed", "sessions", "failures")
+    ),
+    *(
         Rule(f"load.{name}", alternating=_OTHER_LOAD)
         for name in (
             "depth", "direct", "distribution", "engine", "file_size", "io_size", "lua", "method", "pattern", "probes",
@@ -106,7 +111,7 @@ def alternation_refusals(study: Study) -> tuple[str, ...]:
     found = [why for name, levels in study.factors.items() if len(set(levels)) > 1 and (why := _refused(name))]
     for name in (*study.conditions, *study.covariates):
         rule = rule_of(name)
-        if rule is None or rule.alternating in (_MACHINE, _DRIVE, _OTHER_LOAD):
+        if rule is None or rule.alternating in (_MACHINE, _DRIVE, _OTHER_LOAD, _LOG):
             found.append(_refused(name))
     rate = study.fixed.get("load.rate")
     if rate is not None and _given(rate):

@@ -18,6 +18,7 @@ from pgassay.load import go_tpc, messages, sysbench_tpcc
 from pgassay.load.cacheprobe import DRIVER as CACHEPROBE
 from pgassay.load.fio import DRIVER as FIO
 from pgassay.load.pgbench import DRIVER as PGBENCH
+from pgassay.load.replay import DRIVER as REPLAY
 from pgassay.load.sysbench import DRIVER as SYSBENCH
 from pgassay.load.tpcc import DRIVER as TPCC
 from pgassay.study.levels import Level
@@ -30,6 +31,7 @@ BUILT_IN: tuple[Driver[Any], ...] = (
     TPCC,
     go_tpc.DRIVER,
     sysbench_tpcc.DRIVER,
+    REPLAY,
 )
 DEFAULT = PGBENCH.name
 _PREFIX = "load."

@@ -237,9 +237,78 @@ def no_player() -> LoadError:
     )
 
 
-def cannot_play(said: str) -> UsageError:
-    """A script that the player does not know, in its own words."""
-    return UsageError(said, "pgbench itself may know it; the player takes the rest of pgbench's script language")
+def cannot_play(said: str, hint: str) -> UsageError:
+    """A script that the player does not know, or a log that it cannot play, in its own words."""
+    return UsageError(said, hint)
+
+
+PLAYS_THE_REST = "pgbench itself may know it; the player takes the rest of pgbench's script language"
+
+LOGS_ARE_READ = "log_min_duration_statement = 0 logs what a replay needs; load.log_prefix is the log_line_prefix"
+
+
+def not_a_speed(name: str, text: str) -> UsageError:
+    """A level that must be a multiple of the log's own speed."""
+    return UsageError(f'"{name}" must be a multiple of the log\'s own speed, not "{text}"', 'for example "2x"')
+
+
+def not_a_share(name: str, text: str) -> UsageError:
+    """A level that must be a share."""
+    return UsageError(f'"{name}" must be a share up to 100%, not "{text}"', 'for example "5%"')
+
+
+def no_log_named() -> UsageError:
+    """A replay of nothing."""
+    return UsageError("the load replay needs a log", 'name its files in order: "load.log" = ["postgresql.log"]')
+
+
+def missing_log(path: Path) -> UsageError:
+    """The log is not there."""
+    return UsageError(f'log "{path}" does not exist', "give PostgreSQL's log in stderr's format, csvlog or jsonlog")
+
+
+def short_log(length_s: float, wanted_s: int, warmup_s: int) -> UsageError:
+    """The log ends before the trial."""
+    hint = f"shorten them to {int(length_s)} s together" if length_s >= 1 else "give a longer log"
+    return UsageError(
+        f"the log is {length_s:.1f} s long at this speed, and load.warmup and load.duration ask for {wanted_s} s",
+        f"{hint}, or lower load.speed" if warmup_s < length_s else hint,
+    )
+
+
+def quiet_log(from_s: int, until_s: int) -> UsageError:
+    """The window has nothing to play."""
+    return UsageError(f"the log has no call between {from_s} s and {until_s} s", "choose another warm-up or duration")
+
+
+def mostly_left_out(calls: int, commands: int, without_parameters: int, half: int) -> UsageError:
+    """More of the log is left out than played."""
+    parts = (
+        (without_parameters, "without their parameters"),
+        (commands, "of commands that are not played"),
+        (half, "of transactions that begin before the log"),
+    )
+    named = ", ".join(f"{count} {what}" for count, what in parts if count)
+    return UsageError(
+        f"only {calls} of the log's {calls + commands + without_parameters + half} calls can be played: {named}",
+        "parameters are logged with log_parameter_max_length = -1",
+    )
+
+
+def mostly_unread(unread: int, first: str) -> UsageError:
+    """More records of the log are damaged than are calls."""
+    return UsageError(
+        f"{unread} records of the log cannot be read, more than it has calls; the first is: {first}",
+        "load.log_prefix must be the log_line_prefix that it was written with, a line for each",
+    )
+
+
+def no_data_to_replay() -> LoadError:
+    """Nothing says on which data the log is played."""
+    return LoadError(
+        "the load replay has no data to play its log on",
+        "load.init names a dump or SQL, init.copy_of a copied data directory",
+    )
 
 
 def not_in_slices(driver: str, why: str) -> str:
@@ -250,6 +319,9 @@ def not_in_slices(driver: str, why: str) -> str:
 SKIPS = "with both load.rate and load.latency_limit it skips transactions that are late already"
 
 PLAYS_BY_SOCKET = "with load.host its program reaches the server over TCP, and the player by its socket alone"
+
+
+ONE_STRETCH = "what waits at the end of a slice would not be carried into the next, and a log has one schedule"
 
 
 def no_core_left() -> LoadError:

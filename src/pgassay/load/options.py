@@ -5,11 +5,12 @@ A driver's own options derive from the classes here that fit it, so that a level
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
 from pgassay.bench.client import HERE, LOOPBACK
 from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import NONE, SWITCH, Kind, choice, is_number, optional, seconds, whole
+from pgassay.bench.kinds import NONE, PATH, SWITCH, Kind, choice, is_number, optional, seconds, whole
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import option, rows_of
 from pgassay.bench.server import READY_S
@@ -25,6 +26,8 @@ PROTOCOLS = ("simple", "extended", "prepared")
 BYTES_PER_WAREHOUSE = 110_000_000
 """Heap and indexes as filled (about 95 MB at 8 kB pages), with some air."""
 BYTES_OF_ITEMS = 12_000_000
+INIT_GROWTH = 4
+"""Loaded data against the file they come from: indexes and page headers, or a dump's compression."""
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 CLIENTS = "clients"
 """As many threads as clients."""
@@ -147,6 +150,18 @@ class RatedOptions(LoadOptions):
         default=None,
         unit="1/s",
         summary="the rate offered, open loop; none for as many as possible",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnDataOptions(LoadOptions):
+    """A load that works on the user's own data."""
+
+    init: Path | None = option(
+        optional(PATH),
+        default=None,
+        stage=Stage.DATA,
+        summary="your own schema and data: SQL for psql or a dump for pg_restore",
     )
 
 

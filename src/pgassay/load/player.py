@@ -16,7 +16,7 @@ from typing import Any
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Clock, Runner
-from pgassay.bench.slices import LatencyHistogram, Slice, StatementTimes
+from pgassay.bench.slices import CallFailure, LatencyHistogram, ReplayedSecond, Slice, StatementTimes
 from pgassay.load import messages
 from pgassay.load.controlled import DESCRIPTION, PROGRAM, ControlledProgram, find
 
@@ -78,6 +78,12 @@ class ReplayedLog:
     database: str = ""
     """Its sessions alone, where the log names databases; all where it is empty."""
     time_factor: float = 1.0
+    from_ms: int = 0
+    """From here on, by the replay's time; transactions that are open there belong to the time before."""
+    length_ms: int | None = None
+    """So long; None: to the log's end."""
+    sessions: int | None = None
+    """The most sessions at once; those beyond are left out."""
     pair_on: tuple[int, ...] = ()
     """Never paired: sessions come and go as in the log."""
 
@@ -93,32 +99,72 @@ class ReplayedLog:
                 "prefixes": self.prefixes,
                 "database": self.database,
                 "time_factor": self.time_factor,
+                "from_ms": self.from_ms,
+                "length_ms": self.length_ms,
+                "sessions": self.sessions,
             },
         }
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What of a log is not played, and which of its records could not be read (docs/player.md)."""
+
+    commands: int = 0
+    """Calls that no log can give or that change more than rows, and those of sessions without a name."""
+    without_parameters: int = 0
+    half_sessions: int = 0
+    """Sessions that begin in the midst of a transaction, whose calls up to its end are `half_calls`."""
+    half_calls: int = 0
+    sessions_beyond: int = 0
+    calls_beyond: int = 0
+    unread: int = 0
+    foreign: int = 0
+    torn: int = 0
+    first_unread: str = ""
 
 
 @dataclass(frozen=True)
 class LogFacts:
     """What a log has to be played: statements without their constants, in the order of the slices' scripts.
 
-    `left_out` counts calls that no log can give, or that change more than rows; `length_ms` is at the time factor.
+    `sessions` and `calls` are those of the stretch that is asked for, `log_calls` all that can be played, `length_ms`
+    is that of the whole log at the time factor.
     """
 
     sessions: int
     calls: int
-    left_out: int
+    log_calls: int
+    left_out: LeftOut
     length_ms: float
     statements: tuple[str, ...]
+
+    @classmethod
+    def of(cls, written: Mapping[str, Any]) -> "LogFacts":
+        """As the program writes them."""
+        return cls(
+            **{**written, "left_out": LeftOut(**written["left_out"]), "statements": tuple(written["statements"])}
+        )
 
 
 def check(load: PlayedLoad, runner: Runner) -> None:
     """Raise `UsageError`, in the program's own words, for a load that it cannot play; nothing is connected."""
+    _checked(load, runner, messages.PLAYS_THE_REST)
+
+
+def facts_of(log: ReplayedLog, runner: Runner) -> LogFacts:
+    """What a log has to be played; nothing is connected. Raises `UsageError` for one that cannot be played."""
+    return LogFacts.of(json.loads(_checked(log, runner, messages.LOGS_ARE_READ)))
+
+
+def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
     with tempfile.TemporaryDirectory(prefix="pgassay-player-") as folder:
         file = Path(folder) / DESCRIPTION
         file.write_text(json.dumps(load.specification(Endpoint(Path("/"), 5432, "none", "none"))), encoding="utf-8")
         done = runner.run([str(find()), "--check", str(file)])
     if done.status:
-        raise messages.cannot_play(done.stderr.strip().removeprefix(f"{PROGRAM}: "))
+        raise messages.cannot_play(done.stderr.strip().removeprefix(f"{PROGRAM}: "), hint)
+    return done.stdout
 
 
 class Player:
@@ -149,15 +195,12 @@ class Player:
         """One slice; see `SlicePlayer.play`."""
         limits = {"duration_ms": duration_ms, "transactions": transactions}
         order = {"play": {name: limit for name, limit in limits.items() if limit is not None}}
-        return _slice(self._program.ask(order), timed=duration_ms is not None)
+        return slice_of(self._program.ask(order), timed=duration_ms is not None)
 
     @property
     def log(self) -> LogFacts:
         """Of a log that is replayed."""
-        ready = self._program.ready["ready"]
-        return LogFacts(
-            ready["sessions"], ready["calls"], ready["left_out"], ready["length_ms"], tuple(ready["statements"])
-        )
+        return LogFacts.of(self._program.ready["ready"])
 
     @property
     def pid(self) -> int:
@@ -169,7 +212,8 @@ class Player:
         self._program.close()
 
 
-def _slice(answer: Mapping[str, Any], *, timed: bool) -> Slice:
+def slice_of(answer: Mapping[str, Any], *, timed: bool) -> Slice:
+    """A slice as the program writes it."""
     scripts = tuple(_histogram(script["latencies"]) for script in answer["scripts"])
     statements = [StatementTimes(**each) for script in answer["scripts"] for each in script["statements"]]
     return Slice(
@@ -185,6 +229,9 @@ def _slice(answer: Mapping[str, Any], *, timed: bool) -> Slice:
         parts=tuple(answer["parts"]) if timed else (),
         lateness=_histogram(answer["lateness"]),
         failed_alike=answer["failed_alike"],
+        failures=tuple(CallFailure(**each) for each in answer["failures"]),
+        unsent=answer["unsent"],
+        seconds=tuple(ReplayedSecond(**each) for each in answer["seconds"]),
         aborted=tuple(answer["aborted"]),
         cpu_ns=answer["cpu_ns"],
     )

@@ -37,6 +37,9 @@ class Work:
 
 
 TRANSACTION = Work("transaction", "a transaction")
+CALL = Work(
+    "call", "a call", equality="costs of a call are compared at equal work, the same calls of a log in every trial"
+)
 IO = Work(
     "I/O",
     "an I/O",

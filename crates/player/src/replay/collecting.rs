@@ -9,7 +9,8 @@ use std::collections::{HashMap, VecDeque};
 use serverlog::{Event, Kind, normalize, parameters};
 
 use crate::error::PlayerError;
-use crate::replay::plan::{Call, Plan, STATEMENTS_MAX};
+use crate::replay::cutting;
+use crate::replay::plan::{Call, LeftOut, Plan, Planned, STATEMENTS_MAX};
 use crate::script::value::Value;
 
 /// Stands in each statement of a capture.
@@ -45,7 +46,7 @@ const PLAYED: [&str; 24] = [
 #[derive(Default)]
 pub struct Collected {
     sessions: HashMap<Vec<u8>, Session>,
-    left_out: u64,
+    left_out: LeftOut,
 }
 
 #[derive(Default)]
@@ -54,6 +55,14 @@ struct Session {
     normal: Vec<Vec<u8>>,
     /// Is the duration of the last call still to come?
     untimed: bool,
+    /// Does the log have its beginning?
+    whole: bool,
+}
+
+/// Why a call is not played.
+enum Lacking {
+    Command,
+    Parameters,
 }
 
 impl Collected {
@@ -61,17 +70,12 @@ impl Collected {
     pub fn take(&mut self, event: &Event, database: &[u8]) {
         let elsewhere =
             !database.is_empty() && !event.database.is_empty() && event.database != database;
-        if elsewhere
-            || matches!(
-                event.kind,
-                Kind::Parse | Kind::Bind | Kind::Connect | Kind::Disconnect
-            )
-        {
+        if elsewhere || matches!(event.kind, Kind::Parse | Kind::Bind | Kind::Disconnect) {
             return;
         }
         if event.session.is_empty() || event.time_us == 0 || contains(&event.text, OURS) {
-            self.left_out +=
-                u64::from(event.kind != Kind::Duration && !contains(&event.text, OURS));
+            let is_call = !matches!(event.kind, Kind::Duration | Kind::Connect);
+            self.left_out.commands += u64::from(is_call && !contains(&event.text, OURS));
             return;
         }
         let known = self.sessions.contains_key(&event.session);
@@ -79,8 +83,15 @@ impl Collected {
             return; // a background process, or the end of what began before the log
         }
         let session = self.sessions.entry(event.session.clone()).or_default();
-        match event.kind {
-            Kind::Duration => session.untimed = false,
+        let added = match event.kind {
+            Kind::Connect => {
+                session.whole |= session.calls.is_empty();
+                Ok(())
+            }
+            Kind::Duration => {
+                session.untimed = false;
+                Ok(())
+            }
             Kind::Error => {
                 let same = session
                     .calls
@@ -91,11 +102,19 @@ impl Collected {
                         last.failed = true;
                     }
                     session.untimed = false;
-                } else if !event.text.is_empty() {
-                    self.left_out += session.add(event, true);
+                    Ok(())
+                } else if event.text.is_empty() {
+                    Ok(())
+                } else {
+                    session.add(event, true)
                 }
             }
-            _ => self.left_out += session.add(event, false),
+            _ => session.add(event, false),
+        };
+        match added {
+            Ok(()) => {}
+            Err(Lacking::Command) => self.left_out.commands += 1,
+            Err(Lacking::Parameters) => self.left_out.without_parameters += 1,
         }
     }
 
@@ -133,26 +152,49 @@ impl Collected {
         if ordered.len() > STATEMENTS_MAX {
             statements[STATEMENTS_MAX - 1] = "all others".to_owned();
         }
-        let mut calls: Vec<VecDeque<Call>> = sessions.into_iter().map(|each| each.calls).collect();
-        calls.sort_by_key(|each| each.front().map(|call| call.at_us));
-        let times = || calls.iter().flatten().map(|call| call.at_us);
+        let mut left_out = self.left_out;
+        let mut calls: Vec<Planned> = Vec::new();
+        let all: Vec<(VecDeque<Call>, bool)> = sessions
+            .into_iter()
+            .map(|each| (each.calls, each.whole))
+            .collect();
+        let times = || {
+            all.iter()
+                .flat_map(|(calls, _)| calls)
+                .map(|call| call.at_us)
+        };
         let (Some(first_us), Some(last_us)) = (times().min(), times().max()) else {
             let what = "the log holds no statement with a time and a session (%m with %c or %p) that can be played";
             return Err(PlayerError::Specification(what.into()));
         };
+        for (each, whole) in all {
+            let (left, cut) = if whole {
+                (each, 0)
+            } else {
+                cutting::without_half(each)
+            };
+            left_out.half_sessions += u64::from(cut > 0);
+            left_out.half_calls += cut;
+            calls.push(Planned {
+                calls: left,
+                settings: Vec::new(),
+            });
+        }
         Ok(Plan {
             statements,
-            left_out: self.left_out,
+            log_calls: 0,
+            left_out,
             first_us,
             last_us,
+            from_us: first_us,
             sessions: calls,
         })
     }
 }
 
 impl Session {
-    /// Keep a call; 1 where it is left out.
-    fn add(&mut self, event: &Event, failed: bool) -> u64 {
+    /// Keep a call, or say why it is left out.
+    fn add(&mut self, event: &Event, failed: bool) -> Result<(), Lacking> {
         let (mut normal, mut places) = (Vec::new(), Vec::new());
         normalize(&event.text, &mut normal, &mut places);
         let text = String::from_utf8_lossy(&event.text).into_owned();
@@ -165,8 +207,11 @@ impl Session {
             })
             .max()
             .unwrap_or(0);
-        if !is_played(&text) || bound.len() < wanted {
-            return 1;
+        if !is_played(&text) {
+            return Err(Lacking::Command);
+        }
+        if bound.len() < wanted {
+            return Err(Lacking::Parameters);
         }
         let value = |each: Option<Vec<u8>>| {
             each.map(|it| Value::Text(String::from_utf8_lossy(&it).into_owned()))
@@ -184,7 +229,7 @@ impl Session {
             statement: 0,
             failed,
         });
-        0
+        Ok(())
     }
 }
 

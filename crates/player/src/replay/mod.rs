@@ -5,18 +5,21 @@
 //! held up (Tene, "How NOT to Measure Latency": coordinated omission). How late calls were sent is told beside.
 //!
 //! A slice plays a stretch of the log, and the next slice goes on behind it, so servers that take turns play the same
-//! stretches. All calls of a stretch are played, however late. A transaction that is open at its end goes on to its own
-//! end without pauses, as slices end with no transaction under way. Sessions are connected before their slice opens.
+//! stretches. All calls of a stretch are played, however late, unless the order has an end to its patience. A
+//! transaction that is open at its end goes on to its own end without pauses, as slices end with no transaction under
+//! way. A session is connected a second before its first call, by a thread of its own (`connecting`).
 
 mod collecting;
+mod connecting;
+mod cutting;
 pub mod plan;
+mod stretch;
 
-use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 use std::os::fd::OwnedFd;
+use std::thread;
 
-use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 
 use crate::clock::{monotonic_ns, thread_cpu_ns};
@@ -24,16 +27,23 @@ use crate::connection::Connection;
 use crate::control::{Play, Slice, order_of, tell};
 use crate::error::PlayerError;
 use crate::specification::Specification;
-use crate::tally::{PARTS, Tally};
-use crate::worker::until;
+use crate::tally::Tally;
 
+use connecting::{Connector, open};
 use plan::{Call, GivenLog, Plan};
+use stretch::Stretch;
 
-const EVENTS: usize = 64;
 const IDLE: u8 = b'I';
+const NS: u64 = 1_000_000_000;
+/// So long before its first call a session is connected.
+const LEAD_NS: u64 = NS;
+/// What the connector's news are called among the sessions' answers.
+const NEWS: u64 = u64::MAX;
 
 struct Session {
     calls: VecDeque<Call>,
+    /// What it had set before its first call.
+    settings: Vec<String>,
     connection: Option<Connection>,
     /// What was sent and has no answer yet, with when it was due and when it was sent.
     under_way: Option<(Call, u64, u64)>,
@@ -51,19 +61,10 @@ pub struct Replay<'a> {
     factor: f64,
     position_us: i64,
     last_us: i64,
+    /// Connections that are open or being opened, and the most of them.
+    open: usize,
+    most: usize,
     epoll: OwnedFd,
-}
-
-/// A slice under way.
-struct Stretch {
-    opened_ns: u64,
-    closes_ns: u64,
-    until_us: i64,
-    left: u64,
-    /// Sessions that wait for their next call, by when it is due.
-    due: BinaryHeap<Reverse<(u64, usize)>>,
-    busy: usize,
-    tally: Tally,
 }
 
 /// Read the log, then serve the orders of `input` until it ends.
@@ -77,15 +78,11 @@ pub fn serve(
     mut output: impl Write,
 ) -> Result<(), PlayerError> {
     let plan = Plan::read(given)?;
-    let calls: usize = plan.sessions.iter().map(VecDeque::len).sum();
     tell(
         &mut output,
-        &serde_json::json!({"ready": {
-            "sessions": plan.sessions.len(), "calls": calls, "left_out": plan.left_out, "statements": plan.statements,
-            "length_ms": (plan.last_us - plan.first_us) as f64 / 1e3 / given.time_factor,
-        }}),
+        &serde_json::json!({"ready": plan.facts(given.time_factor)}),
     )?;
-    let mut replay = Replay::new(specification, plan, given.time_factor)?;
+    let mut replay = Replay::new(specification, plan, given)?;
     for line in input.lines() {
         let line = line.map_err(|error| PlayerError::System("cannot read an order", error))?;
         if line.trim().is_empty() {
@@ -112,12 +109,13 @@ impl<'a> Replay<'a> {
     pub fn new(
         specification: &'a Specification,
         plan: Plan,
-        factor: f64,
+        given: &GivenLog,
     ) -> Result<Self, PlayerError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|error| PlayerError::System("cannot watch connections", error.into()))?;
-        let session = |calls| Session {
-            calls,
+        let session = |planned: plan::Planned| Session {
+            calls: planned.calls,
+            settings: planned.settings,
             connection: None,
             under_way: None,
             within: false,
@@ -127,9 +125,11 @@ impl<'a> Replay<'a> {
             specification,
             sessions: plan.sessions.into_iter().map(session).collect(),
             statements: plan.statements.len(),
-            factor,
-            position_us: plan.first_us,
+            factor: given.time_factor,
+            position_us: plan.from_us,
             last_us: plan.last_us,
+            open: 0,
+            most: given.sessions.unwrap_or(usize::MAX),
             epoll,
         })
     }
@@ -147,18 +147,28 @@ impl<'a> Replay<'a> {
         self.connect(until_us)?;
         let cpu_ns = thread_cpu_ns();
         let opened_ns = monotonic_ns();
+        let closes_ns = order
+            .duration_ms
+            .map_or(u64::MAX, |length| opened_ns + length * 1_000_000);
         let mut stretch = Stretch {
             opened_ns,
-            closes_ns: order
-                .duration_ms
-                .map_or(u64::MAX, |length| opened_ns + length * 1_000_000),
+            closes_ns,
             until_us,
             left: order.transactions.unwrap_or(u64::MAX),
             due: BinaryHeap::new(),
+            coming: BinaryHeap::new(),
+            opening: 0,
             busy: 0,
+            gives_up_ns: order.patience_ms.map_or(u64::MAX, |patience| {
+                closes_ns.saturating_add(patience * 1_000_000)
+            }),
+            waits: order.duration_ms.is_some() && until_us <= self.last_us,
             tally: Tally::new(&vec![1; self.statements]),
         };
-        if self.sessions.iter().all(|each| each.calls.is_empty()) {
+        if self.position_us > self.last_us
+            || order.transactions.is_some()
+                && self.sessions.iter().all(|each| each.calls.is_empty())
+        {
             stretch
                 .tally
                 .aborted
@@ -167,12 +177,17 @@ impl<'a> Replay<'a> {
         for place in 0..self.sessions.len() {
             self.expect(place, &mut stretch);
         }
-        self.until_drained(&mut stretch);
+        let specification = self.specification;
+        thread::scope(|scope| {
+            let connector = Connector::start(scope, specification, &self.epoll)?;
+            self.until_drained(&mut stretch, &connector);
+            for (place, opened) in connector.end() {
+                self.connected(place, opened, &mut stretch);
+            }
+            Ok::<(), PlayerError>(())
+        })?;
         let Stretch {
-            mut tally,
-            closes_ns,
-            left,
-            ..
+            mut tally, left, ..
         } = stretch;
         tally.drained_ns = monotonic_ns();
         tally.cpu_ns = thread_cpu_ns() - cpu_ns;
@@ -185,182 +200,68 @@ impl<'a> Replay<'a> {
                 .filter_map(|each| each.calls.front())
                 .map(|call| call.at_us)
                 .min();
-            self.position_us = next.unwrap_or(self.last_us);
+            self.position_us = next.unwrap_or(self.last_us + 1);
         }
-        self.disconnect();
+        for place in 0..self.sessions.len() {
+            if self.sessions[place].calls.is_empty() {
+                self.disconnect(place);
+            }
+        }
         Ok((opened_ns, closes_ns.min(tally.drained_ns), tally))
     }
 
-    /// Every session with a call in the stretch; where calls are counted, every one that is left.
+    /// Every session whose first call of the stretch comes at once.
     fn connect(&mut self, until_us: i64) -> Result<(), PlayerError> {
-        for (place, session) in self.sessions.iter_mut().enumerate() {
+        #[allow(clippy::cast_possible_truncation)]
+        let lead_us = (LEAD_NS as f64 / 1e3 * self.factor) as i64;
+        let soon_us = until_us.min(self.position_us.saturating_add(lead_us));
+        for place in 0..self.sessions.len() {
+            let session = &self.sessions[place];
             let is_needed = session
                 .calls
                 .front()
-                .is_some_and(|call| call.at_us < until_us);
-            if !is_needed || session.ended || session.connection.is_some() {
-                continue;
+                .is_some_and(|call| call.at_us < soon_us);
+            let can = !session.ended && session.connection.is_none() && self.open < self.most;
+            if is_needed && can {
+                let opened = open(self.specification, &session.settings)?;
+                self.watch(place, &opened)?;
+                self.open += 1;
+                self.sessions[place].connection = Some(opened);
             }
-            let connection = Connection::open(self.specification)?;
-            let data = epoll::EventData::new_u64(place as u64);
-            epoll::add(&self.epoll, &connection, data, epoll::EventFlags::IN)
-                .map_err(|error| PlayerError::System("cannot watch a connection", error.into()))?;
-            session.connection = Some(connection);
         }
         Ok(())
     }
 
-    /// Sessions that have ended, and those whose transaction the log leaves open.
-    fn disconnect(&mut self) {
-        for session in self
-            .sessions
-            .iter_mut()
-            .filter(|each| each.calls.is_empty())
-        {
-            if let Some(connection) = session.connection.take() {
-                let _ = epoll::delete(&self.epoll, &connection);
+    fn watch(&self, place: usize, connection: &Connection) -> Result<(), PlayerError> {
+        let data = epoll::EventData::new_u64(place as u64);
+        epoll::add(&self.epoll, connection, data, epoll::EventFlags::IN)
+            .map_err(|error| PlayerError::System("cannot watch a connection", error.into()))
+    }
+
+    /// The connector has opened a session's connection, or could not.
+    fn connected(
+        &mut self,
+        place: usize,
+        opened: Result<Connection, PlayerError>,
+        stretch: &mut Stretch,
+    ) {
+        stretch.opening -= 1;
+        match opened.and_then(|connection| self.watch(place, &connection).map(|()| connection)) {
+            Ok(connection) => {
+                self.sessions[place].connection = Some(connection);
+                self.expect(place, stretch);
+            }
+            Err(error) => {
+                self.open -= 1;
+                self.give_up(place, &error.to_string(), stretch);
             }
         }
     }
 
-    fn until_drained(&mut self, stretch: &mut Stretch) {
-        let mut events = Vec::with_capacity(EVENTS);
-        loop {
-            while let Some(Reverse((due_ns, place))) = stretch.due.peek().copied() {
-                if due_ns > monotonic_ns() {
-                    break;
-                }
-                stretch.due.pop();
-                if stretch.left == 0 && !self.sessions[place].within {
-                    continue;
-                }
-                self.send(place, due_ns, stretch);
-            }
-            let next = stretch.due.peek().map(|Reverse((due_ns, _))| *due_ns);
-            if stretch.busy == 0 && next.is_none() {
-                return;
-            }
-            events.clear();
-            match epoll::wait(
-                &self.epoll,
-                spare_capacity(&mut events),
-                next.map(until).as_ref(),
-            ) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return stretch.tally.aborted.push(error.to_string()),
-            }
-            for event in &events {
-                self.receive(
-                    usize::try_from(event.data.u64()).unwrap_or(usize::MAX),
-                    stretch,
-                );
-            }
-        }
-    }
-
-    /// Put the session's next call where it will be sent: when it is due, or at once to end its transaction.
-    fn expect(&mut self, place: usize, stretch: &mut Stretch) {
-        let session = &mut self.sessions[place];
-        let Some(call) = session
-            .calls
-            .front()
-            .filter(|_| session.connection.is_some())
-        else {
-            if session.within {
-                // The log has no end of this transaction: what it locks would hold up the others for good.
-                if let Some(connection) = session.connection.take() {
-                    let _ = epoll::delete(&self.epoll, &connection);
-                }
-                session.within = false;
-            }
-            return;
-        };
-        let drains = call.at_us >= stretch.until_us || stretch.left == 0;
-        if drains && !session.within {
-            return;
-        }
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let after_ns = ((call.at_us - self.position_us).max(0) as f64 * 1e3 / self.factor) as u64;
-        let due_ns = if drains {
-            monotonic_ns()
-        } else {
-            stretch.opened_ns + after_ns
-        };
-        stretch.due.push(Reverse((due_ns, place)));
-    }
-
-    fn send(&mut self, place: usize, due_ns: u64, stretch: &mut Stretch) {
-        let session = &mut self.sessions[place];
-        let (Some(connection), Some(call)) =
-            (session.connection.as_mut(), session.calls.pop_front())
-        else {
-            return;
-        };
-        let sent_ns = monotonic_ns();
-        let outcome = match &call.values {
-            None => connection.query(&call.text),
-            Some(values) => connection.execute("", Some(&call.text), values.iter()),
-        };
-        stretch.left = stretch.left.saturating_sub(1);
-        session.under_way = Some((call, due_ns, sent_ns));
-        stretch.busy += 1;
-        if let Err(error) = outcome {
-            self.end(place, &error, stretch);
-        }
-    }
-
-    fn receive(&mut self, place: usize, stretch: &mut Stretch) {
-        let session = &mut self.sessions[place];
-        let Some(connection) = session.connection.as_mut() else {
-            return;
-        };
-        match connection.receive(false) {
-            Ok(false) => {}
-            Ok(true) => self.answered(place, stretch),
-            Err(error) => self.end(place, &error, stretch),
-        }
-    }
-
-    fn answered(&mut self, place: usize, stretch: &mut Stretch) {
-        let now = monotonic_ns();
-        let session = &mut self.sessions[place];
-        let (Some(connection), Some((call, due_ns, sent_ns))) =
-            (session.connection.as_mut(), session.under_way.take())
-        else {
-            return;
-        };
-        stretch.busy -= 1;
-        session.within = connection.answer.status != IDLE;
-        let tally = &mut stretch.tally;
-        tally.lateness.record(sent_ns.saturating_sub(due_ns));
-        match connection.answer.refusal.take() {
-            Some(refusal) if !call.failed => *tally.failed.entry(refusal.code).or_default() += 1,
-            Some(_) => tally.failed_alike += 1,
-            None => {
-                let script = &mut tally.scripts[call.statement];
-                script.latencies.record(now.saturating_sub(due_ns));
-                script.statements[0].record(now - sent_ns, connection.answer.counted);
-                if stretch.closes_ns != u64::MAX && now < stretch.closes_ns {
-                    let length_ns = (stretch.closes_ns - stretch.opened_ns).max(1);
-                    let part = now.saturating_sub(stretch.opened_ns) * PARTS as u64 / length_ns;
-                    tally.parts[usize::try_from(part).unwrap_or(0)] += 1;
-                }
-            }
-        }
-        self.expect(place, stretch);
-    }
-
-    fn end(&mut self, place: usize, error: &io::Error, stretch: &mut Stretch) {
-        let session = &mut self.sessions[place];
-        if let Some(connection) = session.connection.take() {
+    fn disconnect(&mut self, place: usize) {
+        if let Some(connection) = self.sessions[place].connection.take() {
             let _ = epoll::delete(&self.epoll, &connection);
+            self.open -= 1;
         }
-        stretch.busy -= usize::from(session.under_way.take().is_some());
-        (session.ended, session.within) = (true, false);
-        session.calls.clear();
-        stretch
-            .tally
-            .aborted
-            .push(format!("session {place}: {error}"));
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serverlog::{Prefix, Reader};
 
 use crate::error::PlayerError;
 use crate::replay::collecting::Collected;
+use crate::replay::cutting;
 use crate::script::value::Value;
 
 /// Statements that have latencies of their own; all others share the last place.
@@ -27,6 +28,15 @@ pub struct GivenLog {
     /// So many times as fast as the source.
     #[serde(default = "one")]
     pub time_factor: f64,
+    /// From here on, by the replay's time; what is open there belongs to the time before.
+    #[serde(default)]
+    pub from_ms: u64,
+    /// So long; none: to its end.
+    #[serde(default)]
+    pub length_ms: Option<u64>,
+    /// The most sessions at once; others are left out.
+    #[serde(default)]
+    pub sessions: Option<usize>,
 }
 
 fn one() -> f64 {
@@ -48,22 +58,79 @@ pub struct Call {
     pub failed: bool,
 }
 
-/// All of a log.
+/// A session's part of what is played.
+#[derive(Clone, Debug, Default)]
+pub struct Planned {
+    /// What it does.
+    pub calls: VecDeque<Call>,
+    /// What it had set before, sent when it connects.
+    pub settings: Vec<String>,
+}
+
+/// What of a log is not played, and what could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Calls of commands that are not played, and of sessions without a name.
+    pub commands: u64,
+    /// Calls of prepared statements whose parameters were not logged.
+    pub without_parameters: u64,
+    /// Sessions that begin in the midst of a transaction.
+    pub half_sessions: u64,
+    /// Their calls up to its end.
+    pub half_calls: u64,
+    /// Sessions that would have been more at once than the limit.
+    pub sessions_beyond: u64,
+    /// Their calls.
+    pub calls_beyond: u64,
+    /// Records with another prefix, or damaged ones.
+    pub unread: u64,
+    /// Records that seem to be events in another language.
+    pub foreign: u64,
+    /// Logs whose last record is not whole.
+    pub torn: u64,
+    /// The first of the unread records, shortened.
+    pub first_unread: String,
+}
+
+/// What is played of a log.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Each session's calls; those that began first are first.
-    pub sessions: Vec<VecDeque<Call>>,
+    pub sessions: Vec<Planned>,
     /// Without their constants, the most frequent first; where there are too many the last is all others.
     pub statements: Vec<String>,
-    /// Calls in the log that are not played.
-    pub left_out: u64,
-    /// When the first call began.
+    /// All calls of the log that can be played, in this stretch or another.
+    pub log_calls: usize,
+    /// What is not played.
+    pub left_out: LeftOut,
+    /// When the log's first call began.
     pub first_us: i64,
-    /// When the last one began.
+    /// When its last one began.
     pub last_us: i64,
+    /// Where the stretch begins that is played.
+    pub from_us: i64,
 }
 
 impl Plan {
+    /// Its calls.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.sessions.iter().map(|each| each.calls.len()).sum()
+    }
+
+    /// What is said of it before it is played; `time_factor` as it was given.
+    #[must_use]
+    pub fn facts(&self, time_factor: f64) -> serde_json::Value {
+        serde_json::json!({
+            "sessions": self.sessions.len(),
+            "calls": self.calls(),
+            "log_calls": self.log_calls,
+            "left_out": self.left_out,
+            "statements": self.statements,
+            "length_ms": (self.last_us - self.first_us) as f64 / 1e3 / time_factor,
+        })
+    }
+
     /// Read the logs.
     ///
     /// # Errors
@@ -84,7 +151,35 @@ impl Plan {
                 Err(error) => return Err(PlayerError::System("cannot read the log", error)),
             }
         }
-        found.plan()
+        let mut plan = found.plan()?;
+        let tally = reader.tally();
+        plan.left_out.unread = tally.unread;
+        plan.left_out.foreign = tally.foreign;
+        plan.left_out.torn = tally.torn;
+        plan.left_out.first_unread.clone_from(&tally.first_unread);
+        plan.cut(given);
+        Ok(plan)
+    }
+
+    /// Keep the stretch that is asked for, of as many sessions at once as are allowed.
+    fn cut(&mut self, given: &GivenLog) {
+        #[allow(clippy::cast_possible_truncation)]
+        let source_us = |ms: u64| (ms as f64 * 1e3 * given.time_factor) as i64;
+        self.from_us = self.first_us.saturating_add(source_us(given.from_ms));
+        let until_us = given.length_ms.map_or(i64::MAX, |length| {
+            self.first_us
+                .saturating_add(source_us(given.from_ms + length))
+        });
+        self.log_calls = self.calls();
+        let whole = std::mem::take(&mut self.sessions).into_iter();
+        let mut cut: Vec<Planned> = whole
+            .map(|each| cutting::stretch(each.calls, self.from_us, until_us))
+            .collect();
+        cut.sort_by_key(|each| each.calls.front().map(|call| call.at_us));
+        let (kept, beyond) = cutting::within_limit(cut, given.sessions.unwrap_or(usize::MAX));
+        self.left_out.sessions_beyond = beyond.len() as u64;
+        self.left_out.calls_beyond = beyond.iter().map(|each| each.calls.len() as u64).sum();
+        self.sessions = kept;
     }
 }
 
@@ -106,6 +201,9 @@ mod tests {
             prefixes: vec!["%m [%p] ".into()],
             database: String::new(),
             time_factor: 1.0,
+            from_ms: 0,
+            length_ms: None,
+            sessions: None,
         };
         let found = Plan::read(&given);
         std::fs::remove_file(path).unwrap();
@@ -134,14 +232,18 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            found.sessions.iter().map(VecDeque::len).collect::<Vec<_>>(),
+            found
+                .sessions
+                .iter()
+                .map(|each| each.calls.len())
+                .collect::<Vec<_>>(),
             [1, 2]
         );
         assert_eq!(
-            found.sessions[1][0].values,
+            found.sessions[1].calls[0].values,
             Some(vec![Some(Value::Text("007".into())), None])
         );
-        assert_eq!(found.sessions[1][0].at_us - found.first_us, 499_000);
+        assert_eq!(found.sessions[1].calls[0].at_us - found.first_us, 499_000);
         assert_eq!(found.last_us - found.first_us, 600_000);
         assert_eq!(
             found.statements,
@@ -149,11 +251,11 @@ mod tests {
         );
         assert_eq!(
             (
-                found.sessions[0][0].statement,
-                found.sessions[1][1].statement,
+                found.sessions[0].calls[0].statement,
+                found.sessions[1].calls[1].statement,
                 found.left_out
             ),
-            (0, 0, 0)
+            (0, 0, LeftOut::default())
         );
     }
 
@@ -184,7 +286,9 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!((found.sessions[0].len(), found.left_out), (1, 5));
+        assert_eq!(found.calls(), 1);
+        let left = &found.left_out;
+        assert_eq!((left.commands, left.without_parameters), (4, 1));
     }
 
     #[test]
@@ -211,6 +315,7 @@ mod tests {
         )
         .unwrap();
         let seen: Vec<_> = found.sessions[0]
+            .calls
             .iter()
             .map(|call| (call.text.as_str(), call.failed))
             .collect();
@@ -222,6 +327,28 @@ mod tests {
                 ("SELECT 2/0", true)
             ]
         );
+    }
+
+    #[test]
+    fn a_session_that_begins_in_a_transaction_is_played_from_its_end_on() {
+        let lines = [
+            ("01.000", "7", "LOG:  statement: UPDATE t SET a = 1"),
+            ("01.100", "7", "LOG:  statement: COMMIT"),
+            ("01.200", "7", "LOG:  statement: SELECT 1"),
+        ];
+        let found = plan("half", &lines).unwrap();
+        let left = &found.left_out;
+        assert_eq!(
+            (found.calls(), left.half_sessions, left.half_calls),
+            (1, 1, 2)
+        );
+        let authorized = (
+            "00.900",
+            "7",
+            "LOG:  connection authorized: user=a database=b",
+        );
+        let known = plan("whole", &[&[authorized], lines.as_slice()].concat()).unwrap();
+        assert_eq!((known.calls(), known.left_out.half_calls), (3, 0));
     }
 
     #[test]

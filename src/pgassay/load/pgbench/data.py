@@ -64,10 +64,16 @@ def create(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions
     if options.init is None:
         _run(runner, endpoint, command.create_command(bindir / "pgbench", endpoint, options.scale))
         widen(server, options)
-    elif is_dump(options.init):
-        _restore(bindir, runner, endpoint, options.init, "pre-data")
     else:
-        script = [str(bindir / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(options.init)]
+        create_own(bindir, runner, endpoint, options.init)
+
+
+def create_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> None:
+    """Create the empty schema of the user's own data; plain SQL runs whole; raises `LoadError`."""
+    if is_dump(path):
+        _restore(bindir, runner, endpoint, path, "pre-data")
+    else:
+        script = [str(bindir / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(path)]
         _run(runner, endpoint, script + command.connection(endpoint))
 
 
@@ -76,10 +82,16 @@ def fill(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) 
     endpoint = server.endpoint
     if options.init is None:
         _run(runner, endpoint, command.fill_command(bindir / "pgbench", endpoint, options.scale))
-    elif is_dump(options.init):
-        _restore(bindir, runner, endpoint, options.init, "data")
-        _restore(bindir, runner, endpoint, options.init, "post-data")
+    else:
+        fill_own(bindir, runner, endpoint, options.init)
     server.execute("VACUUM (ANALYZE)")
+
+
+def fill_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> None:
+    """Load the rows of the user's own dump, build keys and indexes; plain SQL has done so; raises `LoadError`."""
+    if is_dump(path):
+        _restore(bindir, runner, endpoint, path, "data")
+        _restore(bindir, runner, endpoint, path, "post-data")
 
 
 def _restore(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path, section: str) -> None:

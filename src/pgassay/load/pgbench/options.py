@@ -14,13 +14,13 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import PATH, Kind, choice, optional, whole
+from pgassay.bench.kinds import Kind, choice, whole
 from pgassay.bench.messages import no_value
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
-from pgassay.load.options import AGE, CutOptions, PgbenchClientOptions
+from pgassay.load.options import AGE, INIT_GROWTH, CutOptions, OwnDataOptions, PgbenchClientOptions
 from pgassay.load.pgbench.reading import only_reads, round_trips
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
@@ -41,8 +41,6 @@ OWN_BYTES = 100
 _OVERHEAD_BYTES = 60
 """Of a row: its header and line pointer (28), its key in the index (about 20), and some air."""
 _SMALLEST_PAGE = 1024
-_INIT_GROWTH = 4
-"""Loaded data against the file they come from: indexes and page headers, or a dump's compression."""
 STORAGES = {"plain": "PLAIN", "toasted": "EXTERNAL"}
 """The word of `load.row_storage` to PostgreSQL's."""
 
@@ -166,7 +164,7 @@ SCRIPTS: Kind[tuple[Script, ...]] = Kind(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PgbenchOptions(PgbenchClientOptions, CutOptions):
+class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
     """A pgbench load; `transactions` of each client prevail over `duration_s`."""
 
     driver = "pgbench"
@@ -181,12 +179,6 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions):
     )
     age: float = option(
         AGE, default=0.0, stage=Stage.DATA, summary="updates before the snapshot, as a multiple of the rows"
-    )
-    init: Path | None = option(
-        optional(PATH),
-        default=None,
-        stage=Stage.DATA,
-        summary="your own schema and data: SQL for psql or a dump for pg_restore",
     )
     row_bytes: int | None = option(
         ROW_BYTES,
@@ -241,7 +233,7 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions):
         """By scale and width of the rows, or by the size of the user's file; ageing leaves dead rows and a second index
         entry behind."""
         if self.init is not None:
-            return self.init.stat().st_size * _INIT_GROWTH
+            return self.init.stat().st_size * INIT_GROWTH
         fresh = self.scale * BYTES_PER_SCALE
         if self.row_bytes is not None:
             fresh = max(fresh, self.accounts_bytes)

@@ -28,10 +28,11 @@ WORK = 50
 class LoadOnServer:
     """A load whose data are in a running server.
 
-    `larger` is the option (a field of its options) that makes the data larger. `neutral` are changes of options that
-    leave the data as they are. `refused` are levels (names without `load.`) that must be refused before a run, by the
-    words of the message. `echoes` are the options that the program names in its output, where that is known; `counted`
-    those that can be counted in the data. `read_back` is what was read back from the data as they were loaded.
+    `larger` is the option (a field of its options) that makes the data larger, by these `sizes`. `neutral` are changes
+    of options that leave the data as they are. `refused` are levels (names without `load.`) that must be refused before
+    a run, by the words of the message. `echoes` are the options that the program names in its output, where that is
+    known; `counted` those that can be counted in the data. `read_back` is what was read back from the data as they were
+    loaded.
     """
 
     driver: Driver[Any]
@@ -41,6 +42,7 @@ class LoadOnServer:
     start: Callable[[], Server]
     larger: str
     neutral: Mapping[str, object] = field(default_factory=dict)
+    sizes: tuple[object, object] = (10, 100_000)
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     echoes: Collection[str] | None = None
     counted: Collection[str] = ()
@@ -174,10 +176,10 @@ class LoadContract:
         assert bench.load(duration_s=9).data_key() == key
         for name, value in bench.neutral.items():
             assert bench.load(**{name: value}).data_key() == key, name
-        assert bench.load(**{bench.larger: 9}).data_key() != key
+        assert bench.load(**{bench.larger: bench.sizes[1]}).data_key() != key
 
     def test_more_data_take_more_room(self, bench: LoadOnServer) -> None:
-        small, large = (bench.load(**{bench.larger: size}).estimated_bytes() for size in (10, 100_000))
+        small, large = (bench.load(**{bench.larger: size}).estimated_bytes() for size in bench.sizes)
         assert 0 < small < large
 
     def test_what_cannot_run_is_refused_before_the_run(self, bench: LoadOnServer) -> None:
