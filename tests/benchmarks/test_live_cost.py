@@ -1,4 +1,4 @@
-"""Windows with and without a viewer are compared by the seconds that lie wholly in them."""
+"""Neighbouring windows with and without a viewer are compared, whichever came first."""
 
 from math import log
 
@@ -6,14 +6,16 @@ import pytest
 
 from benchmarks.live_cost import Span, neighbours
 
-FIRST, SECOND = Span(True, 10.2, 13.3, 0.0), Span(False, 15.0, 18.2, 0.0)
+WATCHED, ALONE = Span(True, 91.0, 0.003), Span(False, 101.0, 0.0)
 
 
-def test_seconds_that_reach_over_an_edge_do_not_count() -> None:
-    tps = {11.1: 1.0, 12.1: 90.0, 13.1: 92.0, 14.1: 1.0, 15.1: 1.0, 16.1: 100.0, 17.1: 100.0, 18.1: 103.0, 19.1: 1.0}
-    assert neighbours([FIRST, SECOND], tps) == pytest.approx([log(91 / 101)])
-    assert neighbours([SECOND, FIRST], tps) == pytest.approx([log(91 / 101)])
+def test_the_order_of_a_pair_turns_and_its_ratio_does_not() -> None:
+    assert neighbours([WATCHED, ALONE, ALONE, WATCHED]) == pytest.approx([log(91 / 101)] * 2)
 
 
-def test_a_pair_with_an_empty_side_is_left_out() -> None:
-    assert neighbours([FIRST, SECOND], {12.1: 90.0}) == []
+def test_a_pair_without_events_or_transactions_is_left_out() -> None:
+    assert neighbours([Span(True, 91.0, 0.003, told=False), ALONE, WATCHED, Span(False, 0.0, 0.0)]) == []
+
+
+def test_a_last_window_that_stands_alone_is_left_out() -> None:
+    assert neighbours([WATCHED, ALONE, ALONE]) == pytest.approx([log(91 / 101)])

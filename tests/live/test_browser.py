@@ -1,11 +1,16 @@
 """The pages in a real Chromium: they draw, obey their own policy, fit a phone, and shut nobody out."""
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from pgassay.record import glance
+from pgassay.record.directory import RunDirectory
+from pgassay.record.glance import Glance
+from pgassay.testing.planted import make_run
 from tests.live.browser import OVER_THE_EDGE, PHONE, WIDE, opened, serving, violations
 from tests.live.served import address
 from tests.live.test_app import HOSTILE_PATH, side_by_side
@@ -96,3 +101,42 @@ def test_when_a_finished_runs_server_ends_its_page_says_so_and_asks_no_more(runs
             server.close()
             page.wait_for_function("() => document.getElementById('connection').textContent !== ''")
             assert "The run has ended, and its server with it" in page.locator("#connection").inner_text()
+
+
+UNSEEN = """window.unseen = false; window.told = 0;
+Object.defineProperty(document, "hidden", { get: () => window.unseen });
+const parse = JSON.parse;
+JSON.parse = (text) => { const found = parse(text); window.told += found?.rows?.length ?? 0; return found; };"""
+# One more is the legend's.
+POINTS = "document.querySelectorAll('#seconds .mark-symbol path').length - 1"
+
+
+def test_a_tab_that_nobody_sees_draws_nothing_until_it_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    run = make_run(tmp_path / "runs" / "one", finished=False).path
+    began_ns = time.monotonic_ns()
+    with RunDirectory.open(run) as directory, ExitStack() as stack:
+        directory.resumed()
+        directory.begin_trial(directory.next_number, {"block": 9, "attempt": 1, "arm": "table.fillfactor=75"})
+        (staging,) = (run / "trials").glob(".staging-*")
+
+        def tell(second: int) -> None:
+            values = {"wal_bytes": second * 1e6}
+            glance.append(staging, Glance(began_ns + second * 10**9, time.time_ns(), "wal", values))
+
+        for second in range(3):
+            tell(second)
+        served = stack.enter_context(serving(run.parent, tmp_path / "index"))
+        page, faults = stack.enter_context(opened(served))
+        page.add_init_script(UNSEEN)
+        page.goto(served.partition("/?")[0] + f"{address('one')}live")
+        page.wait_for_function(f"() => {POINTS} === 2 && window.told === 2")
+        page.evaluate("window.unseen = true")
+        for second in range(3, 6):
+            tell(second)
+        page.wait_for_function("() => window.told === 5")
+        page.wait_for_timeout(500)
+        assert page.evaluate(POINTS) == 2
+        page.evaluate("window.unseen = false; document.dispatchEvent(new Event('visibilitychange')); undefined")
+        page.wait_for_function(f"() => {POINTS} === 5")
+        assert faults == []

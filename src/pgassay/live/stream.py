@@ -29,22 +29,34 @@ _AGAIN_MS = 2000
 async def events(watched: Watched, every_s: float = EVERY_S) -> AsyncGenerator[bytes, None]:
     """Events `progress`, `seconds` and `fault`, as long as somebody reads them."""
     yield f"retry: {_AGAIN_MS}\n\n".encode()
-    seconds, known, quiet_s = Seconds(watched.path), None, 0.0
+    looks, quiet_s = _Looks(watched), 0.0
     while True:
-        now = await run_in_threadpool(_stamp, watched)
-        news = b""
-        if now != known:
-            known = now
-            news = await run_in_threadpool(_progress, watched)
-        fresh, rows = await run_in_threadpool(seconds.more)
-        if fresh or rows:
-            news += event("seconds", {"fresh": fresh, "rows": rows})
+        news = await run_in_threadpool(looks.news)
         quiet_s = 0.0 if news else quiet_s + every_s
         if quiet_s >= QUIET_S:
             news, quiet_s = b": still here\n\n", 0.0
         if news:
             yield news
         await asyncio.sleep(every_s)
+
+
+class _Looks:
+    """What is new since the last look, for one who watches: one turn of a thread a second."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._seconds = Seconds(watched.path)
+        self._known: object = None
+
+    def news(self) -> bytes:
+        """The events of one look; empty where nothing changed."""
+        told = b""
+        now = _stamp(self._watched)
+        if now != self._known:
+            self._known = now
+            told = _progress(self._watched)
+        fresh, rows = self._seconds.more()
+        return told + event("seconds", {"fresh": fresh, "rows": rows}) if fresh or rows else told
 
 
 def _stamp(watched: Watched) -> object:
