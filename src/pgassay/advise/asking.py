@@ -15,13 +15,14 @@ from pgassay.advise.budget import Amounts
 from pgassay.advise.constraints import Limits, require_room
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
+from pgassay.advise.refusals import OURS
 from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.task import Task
-from pgassay.errors import UsageError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.forecast import forecast, window_s
-from pgassay.lab.run import prepare, write_study
+from pgassay.lab.run import Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
 from pgassay.study.document import read
 from pgassay.study.responses import Better, Response, Scale
@@ -177,15 +178,26 @@ def _window_s(question: Question) -> float:
 
 def _tried(question: Question, space: Space, bench: Workbench) -> tuple[tuple[bool, ...], float]:
     """Whether more is better of each objective, and the seconds of a trial, by a study that is checked and not run."""
-    other = space.start.with_values({space.dimensions[0].name: space.dimensions[0].far})
-    asked = document(replace(question, objective="tps", others=()), space, "advise", [space.start, other], {})
-    resolved = resolve(write_study("advise", asked).study, bench.site())
-    prepared = prepare(resolved, bench)
+    prepared = _prepared(replace(question, objective="tps", others=()), space, bench)
     found = [objective_of(each, prepared.checked.responses) for each in question.objectives]
     for each in found:
         if len(found) > 1 and each.scale is Scale.DIFFERENCE:
             raise messages.no_ratio(each.name)
     return tuple(each.better is Better.HIGHER for each in found), forecast(prepared.resolved).trial_s * _OVERHEAD
+
+
+def _prepared(question: Question, space: Space, bench: Workbench) -> Prepared:
+    """A study of the start and of the first setting's far level that may be tried; raises where none may."""
+    refused: PgassayError | None = None
+    for each in space.dimensions:
+        other = space.start.with_values({each.name: each.far})
+        try:
+            asked = document(question, space, "advise", [space.start, other], {})
+            return prepare(resolve(write_study("advise", asked).study, bench.site()), bench)
+        except OURS as error:
+            refused = refused or error
+    assert refused is not None, "a space has a setting"
+    raise refused
 
 
 def objective_of(name: str, responses: Sequence[Response]) -> Response:

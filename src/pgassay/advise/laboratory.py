@@ -10,16 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pgassay.advise import messages
+from pgassay.advise import messages, refusals
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
 from pgassay.advise.front import Kept, Seen, kept_limits
+from pgassay.advise.refusals import failed
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space
+from pgassay.advise.task import Tell
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, moved_surely, size
 from pgassay.analysis.observations import Observation
-from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
+from pgassay.lab.arms import resolve as resolve_arms
+from pgassay.lab.attached import bench_of
+from pgassay.lab.run import WrittenStudy, continue_run, prepare, run_study, write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
@@ -72,6 +76,7 @@ class RealLaboratory:
     options: BenchOptions
     watching: Watching
     command: Sequence[str] = field(default=())
+    tell: Tell = lambda text: None
 
     def batch(
         self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
@@ -86,10 +91,12 @@ class RealLaboratory:
         """The same with a value of each objective."""
         everything = [start, *configurations]
         design = {"blocks": {"min": 1, "max": 1}, "seed": seed}
-        findings = self._measured(name, document(self.question, self.space, name, everything, design))
-        named = _named(findings.study, everything)
+        findings, tried, refused = self._tried(name, everything, design)
+        found: dict[Configuration, tuple[float, ...] | None] = dict.fromkeys(refused)
+        if findings is None:
+            return found
+        named = _named(findings.study, tried)
         limits = self._limits(findings)
-        found: dict[Configuration, tuple[float, ...] | None] = {}
         for trial in findings.trials:
             values = [trial.responses.get(each) for each in self.question.objectives]
             if trial.status is not Status.INVALID:
@@ -107,8 +114,10 @@ class RealLaboratory:
             "blocks": {"min": blocks, "max": blocks}, "budget": f"{_PATIENCE * budget_s:.0f}s", "seed": seed,
             "settle": list(self.question.others),
         }  # fmt: skip
-        findings = self._measured(name, document(self.question, self.space, name, everything, design))
-        named = _named(findings.study, everything)
+        findings, tried, refused = self._tried(name, everything, design)
+        if findings is None:
+            raise messages.all_refused(refused.values())
+        named = _named(findings.study, tried)
         numbers = {treatment: str(everything.index(each)) for treatment, each in named.items()}
         limits = self._limits(findings)
         wanted = {*self.question.objectives, *(each.response.name for each in limits)}
@@ -118,7 +127,7 @@ class RealLaboratory:
                        for each in valid]
             for response in wanted
         }  # fmt: skip
-        outcomes = {
+        outcomes = dict(refused) | {
             named[each.treatment]: "; ".join(reason.detail for reason in each.reasons) for each in findings.outcomes
         }
         return Seen(everything, observations, findings.responses, limits, outcomes)
@@ -136,10 +145,12 @@ class RealLaboratory:
             "blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX},
             "budget": f"{max(budget_s, BLOCKS_MIN * len(everything) * self._trial_s()):.0f}s", "seed": seed,
         }  # fmt: skip
-        findings = self._measured(name, document(self.question, self.space, name, everything, design))
+        findings, tried, refused = self._tried(name, everything, design, against_first=True)
+        if findings is None:
+            return {}
         page.write(findings, self.folder / name / REPORT)
-        named = _named(findings.study, everything)
-        return {
+        named = _named(findings.study, tried)
+        return {each: failed(self.question.objective, why) for each, why in refused.items()} | {
             named[each.effect.treatment]: Compared(each.effect, each.verdict, moved(findings, each.effect))
             for each in findings.verdicts
         }
@@ -169,18 +180,60 @@ class RealLaboratory:
         """The same at each condition, all of them in every block; the load's options that vary are the conditions'."""
         everything = [baseline, *arms]
         design = {"blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX}, "budget": f"{budget_s:.0f}s", "seed": seed}
-        findings = self._measured(
-            name, at_conditions(document(self.question, self.space, name, everything, design), conditions)
-        )
+        findings, tried, _ = self._tried(name, everything, design, conditions, against_first=True)
+        if findings is None:
+            return dict.fromkeys(conditions)
         page.write(findings, self.folder / name / REPORT)
-        named = _named(findings.study, everything)
+        named = _named(findings.study, tried)
         places = {made.name: each for made, each in zip(findings.study.linked_conditions, conditions, strict=True)}
         found: dict[Condition, dict[Configuration, Compared]] = {each: {} for each in conditions}
         for each in findings.verdicts:
             effect = each.effect
             found[places[effect.condition]][named[effect.treatment]] = Compared(effect, each.verdict)
-        failed = {places[each.condition] for each in findings.outcomes if named[each.treatment] == baseline}
-        return {each: None if each in failed else compared for each, compared in found.items()}
+        lost = {places[each.condition] for each in findings.outcomes if named[each.treatment] == baseline}
+        return {each: None if each in lost else compared for each, compared in found.items()}
+
+    def _tried(
+        self,
+        name: str,
+        everything: Sequence[Configuration],
+        design: Mapping[str, Any],
+        conditions: Sequence[Condition] = (),
+        *,
+        against_first: bool = False,
+    ) -> tuple[Findings | None, list[Configuration], dict[Configuration, str]]:
+        """The run of all that is not refused beforehand, what that is, and the others with the reason.
+
+        No run where fewer than two are left, or all are set `against_first` and that is refused.
+        """
+
+        def wanted(configurations: Sequence[Configuration]) -> Document:
+            found = document(self.question, self.space, name, configurations, design)
+            return at_conditions(found, conditions) if conditions else found
+
+        known = refusals.known(self.folder)
+        while True:
+            refused = {each: known[each] for each in everything if each in known}
+            tried = [each for each in everything if each not in refused]
+            if len(tried) < 2 or (against_first and everything[0] in refused):
+                return None, tried, refused
+            try:
+                return self._measured(name, wanted(tried)), tried, refused
+            except refusals.OURS:
+                if (self.folder / name).exists():
+                    raise
+                new = refusals.found_by(lambda some: self._check(wanted(some)), self.space.start, tried)
+                if not new:
+                    raise
+                refusals.keep(self.folder, new)
+                for each, why in new.items():
+                    self.tell(messages.refused(each.changes_from(self.space.start), why))
+                known = {**known, **new}
+
+    def _check(self, wanted: Document) -> None:
+        """Raise what a run would be refused with; nothing is measured."""
+        with bench_of(self.options) as bench:
+            prepare(resolve_arms(write_study("advise", wanted).study, bench.site()), bench)
 
     def _measured(self, name: str, wanted: Document) -> Findings:
         path, written = self.folder / name, write_study(name, wanted)

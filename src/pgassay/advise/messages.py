@@ -104,6 +104,19 @@ def screening_failed(lost: int, pairs: int) -> UsageError:
     )
 
 
+def refused(changes: Mapping[str, str], why: str) -> str:
+    """A configuration that is not tried, by what it changes."""
+    return f"left out, since it is refused: {', '.join(f'{name} = {each}' for name, each in changes.items())}: {why}"
+
+
+def all_refused(reasons: Iterable[str]) -> UsageError:
+    """Nothing is left to confirm."""
+    return UsageError(
+        f"every point of the front is refused: {'; '.join(sorted(set(reasons)))}",
+        "narrow the space with --space, so that its levels can be run",
+    )
+
+
 def no_optimiser() -> UsageError:
     """The extra is missing."""
     return UsageError(

@@ -90,6 +90,7 @@ def relative(task: Task, trials: Trials[V], ratio: Callable[[V | None, V | None]
         values = trials(name, start, tried, seed) if tried else {}
         base = values.get(start)
         found: dict[Configuration, V | None] = {each: None for each in wanted if each != start and each not in tried}
+        found |= {each: None for each in tried if each in values and values[each] is None}
         itself = ratio(base, base)
         if itself is not None:
             found |= {each: ratio(values[each], base) for each in tried if each in values}

@@ -71,7 +71,9 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     yield from task.remarks
     for name in _OTHERS:
         if confirmed(advice) and name in advice.proof:
-            yield f"against the {name}: {objective} {ratio_interval(*inverted(advice.proof[name]))}"
+            found = advice.proof[name]
+            failed = f"it fails: {found.verdict.text}" if found.verdict.kind is Kind.FAILED else ""
+            yield f"against the {name}: {failed or f'{objective} {ratio_interval(*inverted(found))}'}"
     if advice.chosen is not None and advice.searched is not None:
         seen = advice.searched if task.higher else -advice.searched
         told = ratio_interval(*inverted(advice.chosen))

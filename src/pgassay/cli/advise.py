@@ -232,7 +232,7 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
     task = kept.task
     command = ("pgassay", *sys.argv[1:])
     options = kept.options(bench_options(arguments))
-    laboratory = RealLaboratory(path, kept.question, task.space, options, watching, command)
+    laboratory = RealLaboratory(path, kept.question, task.space, options, watching, command, tell)
     try:
         answer = (_front if kept.question.others else _one)(kept, laboratory, tell, path, arguments.explain)
     except KeyboardInterrupt:
