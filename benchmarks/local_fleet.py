@@ -14,9 +14,9 @@ from pathlib import Path
 from distributed import Client
 
 from pgassay.fleet import addresses, dask_crew, spread
+from tests.fleet.namespaces import end
 
 ROOT = Path(__file__).parents[1]
-END_S = 60.0
 WAIT_S = 120.0
 
 
@@ -47,9 +47,4 @@ def _started(cores: Collection[int], *words: str) -> Iterator[None]:
     try:
         yield
     finally:
-        process.terminate()
-        try:
-            process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)

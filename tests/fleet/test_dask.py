@@ -29,6 +29,7 @@ from pgassay.record.reading import Run
 from pgassay.study.findings import Severity
 from pgassay.testing import real
 from tests.fleet import fake_worker
+from tests.fleet.namespaces import end
 from tests.lab.simulation import RUN, ending, header, simulate
 
 pytestmark = pytest.mark.slow
@@ -57,13 +58,7 @@ def started(*command: str, **environment: str) -> Iterator["subprocess.Popen[byt
     try:
         yield process
     finally:
-        if process.poll() is None:
-            process.terminate()
-        try:
-            process.wait(READY_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
 
 
 @contextmanager

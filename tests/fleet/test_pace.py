@@ -5,7 +5,7 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.fleet.pace import LATE, Pace
+from pgassay.fleet.pace import HANGS, HANGS_S, LATE, Pace
 
 
 def test_before_a_block_has_come_home_nothing_is_late() -> None:
@@ -28,6 +28,17 @@ def test_a_second_block_is_compared_with_first_ones_where_there_is_no_other() ->
     pace.ended("h1", 100.0)
     assert pace.late("h1", 301.0)
     assert not pace.late("h1", 299.0)
+
+
+def test_a_block_hangs_after_many_times_what_blocks_take_and_not_before_ten_minutes() -> None:
+    pace = Pace()
+    assert not pace.hangs("h1", 1e9)
+    pace.ended("h1", 1.0)
+    assert not pace.hangs("h1", HANGS_S)
+    assert pace.hangs("h1", HANGS_S + 1.0)
+    pace.ended("h1", HANGS_S)
+    assert not pace.hangs("h1", HANGS * HANGS_S)
+    assert pace.hangs("h1", HANGS * HANGS_S + 1.0)
 
 
 @given(st.lists(st.floats(1.0, 100.0), min_size=1), st.floats(0.0, 1000.0))

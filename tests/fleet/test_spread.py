@@ -90,7 +90,8 @@ class Stale:
         assert n_workers == -1
         return {"workers": {"tcp://127.0.0.1:1": {"name": "h1"}}}
 
-    def sync(self, asked: Callable[..., Any], **arguments: Any) -> Any:
+    def sync(self, asked: Callable[..., Any], *, callback_timeout: float, **arguments: Any) -> Any:
+        assert 0 < callback_timeout < 300, "a scheduler that stands still is not waited for"
         return asyncio.run(asked(**arguments))
 
     def scheduler_info(self, n_workers: int) -> dict[str, dict[str, str]]:

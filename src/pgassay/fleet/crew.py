@@ -27,7 +27,7 @@ class Crew(Protocol):
         """Wait for any of the ordered blocks, and tell meanwhile what the hosts do.
 
         A block that is late is begun on a free host as well, and the first that comes home counts. Raises `FleetError`
-        where a block cannot be run.
+        where a block cannot be run, and where none can come any more: all hosts are gone, or hang.
         """
 
     def cancel(self) -> None:

@@ -23,7 +23,7 @@ from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.crew import Tell
 from pgassay.fleet.pace import Pace
 from pgassay.fleet.parcels import Arrived, Parcel
-from pgassay.fleet.spread import names
+from pgassay.fleet.spread import ANSWER_S, identity, names
 from pgassay.lab.notes import HostState
 
 WAIT_S = 60.0
@@ -93,7 +93,10 @@ def dashboard(client: Client) -> str | None:
 
     A scheduler names a port although it was started without its page, so the page is asked.
     """
-    port = client.scheduler_info(-1).get("services", {}).get("dashboard")
+    try:
+        port = identity(client).get("services", {}).get("dashboard")
+    except OSError:
+        return None
     page = f"http://127.0.0.1:{port}/status"
     try:
         with urlopen(page, timeout=_PAGE_S) as answer:
@@ -130,7 +133,12 @@ class DaskCrew:
     def gather(self, tell: Callable[[], Mapping[str, Any]] = task.facts) -> dict[str, Mapping[str, Any]]:
         """Wait for the hosts, and check them; returns their facts by name. Raises `FleetError`."""
         wanted, until = self._terms.hosts + self._terms.spare, time.monotonic() + self._terms.wait_s
-        while (there := self._known()) < wanted:
+        there = 0
+        while True:
+            with suppress(OSError):
+                there = len(self._names())
+            if there >= wanted:
+                break
             if time.monotonic() > until:
                 raise messages.too_few_hosts(there, wanted, self._terms.wait_s)
             time.sleep(_LOOK_S / 10)
@@ -138,9 +146,6 @@ class DaskCrew:
         facts = {found[address]: each for address, each in self._client.run(tell).items()}
         checked(facts, self._terms)
         return facts
-
-    def _known(self) -> int:
-        return len(self._names())
 
     def _names(self) -> dict[str, str]:
         """The hosts that are connected, by their workers' addresses."""
@@ -218,11 +223,14 @@ class DaskCrew:
                 return next((futures[each], each) for each in futures if each in done)
             with suppress(OSError):  # the scheduler does not answer: if it is gone, the blocks say so
                 self._look(tell)
+            if not self.within_reach():  # they wait for a host at the scheduler, for as long as it is there
+                raise messages.nobody_left(self._out, GONE_S)
 
     def _look(self, tell: Tell) -> None:
         """Tell what each host does, and begin what is late on a host that is free."""
         blocks = {each.key: block for block, ordered in self._pending.items() for each in ordered.futures}
-        held = {address: [key for key in keys if key in blocks] for address, keys in self._client.processing().items()}
+        processing = self._client.sync(self._client.scheduler.processing, workers=None, callback_timeout=ANSWER_S)
+        held = {address: [key for key in keys if key in blocks] for address, keys in processing.items()}
         states, free, late = [], [], []
         for address, name in self._names().items():
             keys = held.get(address, [])
@@ -238,6 +246,7 @@ class DaskCrew:
                 states.append(HostState(name))
                 free.append(address)
         tell([*states, *(HostState(name, failed=reason) for name, reason in self._out.items())])
+        self._hold_to_pace([each for each in states if each.block is not None])
         if len(blocks) == sum(len(keys) for keys in held.values()):  # else the free hosts are about to begin the rest
             alone = (block for block in late if len(self._pending[block].futures) == 1)
             for block, address in zip(alone, free, strict=False):
@@ -245,6 +254,12 @@ class DaskCrew:
 
     def _state(self, host: str, block: int, seconds: float) -> HostState:
         return HostState(host, block, seconds, self._pace.usual_s(host), self._pace.late(host, seconds))
+
+    def _hold_to_pace(self, busy: Sequence[HostState]) -> None:
+        """Raise `FleetError` where every host that has a block hangs in it: then none comes home."""
+        free = len(self.within_reach()) - len(busy)
+        if busy and free <= 0 and all(self._pace.hangs(each.host, each.seconds) for each in busy):
+            raise messages.all_hang([each.host for each in busy], min(each.seconds for each in busy))
 
     def cancel(self) -> None:
         if self._pending:

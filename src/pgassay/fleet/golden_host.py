@@ -71,10 +71,10 @@ def look(resolved: ResolvedStudy, host: str) -> list[Seen]:
 
 
 def _seen(arm: ResolvedArm, host: str) -> Seen:
-    store = golden_place.store_of(arm)
+    place = golden_place.place_of(arm)
     size = arm.kept_bytes
     expected_s = PREPARATION_S + PREPARATION_S_PER_GB * size / 1e9
-    if store is None:
+    if place is None:
         kept = Holding(host, kin(arm), there=False, bytes=size, expected_s=expected_s, refusal=messages.OWN_DRIVE)
         return Seen(arm.arm.name, contents(arm), "", kept)
     files = arm.drive.snapshot_files(arm.snapshot_key)
@@ -82,9 +82,9 @@ def _seen(arm: ResolvedArm, host: str) -> Seen:
     packing_s = 0.0 if found is None else (time.monotonic() - started) * found.bytes / max(found.seen, 1)
     holding = Holding(
         host, kin(arm), files is not None, size if found is None else found.bytes, expected_s,
-        golden_place.made_s(arm), 0 if found is None else found.packed_bytes, packing_s,
+        place.made_s, 0 if found is None else found.packed_bytes, packing_s,
     )  # fmt: skip
-    return Seen(arm.arm.name, contents(arm), str(store), holding)
+    return Seen(arm.arm.name, contents(arm), str(place.store), holding)
 
 
 def kin(arm: ResolvedArm) -> dict[str, str]:
@@ -107,10 +107,10 @@ def make(arm: ResolvedArm) -> None:
 
 def pack(arm: ResolvedArm, *, anew: bool = False) -> None:
     """Put the pieces of the data beside them; what is there of an earlier time stays."""
-    store, files = golden_place.store_of(arm), arm.drive.snapshot_files(arm.snapshot_key)
-    if store is None or files is None:
+    place, files = golden_place.place_of(arm), arm.drive.snapshot_files(arm.snapshot_key)
+    if place is None or files is None:
         raise messages.not_there(arm.arm.name)
-    pieces.pack(files, arm.data_identity, Store(store), anew=anew)
+    pieces.pack(files, arm.data_identity, Store(place.store), anew=anew)
 
 
 def repack(arm: ResolvedArm) -> None:
@@ -120,10 +120,10 @@ def repack(arm: ResolvedArm) -> None:
 
 def unpack(arm: ResolvedArm) -> None:
     """Put the data together from the pieces that came, as this host's snapshot; the pieces go."""
-    place, drive, key = golden_place.store_of(arm), arm.drive, arm.snapshot_key
+    place, drive, key = golden_place.place_of(arm), arm.drive, arm.snapshot_key
     if place is None:
         raise messages.not_there(arm.arm.name)
-    store = Store(place)
+    store = Store(place.store)
     if not drive.has_snapshot(key):
         listing = store.listing()
         if listing.identity != arm.data_identity:

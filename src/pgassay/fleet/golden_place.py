@@ -5,6 +5,7 @@ their way. Only a drive that is a directory has such a place: what other drives 
 """
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.drive.options import AGED
@@ -16,37 +17,49 @@ FOLDER = "golden"
 _MADE = ".made"
 
 
-def place_of(arm: ResolvedArm) -> Path | None:
-    """The folder for an arm's data; None where they lie on a drive of their own, or came as a copy of a user's."""
+@dataclass(frozen=True)
+class GoldenPlace:
+    """What a host keeps about the data of one name."""
+
+    folder: Path
+    data: str
+    """Their name (`ResolvedArm.data_identity`)."""
+
+    @property
+    def store(self) -> Path:
+        """Where their pieces are while they are sent."""
+        return self.folder / self.data
+
+    @property
+    def _noted(self) -> Path:
+        return self.folder / f"{self.data}{_MADE}"
+
+    @property
+    def made_s(self) -> float | None:
+        """How long making them took here, as noted; None where it was not."""
+        try:
+            return float(self._noted.read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return None
+
+    def note(self, seconds: float) -> None:
+        """Keep how long making them took here."""
+        with suppress(OSError):  # a full disk: then the next plan goes by rules of thumb
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            self._noted.write_text(f"{seconds:.3f}\n", encoding="ascii")
+
+
+def place_of(arm: ResolvedArm) -> GoldenPlace | None:
+    """The place of an arm's data; None where they lie on a drive of their own, or came as a copy of a user's."""
     asked = arm.setup.drive
     alone = asked.data.kind is not DriveKind.DIRECTORY or asked.wal is not None or asked.state == AGED
     if alone or arm.setup.copy_of is not None:
         return None
-    return arm.drive.mount().path / FOLDER
-
-
-def store_of(arm: ResolvedArm) -> Path | None:
-    """Where the pieces of an arm's data are while they are sent."""
-    place = place_of(arm)
-    return None if place is None else place / arm.data_identity
+    return GoldenPlace(arm.drive.mount().path / FOLDER, arm.data_identity)
 
 
 def note(arm: ResolvedArm, prepared: Prepared) -> None:
     """Keep how long making an arm's data took here; of data that were there already nothing is known."""
     place = place_of(arm) if prepared.made else None
-    if place is None:
-        return
-    with suppress(OSError):  # a full disk: then the next plan goes by rules of thumb
-        place.mkdir(mode=0o700, exist_ok=True)
-        (place / f"{arm.data_identity}{_MADE}").write_text(f"{prepared.seconds:.3f}\n", encoding="ascii")
-
-
-def made_s(arm: ResolvedArm) -> float | None:
-    """How long making an arm's data took here, as noted; None where it was not."""
-    place = place_of(arm)
-    if place is None:
-        return None
-    try:
-        return float((place / f"{arm.data_identity}{_MADE}").read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
+    if place is not None:
+        place.note(prepared.seconds)

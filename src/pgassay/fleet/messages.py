@@ -96,6 +96,20 @@ def host_failed(block: int, reason: str) -> FleetError:
     return FleetError(f"block {block} failed: {reason}", "resume the run when the hosts are well again")
 
 
+def nobody_left(failed: Mapping[str, str], seconds: float) -> FleetError:
+    """Blocks that nobody can bring home: every host has been missing, or was left out before."""
+    out = "".join(f"; {host} was left out: {reason}" for host, reason in failed.items())
+    return FleetError(f"no host was heard for {seconds:.0f} s{out}", "start the workers again, and resume the run")
+
+
+def all_hang(hosts: Sequence[str], seconds: float) -> FleetError:
+    """Every host has its block for many times as long as blocks take."""
+    return FleetError(
+        f"all hosts with a block hang in it, for {seconds:.0f} s at least: {', '.join(hosts)}",
+        "look at their disks and processes, and resume the run",
+    )
+
+
 def piece_failed(host: str, reason: str, hint: str | None) -> FleetError:
     """What a host refused to do."""
     return FleetError(f"{host}: {reason}", hint)

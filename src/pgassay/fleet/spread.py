@@ -21,6 +21,8 @@ from pgassay.fleet import messages
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
+ANSWER_S = 60.0
+"""A scheduler that stands still keeps its connections, so that only a clock tells it from one that is slow."""
 _LOOK_S = 0.2
 _LOST_S = 2.0
 
@@ -46,18 +48,24 @@ def hosts_of(client: Client, wanted: int, wait_s: float) -> dict[str, str]:
     return found
 
 
-def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
-    """What the scheduler knows of each connected worker, by address; raises `OSError` where it is not reached.
+def identity(client: Client) -> Mapping[str, Any]:
+    """What the scheduler says of itself and its workers; raises `OSError` where it does not answer within a minute.
 
     The scheduler itself is asked. What `Client.scheduler_info` gives is overwritten each few seconds by an answer
     without any worker, and on a busy machine that is what its caller gets.
     """
-    found: Mapping[str, Mapping[str, Any]] = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
+    found: Mapping[str, Any] = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
+    return found
+
+
+def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
+    """What the scheduler knows of each connected worker, by address; raises `OSError` where it does not answer."""
+    found: Mapping[str, Mapping[str, Any]] = identity(client)["workers"]
     return found
 
 
 def names(client: Client) -> dict[str, str]:
-    """The hosts that are connected, by address; raises `OSError` where the scheduler is not reached."""
+    """The hosts that are connected, by address; raises `OSError` where the scheduler does not answer."""
     return {address: str(each["name"]) for address, each in workers(client).items()}
 
 

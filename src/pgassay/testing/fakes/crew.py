@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Mapping
 
+from pgassay.fleet import messages
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.crew import Tell
 from pgassay.fleet.parcels import Arrived
@@ -49,6 +50,8 @@ class FakeCrew:
 
     def next_arrived(self, tell: Tell) -> Arrived:
         while True:
+            if not self._alive:
+                raise messages.nobody_left({}, 0.0)
             block = self._random.choice(sorted(self._waiting))
             host = self._random.choice(sorted(self._alive.keys() - self._idle))
             self.started.append((block, host))

@@ -1,0 +1,95 @@
+"""What a head waits for: a crew of which nobody is left, or of which all hang, says so instead of waiting for ever."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from distributed import Client, LocalCluster, get_worker
+
+from pgassay import __version__
+from pgassay.fleet import dask_crew, pace
+from pgassay.fleet.blocks import BlockOrder
+from pgassay.fleet.crew import Crew
+from pgassay.fleet.dask_crew import DaskCrew, Terms
+from pgassay.fleet.messages import FleetError
+from pgassay.fleet.task import Shipped
+from pgassay.record.journal import Kind
+from pgassay.testing.fakes.crew import FakeCrew
+from tests.fleet.fleet_of_fakes import Fleet, hosted
+from tests.fleet.test_head import agreed, blocks_of, settling, told
+from tests.lab.simulation import simulate
+
+RELEASED = Event()
+WAIT_S = 60.0
+
+
+def work(order: bytes) -> Shipped:
+    """Block 1 at once; others never, while a test lasts."""
+    if order != b"1":
+        RELEASED.wait(WAIT_S)
+    return str(get_worker().name), []
+
+
+@pytest.fixture
+def cluster() -> Iterator[LocalCluster]:
+    RELEASED.clear()
+    where = {"processes": False, "protocol": "inproc://", "dashboard_address": None}
+    with LocalCluster(n_workers=1, threads_per_worker=1, **where) as found:  # type: ignore[no-untyped-call,unused-ignore]
+        yield found
+        RELEASED.set()
+
+
+@pytest.fixture
+def crew(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[DaskCrew]:
+    """One host, which has come; nobody is waited for longer than a moment."""
+    monkeypatch.setattr(dask_crew, "GONE_S", 1.0)
+    monkeypatch.setattr(dask_crew, "_LOOK_S", 0.1)
+    monkeypatch.setattr(pace, "HANGS", 1.0)
+    monkeypatch.setattr(pace, "HANGS_S", 1.0)
+    with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
+        made = DaskCrew(client, Terms(1, wait_s=WAIT_S), lambda order: str(order.block).encode(), work)
+        made.gather(lambda: {"pgassay": __version__, "machine": "one"})
+        yield made
+        made.cancel()
+
+
+def refused(crew: Crew) -> str:
+    """Why nothing comes."""
+    crew.submit(BlockOrder(2, seed=0))
+    with pytest.raises(FleetError) as raised:
+        crew.next_arrived(lambda states: None)
+    assert "resume the run" in (raised.value.hint or "")
+    return raised.value.message
+
+
+def test_blocks_are_not_awaited_of_nobody(cluster: LocalCluster, crew: DaskCrew, tmp_path: Path) -> None:
+    cluster.scale(0)  # type: ignore[no-untyped-call,unused-ignore]
+    until = time.monotonic() + WAIT_S
+    while crew.within_reach() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert "no host was heard" in refused(crew)
+    fake = FakeCrew({"h1": hosted(tmp_path)}, dies=frozenset({1}))
+    assert "no host was heard" in refused(fake)
+
+
+def test_blocks_in_which_all_hosts_hang_are_not_awaited(crew: DaskCrew) -> None:
+    crew.submit(BlockOrder(1, seed=0))
+    assert crew.next_arrived(lambda states: None).block == 1
+    assert "all hosts with a block hang in it" in refused(crew)
+
+
+def test_a_head_whose_hosts_have_all_died_says_so_and_is_resumed_as_if_nothing_had_been(tmp_path: Path) -> None:
+    alive = Fleet(simulate(tmp_path, study=settling()), tmp_path, alike=True)
+    alive.carry_on()
+    fleet = Fleet(simulate(tmp_path, study=settling()), tmp_path, alike=True, dies=frozenset({2, 3, 4}))
+    with pytest.raises(FleetError, match="no host was heard"):
+        fleet.carry_on()
+    assert fleet.crews[0].cancelled
+    assert fleet.head.run.journal[-1].kind != Kind.FINISHED
+    fleet.dies = frozenset()
+    fleet.carry_on()
+    assert blocks_of(fleet) == blocks_of(alive)
+    assert told(fleet.head).trials == told(alive.head).trials
+    assert agreed(fleet)
