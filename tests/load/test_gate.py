@@ -146,9 +146,9 @@ def test_threads_are_paired_with_their_clients_backends(server: Server) -> None:
             tasks = [
                 sorted(os.sched_getaffinity(int(each.name))) for each in Path(f"/proc/{player.pid}/task").iterdir()
             ]
-            on_one = [[cpu] for cpu in sorted(cpus)]
-            assert sorted(places) == (sorted(2 * on_one) if player.paired else clients * [sorted(cpus)])
-            assert sorted(tasks) == sorted([sorted(cpus), *(on_one if player.paired else threads * [sorted(cpus)])])
+            where = [[cpu] for cpu in sorted(cpus)] if player.paired else [sorted(cpus)]
+            assert sorted(places) == sorted(clients // len(where) * where)
+            assert sorted(tasks) == sorted([sorted(cpus), *(threads // len(where) * where)])
 
 
 @pytest.mark.parametrize(
