@@ -153,6 +153,7 @@ _MOUNT_FLAGS = {
 }  # fmt: skip
 """What mount(2) takes as flags and not as words (sys/mount.h)."""
 PATIENCE_S = 10.0
+FREE_S = 60.0
 _POLL_S = 0.02
 
 
@@ -228,8 +229,11 @@ def shut_down(point: Path) -> None:
             fcntl.ioctl(descriptor, _FS_IOC_SHUTDOWN, _WITHOUT_LOG.to_bytes(4, sys.byteorder))
 
 
-def detach_loop(device: Path, *, patience_s: float = PATIENCE_S) -> None:
-    """Free a loop device and wait until it is free: udev and the like may look at it for a moment."""
+def detach_loop(device: Path, *, patience_s: float = FREE_S) -> None:
+    """Free a loop device and wait until it is free: udev and the like may look at it for a moment.
+
+    A mount namespace that began while it was mounted (a container, unshare(1)) has it mounted, too, until it ends.
+    """
     file = mounts.backing_file(device)
     if file is None:
         return
