@@ -46,7 +46,7 @@ test-fast: setup  ## the tests that start no PostgreSQL: under a minute
 	$(SUBMAKE) rust-tests
 	$(SUBMAKE) fast-tests
 
-test-full: test  ## make test, then the slow tests, and Rust's properties on more examples
+test-full: test  ## make test, then the slow tests (JOBS=3 files at a time), and Rust's properties on more examples
 	$(SUBMAKE) rust-tests CASES=1024
 	$(SUBMAKE) slow-tests
 
@@ -57,7 +57,7 @@ slow-share: setup  ## the slow tests that fit in BUDGET_S (1500) seconds, others
 	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m tests.slow_share --budget-s $(or $(BUDGET_S),1500) --seed '$(SEED)'
 
 slow-seconds: setup  ## run all slow tests, and keep in tests/slow_seconds.json how long each takes
-	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m tests.slow_share --time-all
+	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m tests.slow_suite --jobs $(or $(JOBS),3) --again --keep-seconds
 
 fuzz: setup  ## fuzz the flash model and its traces with CASES (100000) random strings of bytes
 	PROPTEST_CASES=$(or $(CASES),100000) cargo test --quiet --locked --package pgassay-flash --test fuzz
@@ -135,9 +135,13 @@ system-tests:
 	@$(BIN)/pgassay doctor --repair >/dev/null
 	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "system and not slow"
 
-# pytest calls it a failure (5) when there is none to run: for slow tests it is not, for the others it is.
+# Three files at a time, as above, the longest first. What passed on this very tree before does not run again, unless
+# AGAIN=1: an interrupted `make test-full` goes on where it was.
 slow-tests:
-	$(BIN)/python -m pytest -q -m slow || [[ $$? == 5 ]]
+	@scripts/build-tools
+	@scripts/load-programs
+	@$(BIN)/pgassay doctor --repair >/dev/null
+	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m tests.slow_suite --jobs $(or $(JOBS),3) $(if $(AGAIN),--again)
 
 # --- set-up: which PostgreSQL, then .venv, its packages, the Rust core ---
 

@@ -1,13 +1,12 @@
 """Runs a share of the slow tests: as many as fit in a number of seconds, others at each commit.
 
-All of them take over an hour, too long for every change; CI runs `make slow-share`, so that each has its turn. The seed
-orders them and is printed: the same seed on the same tests gives the same order. How long each takes stands in
-slow_seconds.json, which `make slow-seconds` measures again.
+One after the other they take hours, too long for every change; CI runs `make slow-share`, so that each has its turn.
+The seed orders them and is printed: the same seed on the same tests gives the same order. How long each takes stands
+in slow_seconds.json, which `make slow-seconds` measures again.
 """
 
 import argparse
 import json
-import math
 import random
 import re
 import signal
@@ -104,7 +103,7 @@ def run_test(test: str, limit_s: float) -> Outcome:
     began_s = time.monotonic()
     with subprocess.Popen([sys.executable, "-m", "pytest", "-q", "-n", "0", test], cwd=ROOT) as process:
         try:
-            status = process.wait(limit_s if limit_s < math.inf else None)
+            status = process.wait(limit_s)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
             status = process.wait() or 1
@@ -134,20 +133,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.slow_share", description="Run a share of the slow tests.")
     parser.add_argument("--budget-s", type=float, default=1500.0, help="seconds that they may take together")
     parser.add_argument("--seed", default="", help="orders the tests; the commit if left out")
-    parser.add_argument("--time-all", action="store_true", help="run all, and keep how long each took")
     arguments = parser.parse_args()
     seed = arguments.seed or commit()
     known: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
-    budget_s = math.inf if arguments.time_all else arguments.budget_s
+    budget_s: float = arguments.budget_s
     tests = ordered(slow_tests(), seed)
     print(f"{len(tests)} slow tests, ordered by the seed {seed}; {budget_s:.0f} s for them", flush=True)
     share = run_share(tests, known, budget_s, run_test)
     print(report(share, known, seed))
-    if arguments.time_all:
-        passed = {test: outcome for test, outcome in share.outcomes.items() if outcome.passed}
-        measured = {**known, **{test: round(outcome.elapsed_s) for test, outcome in passed.items()}}
-        kept = {test: measured[test] for test in sorted(tests) if test in measured}
-        SECONDS.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
     return 1 if share.failed else 0
 
 

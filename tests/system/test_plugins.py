@@ -55,6 +55,7 @@ def test_it_keeps_the_contracts() -> None:
 
 @pytest.mark.usefixtures("with_sample")
 @pytest.mark.slow
+@pytest.mark.alone  # it sets vm.swappiness of the machine
 def test_a_study_runs_with_its_load_factor_and_probe(journey: Place) -> None:
     told = json.loads(journey.pgassay("doctor", "--json").stdout)
     assert [each["text"] for each in told if each["check"] == "plugins"] == [
