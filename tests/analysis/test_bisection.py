@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from pgassay.analysis.bisection import (
     SURE,
+    Asked,
     Seen,
     change,
     difference,
     found,
     measured,
-    next_commit,
+    next_block,
     shown,
     spans,
 )
@@ -54,13 +55,32 @@ def test_a_commit_like_the_good_one_moves_the_change_behind_it() -> None:
 
 
 def test_the_next_block_goes_to_the_middle_and_to_bad_while_the_effect_is_hardly_known() -> None:
-    assert next_commit(4, [], spans(4, [])) == 4
-    assert next_commit(4, GOOD_AND_BAD, spans(4, GOOD_AND_BAD)) == 2
+    assert next_block(4, [], spans(4, [])) == Asked(4)
+    assert next_block(4, GOOD_AND_BAD, spans(4, GOOD_AND_BAD)) == Asked(2)
     like_good = [*GOOD_AND_BAD, *(Seen(2, contrast) for contrast in (0.002, -0.004, 0.001))]
-    assert next_commit(4, like_good, spans(4, like_good)) == 3
-    assert next_commit(1, [Seen(1, 0.1)], spans(1, [Seen(1, 0.1)])) is None
+    assert next_block(4, like_good, spans(4, like_good)) in (Asked(3), Asked(3, 2))
+    assert next_block(1, [Seen(1, 0.1)], spans(1, [Seen(1, 0.1)])) is None
     often = [*(Seen(2, c) for c in (-0.4, 0.2, 0.3, -0.1, -0.3)), *(Seen(1, 0.02 * c) for c in range(-50, 50))]
-    assert next_commit(2, often, spans(2, often)) == 2, "a hundred blocks of the one, five of the other"
+    assert next_block(2, often, spans(2, often)) == Asked(2), "a hundred blocks of the one, five of the other"
+
+
+def test_a_suspected_commit_is_set_beside_the_one_before_it() -> None:
+    noise = (0.03, -0.03)
+    seen = [
+        Seen(commit, level + each) for commit, level in ((8, -0.05),) * 5 + ((3, 0.0), (4, -0.05)) for each in noise
+    ]
+    known = spans(8, seen)
+    assert next_block(8, seen, known) == Asked(4, 3), "what is before it and what is after are ruled out at once"
+    apart = [*seen, *(Seen(4, -0.05 + each, 3) for each in noise)]
+    alike = [*seen, *(Seen(4, each, 3) for each in noise)]
+    assert spans(8, apart)[3].share > known[3].share > spans(8, alike)[3].share
+
+
+def test_blocks_of_two_others_count_where_the_change_is_between_them() -> None:
+    seen = [Seen(3, -0.05), Seen(3, -0.06), Seen(3, -0.04), Seen(2, -0.05, 1), Seen(2, -0.055, 1)]
+    assert spans(3, seen)[1].share > 0.9
+    effect = change(3, seen, spans(3, seen)[1], 100)
+    assert effect.estimate == pytest.approx(exp(-0.051))
 
 
 def test_a_span_is_named_when_it_is_sure_enough_and_where_there_is_no_other() -> None:
@@ -103,6 +123,7 @@ def test_good_against_bad_has_no_interval_before_the_fifth_block_and_must_be_cle
 
 
 @pytest.mark.parametrize(("last", "seen", "skipped"), [(0, [], ()), (3, [Seen(4, 0.1)], ()), (3, [Seen(0, 0.1)], ()),
+                                                       (3, [Seen(2, 0.1, 2)], ()), (3, [Seen(2, 0.1, -1)], ()),
                                                        (3, [], (3,)), (3, [], (0,))])  # fmt: skip
 def test_what_is_no_history_is_refused(last: int, seen: list[Seen], skipped: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"good and bad|not in this history"):
@@ -125,8 +146,9 @@ def test_shares_are_probabilities_and_the_order_of_blocks_is_of_no_account(
     assert min(span.share for span in known) >= 0.0
     assert [span.upto for span in known] == [commit for commit in range(1, last + 1) if commit not in gone]
     assert [span.share for span in spans(last, seen[::-1], gone)] == pytest.approx([span.share for span in known])
-    upto = next_commit(last, seen, known)
-    assert upto is None or upto in {span.upto for span in known}
+    asked = next_block(last, seen, known)
+    assert asked is None or asked.commit in {span.upto for span in known}
+    assert asked is None or asked.beside in {0, *(each.commit for each in seen)}, "only what can be measured"
 
 
 @pytest.mark.parametrize("place", [1, 9, 16])
@@ -136,10 +158,11 @@ def test_a_planted_change_is_found_beside_commits_that_cannot_be_measured(place:
     named = None
     while named is None and len(seen) < 300:
         known = spans(last, seen, gone)
-        commit = next_commit(last, seen, known)
-        assert commit is not None
-        assert commit not in gone
-        seen.append(Seen(commit, float(rng.normal(log(0.95) if commit >= place else 0.0, 0.02))))
+        asked = next_block(last, seen, known)
+        assert asked is not None
+        assert not {asked.commit, asked.beside} & gone
+        changed = asked.beside < place <= asked.commit
+        seen.append(Seen(asked.commit, float(rng.normal(log(0.95) if changed else 0.0, 0.02)), asked.beside))
         named = found(spans(last, seen, gone))
     assert named is not None
     assert named.after < place <= named.upto

@@ -1,4 +1,4 @@
-"""Which commit changed it: the probability of each, from blocks that set one commit beside the good one.
+"""Which commit changed it: the probability of each, from blocks that set one commit beside the good one or another.
 
 Probabilistic bisection (Horstein, IEEE Trans. Information Theory 9, 1963; Waeber, Frazier, Henderson, SIAM J. Control
 Optim. 51, 2013): an answer of a noisy comparison is never certain, so no half of the history is thrown away. The next
@@ -17,13 +17,15 @@ from pgassay.analysis.boundaries import FIRST_LOOK, Floats
 from pgassay.analysis.effects import BlockMean, Certainty, from_contrast, mean_of
 from pgassay.study.responses import Scale
 
-SURE = 0.9825
-"""The probability at which a commit is named; at 0.97 about 94 of 100 were right (`python -m benchmarks.bisect`):
+SURE = 0.99
+"""The probability at which a commit is named; at 0.9825 about 96 of 100 were right (`benchmarks.regressions`):
 blocks that first show a difference overstate it on average, and the posterior after them is a little too certain."""
 MARGIN = 1.5
 """A difference to bisect by is so many times half its interval; what is only just shown is overstated on average."""
 CANDIDATES = 8
 """Commits about the median that are held against each other for the next block."""
+BESIDE = 2
+"""Commits that are held against each other for the next block beside each commit that was measured."""
 NEGLIGIBLE = 1e-3
 """Places less probable than this have no say in where the next block goes."""
 FIT_ALPHA = 0.01
@@ -33,10 +35,19 @@ _GRID = np.linspace(-1.0, 1.0, 41)
 
 @dataclass(frozen=True)
 class Seen:
-    """One block: a commit's place in the history (the good one is 0) and its log-ratio to the good one."""
+    """One block: a commit's place in the history (the good one is 0) and its log-ratio to one before, `beside` it."""
 
     commit: int
     contrast: float
+    beside: int = 0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The two commits of the next block, `commit` and an earlier one `beside` it."""
+
+    commit: int
+    beside: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,23 +95,33 @@ def spans(last: int, seen: Sequence[Seen], skipped: Collection[int] = ()) -> tup
     return tuple(map(Span, starts, ends, (weights / weights.sum()).tolist()))
 
 
-def next_commit(last: int, seen: Sequence[Seen], known: Sequence[Span]) -> int | None:
-    """The commit whose next block tells most of where the change is; None where there is nothing left to tell apart.
+def next_block(last: int, seen: Sequence[Seen], known: Sequence[Span]) -> Asked | None:
+    """The block that is expected to tell most of where the change is; None where there is nothing left to tell apart.
 
     It is the one with the largest mutual information of place and contrast, each place with its own predictive t. That
-    is near the median of `known`; but while the effect itself is poorly known, a block of the bad commit tells more.
+    is the good commit with one near the median of `known`; or, when a commit is suspected, two with it between them,
+    which rules out what is before and what is after at once. While the effect itself is poorly known, a block of good
+    and bad tells more. Beside another commit stand only those that were measured already, for they can be.
     """
     if len(known) < 2:
         return None
     if len(seen) < FIRST_LOOK or all(each.commit != last for each in seen):
-        return last
+        return Asked(last)
     share = np.asarray([span.share for span in known])
     upto = np.asarray([span.upto for span in known])
-    off_median = np.abs(share.cumsum() - 0.5)[:-1]
-    asked = np.append(upto[:-1][off_median.argsort(kind="stable")[:CANDIDATES]], last)
+    asked = [Asked(last), *_candidates(upto, share, 0, CANDIDATES)]
+    for beside in sorted({each.commit for each in seen} - {last}):
+        asked += _candidates(upto, share, beside, BESIDE)
     likely = share > NEGLIGIBLE
     told = _information(_Sums.of(last, seen), asked, upto[likely], share[likely] / share[likely].sum())
-    return int(asked[told.argmax()])
+    return asked[int(told.argmax())]
+
+
+def _candidates(upto: npt.NDArray[np.intp], share: Floats, beside: int, most: int) -> list[Asked]:
+    """Blocks with the change between their commits by a probability near one half."""
+    between = np.where(upto > beside, share, 0.0).cumsum()
+    order = np.abs(between - 0.5)[:-1].argsort(kind="stable")
+    return [Asked(int(upto[place]), beside) for place in order if upto[place] > beside][:most]
 
 
 def found(known: Sequence[Span], sure: float = SURE) -> Span | None:
@@ -132,12 +153,12 @@ def change(last: int, seen: Sequence[Seen], span: Span, horizon: int) -> Change:
     """
     sums = _Sums.of(last, seen)
     blocks = len(seen)
-    count = float(sums.count[span.upto :].sum())
-    mean = float(sums.total[span.upto :].sum()) / count
+    count = float(sums.count[span.upto])
+    mean = float(sums.total[span.upto]) / count
     rest = float(_rest(sums, [span.upto])[0])
     half = _critical(blocks, horizon) * sqrt(rest / (blocks - 1) / count)
     low, estimate, high = (from_contrast(end, Scale.RATIO) for end in (mean - half, mean, mean + half))
-    return Change(estimate, low, high, blocks, _fit(sums, rest))
+    return Change(estimate, low, high, blocks, _fit(seen, rest))
 
 
 def _critical(blocks: int, horizon: int) -> float:
@@ -148,70 +169,73 @@ def _critical(blocks: int, horizon: int) -> float:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Blocks of each commit, their contrasts' sum and sum of squares."""
+    """Of the blocks that have a change at each place between their two commits: how many, and their contrasts' sum."""
 
+    blocks: int
     count: Floats
     total: Floats
-    squares: Floats
+    squares: float
+    """Of all contrasts."""
 
     @classmethod
     def of(cls, last: int, seen: Sequence[Seen]) -> "_Sums":
-        if any(not 0 < each.commit <= last for each in seen):
-            raise ValueError("a block of a commit that is not in this history")
-        places = np.asarray([each.commit for each in seen], dtype=np.intp)
+        if any(not 0 <= each.beside < each.commit <= last for each in seen):
+            raise ValueError("a block of commits that are not in this history")
+        after = np.asarray([each.beside for each in seen], dtype=np.intp) + 1
+        upto = np.asarray([each.commit for each in seen], dtype=np.intp)
         values = np.asarray([each.contrast for each in seen], dtype=np.float64)
-        sums = (np.bincount(places, weights, last + 1) for weights in (np.ones_like(values), values, values * values))
-        return cls(*(np.asarray(each, dtype=np.float64) for each in sums))
+        count, total = (
+            (np.bincount(after, weights, last + 2) - np.bincount(upto + 1, weights, last + 2)).cumsum()
+            for weights in (np.ones_like(values), values)
+        )
+        return cls(len(seen), count, total, float((values * values).sum()))
 
 
 def _log_likelihood(sums: _Sums, ends: Sequence[int]) -> Floats:
     """Of a change at each of `ends`, up to a constant: effect and spread integrated out over flat priors.
 
-    Commits before it have the mean 0, those from it on one unknown mean; a flat prior on that mean and on the
-    logarithm of the spread leaves n1^(-1/2) rest^(-(n - 1) / 2): Student's t with n - 1 degrees of freedom.
+    Blocks without it between their commits have the mean 0, those with it one unknown mean; a flat prior on that mean
+    and on the logarithm of the spread leaves n1^(-1/2) rest^(-(n - 1) / 2): Student's t with n - 1 degrees of freedom.
     """
-    changed = _from(sums.count)[list(ends)]
-    blocks = float(sums.count.sum())
+    changed = sums.count[list(ends)]
+    blocks = float(sums.blocks)
     if blocks < 2 or changed.min() == 0.0:
         return np.zeros(len(ends))  # nothing is known of the effect before the bad one was measured
     rest = _rest(sums, ends)
-    floor = 1e-12 * float(sums.squares.sum()) or 1e-300  # rounding, where all blocks agree
+    floor = 1e-12 * sums.squares or 1e-300  # rounding, where all blocks agree
     return np.asarray(-0.5 * np.log(changed) - (blocks - 1) / 2 * np.log(np.maximum(rest, floor)))
 
 
 def _rest(sums: _Sums, ends: Sequence[int]) -> Floats:
-    """Squares about 0 before each of `ends` and about the common mean from it on."""
+    """Squares about 0 of the blocks without a change between them, about the common mean of those with one."""
     places = list(ends)
-    explained = _from(sums.total)[places] ** 2 / _from(sums.count)[places]
-    return np.asarray(np.maximum(sums.squares.sum() - explained, 0.0))
+    explained = sums.total[places] ** 2 / sums.count[places]
+    return np.asarray(np.maximum(sums.squares - explained, 0.0))
 
 
-def _from(values: Floats) -> Floats:
-    """Sums from each place to the end."""
-    return np.asarray(values[::-1].cumsum()[::-1])
-
-
-def _fit(sums: _Sums, rest: float) -> float:
-    """Lack of fit (F): commits' own means about the step, against the spread of the blocks of one commit."""
-    measured = sums.count > 0
-    count, total = sums.count[measured], sums.total[measured]
-    inside = float(sums.squares.sum() - (total * total / count).sum())
-    free_between, free_inside = float(measured.sum() - 1), float(count.sum() - measured.sum())
+def _fit(seen: Sequence[Seen], rest: float) -> float:
+    """Lack of fit (F): the means of blocks of the same two commits about the step, against their own spread."""
+    alike: dict[tuple[int, int], list[float]] = {}
+    for each in seen:
+        alike.setdefault((each.beside, each.commit), []).append(each.contrast)
+    inside = sum(float(np.var(values)) * len(values) for values in alike.values())
+    free_between, free_inside = float(len(alike) - 1), float(len(seen) - len(alike))
     if free_between < 1 or free_inside < 1 or inside <= 0.0:
         return 1.0
     ratio = max(rest - inside, 0.0) / free_between / (inside / free_inside)
     return float(fdtrc(free_between, free_inside, ratio))
 
 
-def _information(sums: _Sums, asked: npt.NDArray[np.intp], places: npt.NDArray[np.intp], share: Floats) -> Floats:
-    """For each commit of `asked`: how much (nats) one contrast of it tells of which of `places` is the change."""
-    freedom = float(sums.count.sum()) - 1.0
-    changed = _from(sums.count)[places]
-    mean = _from(sums.total)[places] / changed
+def _information(sums: _Sums, asked: Sequence[Asked], places: npt.NDArray[np.intp], share: Floats) -> Floats:
+    """For each block of `asked`: how much (nats) its contrast tells of which of `places` is the change."""
+    freedom = sums.blocks - 1.0
+    changed = sums.count[places]
+    mean = sums.total[places] / changed
     spread = np.sqrt(np.maximum(_rest(sums, places.tolist()), 1e-300) / freedom)
-    after = asked[:, None] >= places
-    centre = np.where(after, mean, 0.0)[:, :, None]
-    width = np.where(after, spread * np.sqrt(1.0 + 1.0 / changed), spread)[:, :, None]
+    beside, commit = np.asarray([(each.beside, each.commit) for each in asked]).T[:, :, None]
+    between = (beside < places) & (places <= commit)
+    centre = np.where(between, mean, 0.0)[:, :, None]
+    width = np.where(between, spread * np.sqrt(1.0 + 1.0 / changed), spread)[:, :, None]
     middle, reach = (centre.max() + centre.min()) / 2, (centre.max() - centre.min()) / 2 + 4.0 * width.max()
     contrasts = middle + reach * _GRID
     logs = -(freedom + 1.0) / 2.0 * np.log1p(((contrasts - centre) / width) ** 2 / freedom) - np.log(width)

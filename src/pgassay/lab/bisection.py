@@ -1,4 +1,4 @@
-"""Which commit changed it: blocks of commits beside the good one until one commit is as good as certain.
+"""Which commit changed it: blocks of two commits, mostly beside the good one, until one is as good as certain.
 
 The loop holds no state: where the next block goes follows from the blocks before it (`analysis.bisection`), and each
 step has a directory of its own, named by its number and commit. Killed and begun again, it reads the steps that are
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pgassay.analysis import bisection
-from pgassay.analysis.bisection import Change, Seen, Span
+from pgassay.analysis.bisection import Asked, Change, Seen, Span
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
@@ -33,7 +33,7 @@ class UnmeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Pair:
-    """One valid block: what was measured of the good commit and of the other one, by response."""
+    """One valid block: what was measured of the good commit, or an earlier one, and of the other, by response."""
 
     good: Mapping[str, float | None]
     other: Mapping[str, float | None]
@@ -52,6 +52,8 @@ class Blocks(Protocol):
 
     def measure(self, good: Commit, other: Commit, blocks: int, path: Path) -> tuple[Pair, ...]:
         """So many blocks of the two, recorded at `path`; what is there already is read, and gone on with.
+
+        `good` is the good commit, or an earlier one that was measured before.
 
         Raises `UnmeasuredError` where the other commit cannot be measured, `PgassayError` for any other fault.
         """
@@ -105,7 +107,7 @@ class Bisection:
         self._limits = limits
         self._tell = tell
         self._steps = 0
-        self._pairs: list[tuple[int, Pair]] = []
+        self._pairs: list[tuple[Asked, Pair]] = []
         self._skipped: dict[int, str] = {}
 
     def run(self) -> Answer:
@@ -115,9 +117,9 @@ class Bisection:
             return self._answer(mean, None)
         known = self._known()
         while (span := bisection.found(known)) is None and len(self._seen) < self._limits.blocks:
-            commit = bisection.next_commit(self.last, self._seen, known)
-            assert commit is not None  # where one span is left it was found
-            self._step(commit, 1)
+            asked = bisection.next_block(self.last, self._seen, known)
+            assert asked is not None  # where one span is left it was found
+            self._step(asked, 1)
             known = self._known()
             best = max(known, key=lambda each: each.share)
             self._tell(messages.most_probable(self.commits[best.upto].name, best.share, len(self._seen)))
@@ -126,7 +128,7 @@ class Bisection:
     def _good_against_bad(self) -> BlockMean:
         mean = BlockMean(0, 0.0, inf)
         while len(self._seen) < self._limits.first and not bisection.measured(mean):
-            self._step(self.last, FIRST_LOOK if not self._seen else 1)
+            self._step(Asked(self.last), FIRST_LOOK if not self._seen else 1)
             if self.last in self._skipped:
                 raise messages.bad_not_measured(self.commits[self.last].name, self._skipped[self.last])
             mean = bisection.difference([each.contrast for each in self._seen], self._limits.first)
@@ -136,45 +138,48 @@ class Bisection:
     @property
     def _seen(self) -> list[Seen]:
         name = self._source.primary.name
-        return [Seen(place, _log_ratio(pair, name)) for place, pair in self._pairs]
+        return [Seen(asked.commit, _log_ratio(pair, name), asked.beside) for asked, pair in self._pairs]
 
     def _known(self) -> tuple[Span, ...]:
         return bisection.spans(self.last, self._seen, self._skipped.keys())
 
-    def _step(self, place: int, blocks: int) -> None:
+    def _step(self, asked: Asked, blocks: int) -> None:
         """Measure, or learn that it cannot be done."""
-        commit = self.commits[place]
+        place = asked.commit
+        commit, beside = self.commits[place], self.commits[asked.beside]
         self._steps += 1
         path = self._folder / "steps" / f"{self._steps:04}-{commit.sha[:12]}"
+        if asked.beside:
+            path = path.with_name(f"{path.name}-{beside.sha[:12]}")
         note = path.with_name(path.name + SKIPPED)
         if self._disk.exists(note):
             self._skipped[place] = self._disk.read(note).decode(errors="replace").strip()
             return
         try:
-            pairs = self._source.measure(self.commits[0], commit, blocks, path)
+            pairs = self._source.measure(beside, commit, blocks, path)
             usable = [pair for pair in pairs if _usable(pair, self._source.primary.name)]
             if not usable:
                 raise UnmeasuredError(messages.no_valid_block())
         except UnmeasuredError as error:
-            if any(each == place for each, _ in self._pairs):
+            if any(each.commit == place for each, _ in self._pairs):
                 raise messages.no_longer_measured(commit.name, str(error)) from None
             keep_file(self._disk, note, f"{error}\n".encode())
             self._skipped[place] = str(error)
             self._tell(messages.commit_skipped(commit.name, str(error)))
             return
-        self._pairs += [(place, pair) for pair in usable]
+        self._pairs += [(asked, pair) for pair in usable]
 
     def _answer(self, mean: BlockMean, span: Span | None) -> Answer:
         found = bisection.change(self.last, self._seen, span, self._limits.blocks) if span else None
-        costs = self._costs(span.upto) if span else ()
+        costs = self._costs(span) if span else ()
         known = self._known()
         return Answer(
             self.commits, self._source.primary, mean, len(self._seen), known, span, found, costs, self._skipped
         )
 
-    def _costs(self, first: int) -> tuple[Effect, ...]:
-        """Costs that moved: blocks of commits with the change, against the good commit in the same blocks."""
-        changed = [pair for place, pair in self._pairs if place >= first]
+    def _costs(self, span: Span) -> tuple[Effect, ...]:
+        """Costs that moved: blocks with the change between their two commits, the later one against the earlier."""
+        changed = [pair for asked, pair in self._pairs if asked.beside <= span.after and span.upto <= asked.commit]
         seen = {
             response.name: [
                 Observation(block, name, "", "", values.get(response.name))

@@ -55,10 +55,11 @@ class FakeBlocks:
         if self.kill_at is not None and self.measured + blocks > self.kill_at:
             raise KeyboardInterrupt
         source = Random(f"{self.seed}/{path.name}")
-        self.runs[path] = tuple(self._pair(other, source) for _ in range(blocks))
+        self.runs[path] = tuple(self._pair(good, other, source) for _ in range(blocks))
         self.measured += blocks
         return self.runs[path]
 
-    def _pair(self, other: Commit, source: Random) -> Pair:
-        ratio = exp(self.log_speeds.get(other.sha, 0.0) + source.gauss(0.0, self.noise))
+    def _pair(self, good: Commit, other: Commit, source: Random) -> Pair:
+        gone = self.log_speeds.get(other.sha, 0.0) - self.log_speeds.get(good.sha, 0.0)
+        ratio = exp(gone + source.gauss(0.0, self.noise))
         return Pair({"tps": 1000.0, "cpu_us": 100.0}, {"tps": 1000.0 * ratio, "cpu_us": 100.0 / ratio})
