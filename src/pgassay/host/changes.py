@@ -2,12 +2,11 @@
 
 `LocalHost` is the real `bench.hosting.HostChanges`. What it changes is in the ledger first, which survives SIGKILL, not
 a reboot. One ledger a machine, since what it guards (huge pages, control groups) is the machine's: a lab locks it
-(flock(2), which ends with its process) before its first change. Entries of another boot need nothing: a reboot undoes
-all. Only control groups that carry our name are ever emptied or removed, see `groups`.
+before its first change. Entries of another boot need nothing: a reboot undoes all. Only control groups that carry our
+name are ever emptied or removed, see `groups`.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -17,6 +16,8 @@ from pathlib import Path
 
 from pgassay.host import messages
 from pgassay.host.storage import chosen
+from pgassay.json_lines import whole
+from pgassay.locks import FileLock
 
 FILE = "host-changes.jsonl"
 LOCK = "host-changes.lock"
@@ -38,7 +39,7 @@ class Ledger:
     def __init__(self, directory: Path, boot: str) -> None:
         self._directory = directory
         self._boot = boot
-        self._lock: int | None = None
+        self._lock = FileLock(directory / LOCK)
 
     @property
     def path(self) -> Path:
@@ -48,43 +49,23 @@ class Ledger:
     @property
     def held(self) -> bool:
         """Is it locked by us?"""
-        return self._lock is not None
+        return self._lock.held
 
     def take(self) -> bool:
         """Lock it for this process; False while another lab has it. Taking it twice is harmless."""
-        if self._lock is not None:
-            return True
-        self._directory.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
-        self._lock = descriptor
-        return True
+        return self._lock.take()
 
     def release(self) -> None:
         """Unlock it, so that another lab may change this machine."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._lock.release()
 
     def owed(self) -> tuple[Change, ...]:
         """What is to be given back, in the order of the changes; a line that a crash cut short was not acted upon."""
-        try:
-            lines = self.path.read_text(encoding="utf-8").splitlines()
-        except OSError:
-            return ()
         found = []
-        for line in lines:
-            try:
-                change = Change(**json.loads(line))
-            except (ValueError, TypeError):
-                continue
-            if change.boot == self._boot:
-                found.append(change)
-        return tuple(found)
+        for line in whole(self.path):
+            with contextlib.suppress(TypeError):
+                found.append(Change(**line))
+        return tuple(change for change in found if change.boot == self._boot)
 
     def add(self, kind: str, path: Path, before: str = "") -> None:
         """Owe one more; on disk when this returns."""

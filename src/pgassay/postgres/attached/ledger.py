@@ -2,19 +2,19 @@
 
 Unlike a change of the host, one by ALTER SYSTEM outlives a reboot, and so does a database. So the list has no boot in
 it, only the server's address and its system identifier: `pgassay doctor --repair` finds the server again, and never
-another one that has its address since. One list a server; a lab locks it (flock(2), which ends with its process).
+another one that has its address since. One list a server; a lab locks it.
 """
 
-import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pgassay.bench.places import Endpoint
+from pgassay.json_lines import whole
+from pgassay.locks import FileLock
 
 PREFIX, SUFFIX, LOCK = "attached-", ".jsonl", ".lock"
 DATABASE, SETTING = "database", "setting"
@@ -41,7 +41,7 @@ class AttachedLedger:
         self.endpoint = endpoint
         self.system = system
         """The server's system identifier; empty where it does not tell."""
-        self._lock: int | None = None
+        self._lock = FileLock(path.with_suffix(LOCK))
 
     @classmethod
     def of(cls, directory: Path, endpoint: Endpoint, system: str) -> "AttachedLedger":
@@ -53,7 +53,7 @@ class AttachedLedger:
     @classmethod
     def read(cls, path: Path) -> "AttachedLedger | None":
         """A list that is there; None where its first line was cut short, so that nothing was done after it."""
-        for line in _lines(path):
+        for line in whole(path):
             if line.get("kind") == "server":
                 more = tuple((str(name), str(value)) for name, value in line["more"])
                 endpoint = Endpoint(Path(line["host"]), int(line["port"]), line["database"], line["user"], more=more)
@@ -67,29 +67,17 @@ class AttachedLedger:
 
     def take(self) -> bool:
         """Lock it for this process; False while another lab has it. Taking it twice is harmless."""
-        if self._lock is not None:
-            return True
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path.with_suffix(LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
-        self._lock = descriptor
-        return True
+        return self._lock.take()
 
     def release(self) -> None:
         """Unlock it."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._lock.release()
 
     def owed(self) -> tuple[Debt, ...]:
         """What is to be put back, in the order of the changes; a line that a crash cut short was not acted upon."""
         return tuple(
             Debt(line["kind"], line["name"], line.get("before"), line.get("after"))
-            for line in _lines(self.path)
+            for line in whole(self.path)
             if line.get("kind") in (DATABASE, SETTING)
         )
 
@@ -128,20 +116,6 @@ def ledgers(directory: Path) -> list[AttachedLedger]:
     """Every server to which something is owed."""
     paths = sorted(directory.glob(f"{PREFIX}*{SUFFIX}")) if directory.is_dir() else []
     return [found for path in paths if (found := AttachedLedger.read(path)) is not None]
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
-        return
-    for line in text.splitlines():
-        try:
-            found = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(found, dict):
-            yield found
 
 
 def _ends_whole(path: Path) -> bool:
