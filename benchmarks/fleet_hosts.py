@@ -2,6 +2,8 @@
 
 python -m benchmarks.fleet_hosts [--blocks 48] [--block-s 4] [--prepare-s 0] [--hosts 1,2,4,8]
 
+In five minutes on a quiet machine: --blocks 32 (240 s of blocks; the rest is for starting schedulers and workers).
+
 Emulated: a host is a real worker behind a real Dask scheduler on this machine, which reads a block of fakes that was
 made before the clock began, and gives it after a fixed time; the head, the parcels, the record and the decisions are
 the product's. (Hosts that make their fakes themselves want a processor of their own each, which eight of them on two

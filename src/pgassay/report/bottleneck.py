@@ -117,12 +117,12 @@ def _evidence(
         capacities=capacities,
         clients=_count(load_level(trial, "clients", load_level(trial, "threads", "1"))),
         round_trip_us=medians.get(_TRIP),
-        trips=_trips(medians, rate),
+        trips=trips_of(medians, rate),
         apart=medians.get(_APART) is not None,
     )
 
 
-def _trips(medians: Mapping[str, float | None], rate: str) -> float | None:
+def trips_of(medians: Mapping[str, float | None], rate: str) -> float | None:
     """Of a transaction: as its scripts say, or by the statements that the program counted."""
     counted, per_s = medians.get(_STATEMENTS), medians.get(rate)
     written = medians.get(_TRIPS)
