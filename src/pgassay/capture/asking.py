@@ -41,6 +41,8 @@ class Asked:
     """What differs from the server whatever is asked: a code for the record to the sentence."""
     libraries: tuple[str, ...] = ()
     """Of the server's `shared_preload_libraries` those that are loaded here, too."""
+    replayed: Mapping[str, Any] | None = None
+    """The load of a log that is played in place of scripts."""
 
     def document(self) -> dict[str, Any]:
         """The tables of a study file."""
@@ -48,7 +50,9 @@ class Asked:
         held = {LIBRARIES: ", ".join(self.libraries)} if self.libraries else {}
         source = replace(self.capture.source, settings={**self.capture.source.settings, **held})
         pauses = any(each.pause_ms for each in self.load.played)
-        return document(source, self.capture.load, self.data, scripts, self.question, pauses=pauses)
+        return document(
+            source, self.capture.load, self.data, scripts, self.question, pauses=pauses, replayed=self.replayed
+        )
 
     def without(self, failed: Mapping[str, str]) -> "Asked":
         """The same without the scripts that failed when they were tried; raises `CaptureError` if none is left."""
@@ -69,8 +73,10 @@ def write(
     stamp: str,
     *,
     own_scripts: bool = False,
+    replayed: Mapping[str, Any] | None = None,
 ) -> Asked:
-    """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts.
+    """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts, `replayed`
+    is the load where a log is played in their place.
 
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 
@@ -88,8 +94,9 @@ def write(
     synthesis = synthetic.read(path) if capture.data.kind == "synthetic" else None
     described = replace(capture, tables=synthetic.with_values(capture.tables, synthesis)) if synthesis else capture
     libraries, strange = _libraries(capture, installations, runner)
-    load = ScriptedLoad((), ()) if own_scripts else scripted(described)
-    if not load.played and not own_scripts:
+    unscripted = own_scripts or replayed is not None
+    load = ScriptedLoad((), ()) if unscripted else scripted(described)
+    if not load.played and not unscripted:
         raise messages.nothing_playable(each.reason for each in load.unplayed)
     folder = (path / FOLDER / stamp).absolute()
     folder.mkdir(parents=True)
@@ -101,7 +108,7 @@ def write(
         warnings["settings_left_out"] = messages.settings_left_out(unknown, dict.fromkeys(unknown.values()))
     if strange:
         warnings["libraries_left_out"] = messages.libraries_left_out(strange)
-    return Asked(capture, question, load, folder, data.file, warnings, libraries)
+    return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed)
 
 
 def _data(

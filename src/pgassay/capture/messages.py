@@ -235,6 +235,36 @@ def not_a_question(text: str) -> UsageError:
     return UsageError(f'ask wants NAME=VALUE,VALUE, not "{text}"', "for example work_mem=4MB,64MB")
 
 
+def no_kept_log(path: Path) -> CaptureError:
+    """`--replay` of a capture without a log."""
+    return CaptureError(
+        f'the capture "{path}" has no log that could be played again',
+        "capture with --log FILE --with-literals, or name a log with --set load.log=FILE --set load.log_prefix=PREFIX",
+    )
+
+
+def short_kept_log(length_s: int) -> CaptureError:
+    """The log of a capture is too short for a trial."""
+    return CaptureError(
+        f"the capture's log spans {length_s} s, too little to play", "capture a log of several minutes with --log"
+    )
+
+
+def kept_log(calls: int, secret: int) -> str:
+    """What of the log stays in a capture."""
+    left = f"; {secret} more seem to hold a secret, or name a column of secrets, and are left out" if secret else ""
+    return f"{calls} calls of the log are kept, to be played again{left}"
+
+
+def cannot_replay(code: str, detail: str) -> CaptureError:
+    """The log failed when it was played once on the baseline."""
+    hints = {
+        "failed_transactions": "take data from when the log began, or allow more: --set load.failures=20%",
+        "fell_behind": "--set load.speed=0.5x plays it slower",
+    }
+    return CaptureError(f"the log cannot be played on the baseline: {detail}", hints.get(code))
+
+
 def programs_twice() -> UsageError:
     """Versions and builds at once."""
     return UsageError(

@@ -22,6 +22,8 @@ from pgassay.postgres.builds.recipe import parse_spec
 
 CHANGE = "schema.change"
 OBJECTIVE = "tps"
+OF_A_REPLAY = "latency_ms"
+"""What decides where a log is played in its own time: calls per second are the log's own then."""
 INSTALLED, BUILT, BUILD = "postgres.version", "build.version", "build.source"
 """The factors of `--version`, of versions that are not all installed, and of `--build`."""
 COPY, COPY_DATABASE = "init.copy_of", "init.copy_database"
@@ -139,9 +141,11 @@ def document(
     question: Question,
     *,
     pauses: bool = False,
+    replayed: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The tables of a study file: `data` is what `load.init` takes, or a directory with the server's files; `scripts`
-    are files with their weights, with or without the clients' `pauses` within transactions.
+    are files with their weights, with or without the clients' `pauses` within transactions; `replayed` is the load of a
+    log that is played in their place.
     """
     factors: dict[str, list[str]] = {}
     kinds = {name for name, _ in question.programs}
@@ -156,17 +160,15 @@ def document(
         held |= {COPY: str(data), COPY_DATABASE: source.database}
     elif question.programs:  # else a version would be compared with its initdb's default
         held[CHECKSUMS] = "on" if source.major >= _CHECKSUMS_SINCE else "off"
-    played: dict[str, Any] = {
-        "driver": "pgbench",
-        **({} if copied else {"init": str(data)}),
-        "duration": "20s",
-        "warmup": "2s",
-        "jobs": "clients",
-        "checkpoint": "wal",
-    }
+    played: dict[str, Any] = {} if copied else {"init": str(data)}
+    if replayed is None:
+        played |= {"driver": "pgbench", "duration": "20s", "warmup": "2s", "jobs": "clients"}
+    else:
+        played |= replayed
+    played["checkpoint"] = "wal"
     if scripts:
         played["script"] = [f"{path}@{weight}" for path, weight in scripts.items()]
-    if load is not None:
+    if load is not None and replayed is None:
         played |= {"clients": clients_of(load, pauses=pauses), "protocol": protocol_of(load)}
     varied, baseline = _varied(factors, question.programs if len(kinds) > 1 else ())
     return {

@@ -7,7 +7,8 @@ from shutil import disk_usage
 from time import monotonic
 
 from pgassay.bench.running import Clock, Runner
-from pgassay.capture import dump, files, reads
+from pgassay.capture import dump, files, reads, replaying
+from pgassay.capture import messages as told
 from pgassay.capture.format import Cost, Data, Physical
 from pgassay.capture.physical import cost as costs
 from pgassay.capture.physical import fetching as physical
@@ -73,6 +74,7 @@ def capture(
         own_ms, all_ms = _difference(before_ms, _used(session))
         elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
         data, dumped = taken.capture.data, None
+        taken = replace(taken, notes=_kept_log(identity, request, folder))
         if tools.pg_dump is not None:
             file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
             arguments = dump.command(tools.pg_dump, parameters(session), file)
@@ -99,6 +101,14 @@ def capture(
         whole = replace(taken.capture, data=data, cost=cost)
         files.write(whole, folder, path.name)
     return replace(taken, capture=whole)
+
+
+def _kept_log(identity: Identity, request: Request, folder: Path) -> tuple[str, ...]:
+    """Keep the log where literals were asked for, and say so."""
+    if request.logs is None or not request.with_literals:
+        return ()
+    kept = replaying.keep(request.logs, identity.log_line_prefix, identity.source.database, folder / replaying.FILE)
+    return (told.kept_log(kept.calls, kept.secret),)
 
 
 def _files(

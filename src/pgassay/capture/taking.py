@@ -83,10 +83,12 @@ class Identity:
 
 @dataclass(frozen=True)
 class Taken:
-    """A capture without its data and cost, and what the user is warned of."""
+    """A capture without its data and cost, what the user is warned of, and told."""
 
     capture: Capture
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """What the user is told besides."""
 
 
 def identify(session: Readable, request: Request) -> Identity:

@@ -5,7 +5,9 @@ servers would be the same (another number of clients, say) are tried once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
@@ -63,6 +65,29 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
         again = _answered(written, baseline, bench)
         records = statement_records(written, answers, baseline.arm.name, again)
     return Tried(written, load, records, failures)
+
+
+def replay_told(study: "Study", bench: "Workbench") -> str:
+    """Play warm-up and window of a log once on the baseline, and say what came of it.
+
+    Raises `CaptureError` where that fails: each of its trials would.
+    """
+    from pgassay.capture import messages as refusals
+    from pgassay.lab.arms import resolve
+    from pgassay.lab.rehearsal import rehearse
+    from pgassay.load.replay.results import FILE, told
+
+    arms = resolve(study, bench.site()).arms
+    baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
+    baseline.load.check()
+    options = baseline.setup.load
+    whole = replace(options, warmup_s=0, duration_s=options.warmup_s + (options.duration_s or 0))
+    load = bench.site().load(whole, baseline.installation)
+    with TemporaryDirectory(prefix="pgassay-replay-") as folder:
+        result = rehearse(baseline, {}, lambda server: load.run(server, Path(folder), 0))
+        for code, detail in result.problems.items():
+            raise refusals.cannot_replay(code, detail)
+        return told((Path(folder) / FILE).read_bytes(), result)
 
 
 def statement_records(

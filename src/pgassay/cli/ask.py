@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
-from pgassay.cli._rehearsals import tried
+from pgassay.cli._rehearsals import replay_told, tried
 from pgassay.cli.run import add_bench_options, add_study_options, bench_options, overrides, run_document, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pgassay.bench.server import Installation
     from pgassay.capture.format import Capture
@@ -55,7 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="builds of PostgreSQL, the baseline first; one alone against the server's version: git:DIR@COMMIT, a"
         " directory, tarball:FILE",
     )
-    parser.add_argument("--objective", metavar="RESPONSE", help="what decides (default: tps)")
+    parser.add_argument(
+        "--replay",
+        action="store_true",
+        help="play the captured log itself, in its own time, in place of scripts (capture --log FILE --with-literals)",
+    )
+    parser.add_argument("--objective", metavar="RESPONSE", help="what decides (default: tps; latency_ms with --replay)")
     add_study_options(parser)
     add_bench_options(parser)
 
@@ -67,26 +72,30 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record import likeness as alike_file
     from pgassay.record import statements as statements_file
 
-    given = arguments.levels_given, arguments.changes, arguments.objective, arguments.versions, arguments.builds
-    asked = question.parse(*given)
+    asked = _asked(arguments)
     capture = files.read(arguments.capture)
     own_scripts = any(each.partition("=")[0].strip() == "load.script" for each in arguments.set)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with _workbench(arguments) as bench:
         asked = question.with_programs(asked, capture.source, lambda version: _is_installed(bench, version))
         asking.require_versions(capture, asked)
-        serving = _serving(asked, capture, arguments, bench)
-        written = asking.write(arguments.capture, capture, asked, serving, bench.runner, stamp, own_scripts=own_scripts)
+        replayed = _replayed(arguments, bench) if arguments.replay else None
+        serving = _serving(asked, capture, arguments, bench, replayed)
+        written = asking.write(
+            arguments.capture, capture, asked, serving, bench.runner, stamp, own_scripts=own_scripts, replayed=replayed
+        )
         for warning in written.warnings.values():
             messages.warn(warning)
-        found = None
+        found, said = None, ""
         if written.load.played and not arguments.dry_run:
             study = write_study(NAME, written.document(), overrides(arguments, "")).study
             found = tried(study, written, bench)
             written = found.written
+        elif written.replayed is not None and not arguments.dry_run:
+            said = replay_told(write_study(NAME, written.document(), overrides(arguments, "")).study, bench)
     remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
-        print(texts.played(written.load), end="")
+        print(texts.played(written.load) if replayed is None else said, end="")
     if found is None:
         return run_document(NAME, written.document(), arguments, remarks)
     beside = {statements_file.FILE: statements_file.encode(found.statements)}
@@ -109,6 +118,22 @@ def _workbench(arguments: argparse.Namespace) -> "Workbench":
     return Workbench(bench_options(arguments))
 
 
+def _asked(arguments: argparse.Namespace) -> "Question":
+    from pgassay.capture import question
+
+    if arguments.replay and any(each.partition("=")[0].strip() == "load.script" for each in arguments.set):
+        raise messages.excluded("--replay", "load.script")
+    objective = arguments.objective or (question.OF_A_REPLAY if arguments.replay else None)
+    return question.parse(arguments.levels_given, arguments.changes, objective, arguments.versions, arguments.builds)
+
+
+def _replayed(arguments: argparse.Namespace, bench: "Workbench") -> "Mapping[str, object]":
+    from pgassay.capture import replaying
+
+    given = [each.partition("=")[2].strip() for each in arguments.set if each.partition("=")[0].strip() == "load.log"]
+    return replaying.load_table(arguments.capture, bench.runner, Path(given[-1]) if given else None)
+
+
 def _is_installed(bench: "Workbench", version: str) -> bool:
     from pgassay.errors import UsageError
 
@@ -120,7 +145,11 @@ def _is_installed(bench: "Workbench", version: str) -> bool:
 
 
 def _serving(
-    asked: "Question", capture: "Capture", arguments: argparse.Namespace, bench: "Workbench"
+    asked: "Question",
+    capture: "Capture",
+    arguments: argparse.Namespace,
+    bench: "Workbench",
+    replayed: "Mapping[str, object] | None" = None,
 ) -> "Sequence[Installation]":
     """Every PostgreSQL that the study will use, the baseline's first; one that is missing is built now.
 
@@ -131,7 +160,8 @@ def _serving(
     from pgassay.lab.building import STAND_IN
     from pgassay.lab.run import write_study
 
-    outline = document(capture.source, capture.load, arguments.capture / capture.data.file, {}, asked)
+    data = arguments.capture / capture.data.file
+    outline = document(capture.source, capture.load, data, {}, asked, replayed=replayed)
     study = write_study(NAME, outline, overrides(arguments, "")).study
     arms = resolve(study, bench.site()).arms
     if not arguments.dry_run:

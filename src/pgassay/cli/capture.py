@@ -101,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         taken = capture(session, identity, request, path, Tools(runner, clock, program, serving), _tick)
     for warning in taken.warnings:
         messages.warn(warning)
+    for note in taken.notes:
+        print(note)
     print(texts.summary(taken.capture, path), end="")
     return messages.SUCCESS
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from pgassay.bench.counters import Sample
+from pgassay.bench.load import LoadResult
 from pgassay.bench.slices import Slice
 from pgassay.load import responses as shared
 from pgassay.load.player import LogFacts
@@ -17,6 +18,15 @@ from pgassay.study.responses import Better, Response, Scale
 FILE = "replay.json"
 FORMAT = 1
 _NAMED = 3
+_LEFT_OUT = {
+    "commands": "calls of commands that are not played, or of sessions without a name",
+    "without_parameters": "calls whose parameters were not logged",
+    "half_calls": "calls of transactions that begin before the log",
+    "calls_beyond": "calls of sessions beyond load.sessions",
+    "unread": "records that cannot be read",
+    "foreign": "records in another language than English",
+    "torn": "logs whose last record is not whole",
+}
 _TEXT_MAX = 80
 
 RESPONSES: tuple[Response, ...] = (
@@ -98,6 +108,24 @@ def series(played: Slice, source: str, offset_ns: int, closed_ns: int) -> tuple[
         ):
             samples.append(Sample(at_ns, at_ns + offset_ns, source, name, unit, value))
     return tuple(samples)
+
+
+def told(kept: bytes, result: LoadResult) -> str:
+    """A replay in a few lines: what was played and how late, what failed here alone, what of the log was left out."""
+    found = json.loads(kept)
+    ways = [(each["text"], way) for each in found["statements"] for way in each["failures"]]
+    failed = sum(way["count"] for _, way in ways)
+    late_ms = result.responses["lateness_p99_ms"] or 0.0
+    lasted_s = (result.finished_monotonic_ns - result.started_monotonic_ns) / 1e9
+    lines = [
+        f"replay: {result.transactions + failed + found['failed_alike']} calls of {found['sessions']} sessions in"
+        f" {lasted_s:.0f} s; 99 % were sent at most {late_ms:.1f} ms late; {failed} failed that did not in the log"
+    ]
+    worst = sorted(ways, key=lambda each: -each[1]["count"])
+    lines += [f"  {way['count']} with {way['code']} ({way['message']}) in {text}" for text, way in worst[:_NAMED]]
+    lines += [f"  left out: {count} {_LEFT_OUT[name]}" for name, count in found["left_out"].items()
+              if count and name in _LEFT_OUT]  # fmt: skip
+    return "\n".join(lines) + "\n"
 
 
 def encode(facts: LogFacts, played: Slice) -> bytes:

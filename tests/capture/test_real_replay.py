@@ -1,0 +1,107 @@
+"""A small shop on a real server with its log: captured, and played again to see what a missing index costs it."""
+
+import json
+import threading
+from pathlib import Path
+from random import Random
+from time import monotonic, sleep
+
+import psycopg
+import pytest
+
+from pgassay.bench.server import Server
+from pgassay.cli import main
+from pgassay.record.reading import Run
+from pgassay.report.findings import Findings
+from pgassay.testing import real
+
+pytestmark = [pytest.mark.slow, pytest.mark.system]
+
+PREFIX = "%m [%c] %q%u@%d "
+LENGTH_S, SESSIONS = 6.0, 3
+SHOP = """
+CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, total int NOT NULL);
+INSERT INTO orders SELECT n, n % 4000, 0 FROM generate_series(1, 120000) n;
+ANALYZE;
+"""
+INDEX = "CREATE INDEX ON orders (customer)"
+
+
+def visit(server: Server, number: int) -> None:
+    """Prepared and plain statements, transactions, and an error now and then, with pauses of a client."""
+    random = Random(number)
+    began = monotonic()
+    with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
+        while monotonic() - began < LENGTH_S:
+            customer = random.randrange(4000)
+            connection.execute("SELECT sum(total) FROM orders WHERE customer = %s", (customer,), prepare=True)
+            with connection.transaction():
+                connection.execute("UPDATE orders SET total = total + 1 WHERE id = %s", (customer + 1,))
+                connection.execute(f"SELECT total FROM orders WHERE id = {customer + 1}")
+            with pytest.raises(psycopg.Error):
+                connection.execute("SELECT 1 / 0")
+            sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shop")
+    path, log = folder / "shop.capture", folder / "server.log"
+    with real.server(log_line_prefix=PREFIX, log_min_duration_statement="0") as (server, _):
+        with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
+            connection.execute(SHOP)
+        where = server.endpoint
+        written = where.socket_directory / f"server-{where.port}.log"
+        before = written.stat().st_size
+        visitors = [threading.Thread(target=visit, args=(server, number)) for number in range(SESSIONS)]
+        for each in visitors:
+            each.start()
+        for each in visitors:
+            each.join()
+        log.write_bytes(written.read_bytes()[before:])
+        words = ["capture", server.endpoint.conninfo(), "--with-literals", "--log", str(log), "--out", str(path)]
+        assert main(words) == 0
+    return path
+
+
+def test_the_log_played_again_finds_the_missing_index(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with real.private_folder() as folder:
+        run = folder / "run"
+        where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
+        assert main(["ask", str(captured), "--replay", "--index", INDEX, "--blocks", "5..5", *where]) == 0
+        said = capsys.readouterr().out
+        found = Run.open(run)
+        (verdict,) = Findings(found).verdicts
+        trials = [each for each in found.trials if each.status.value == "valid"]
+        kept = [json.loads(each.read_text()) for each in run.glob("trials/*/replay.json")]
+    assert f"calls of {SESSIONS} sessions" in said
+    assert "0 failed that did not in the log" in said
+    assert verdict.effect.response == "latency_ms"
+    assert (verdict.verdict.kind.value, verdict.effect.estimate < 0.8) == ("better", True)
+    assert trials
+    assert len(kept) == len(found.trials)
+    assert len({each["calls"] for each in kept}) == 1, "every trial plays the same calls"
+    assert all(each["failed_alike"] > 0 for each in kept), "an error of the log is none of the replay"
+
+
+def test_a_capture_without_literals_keeps_no_log(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = captured / "log.json"
+    hidden = log.rename(captured / "away")
+    try:
+        assert main(["ask", str(captured), "work_mem=4MB,64MB", "--replay", "--dry-run"]) != 0
+    finally:
+        hidden.rename(log)
+    assert "has no log that could be played again" in capsys.readouterr().err
+
+
+def test_failures_here_alone_are_named_before_the_run(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (captured / "log.json").read_text()
+    (captured / "changed.json").write_text(text.replace("SELECT sum(total)", "SELECT sum(absent)"), encoding="utf-8")
+    with real.private_folder() as folder:
+        where = ("--data-dir", str(folder / "data"), "--out", str(folder / "run"))
+        changed = ("--set", f"load.log={captured / 'changed.json'}", "--set", "load.duration=2s")
+        assert main(["ask", str(captured), "work_mem=4MB,64MB", "--replay", *changed, *where]) != 0
+        assert not (folder / "run").exists()
+    error = capsys.readouterr().err
+    assert 'with 42703 (column "absent" does not exist) in SELECT sum(absent) FROM orders' in error
+    assert "load.failures" in error

@@ -1,0 +1,97 @@
+"""The log that a capture keeps to be played again: what of it, how it is written, and when there is none."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay._core import ServerLogReader
+from pgassay.capture import messages, question, replaying
+from pgassay.capture.logs import LogFiles
+from pgassay.capture.messages import CaptureError
+from pgassay.cli import main
+from pgassay.load.player import ReplayedLog, facts_of
+from pgassay.testing import real
+from tests.capture.test_question import SOURCE
+from tests.load import replayed
+from tests.load.replayed import PREFIX, Said, statement
+
+NAME = replayed.name_of(0)
+TOKEN = "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeKKF2QT4"  # gitleaks:allow, a made-up one
+KEPT = [
+    Said(0.0, NAME, "LOG:  connection authorized: user=a database=b"),
+    statement(0.1, NAME, "BEGIN"),
+    Said(0.2, NAME, "LOG:  duration: 1.500 ms  execute q: UPDATE t SET a = $1, b = $2 WHERE c = $3"),
+    Said(0.2, NAME, "DETAIL:  parameters: $1 = 'it''s, $2 = ', $2 = NULL, $3 = '7'"),
+    statement(0.3, NAME, "COMMIT"),
+    Said(0.4, NAME, "ERROR:  division by zero"),
+    Said(0.4, NAME, "STATEMENT:  SELECT 1 / 0"),
+    statement(4.9, NAME, "SELECT 'done'"),
+]
+SECRET = [
+    statement(0.5, NAME, "SELECT id FROM users WHERE password_hash = 'x'"),
+    statement(0.6, NAME, f"SELECT id FROM sessions WHERE key = '{TOKEN}'"),
+    statement(0.7, NAME, "ALTER ROLE a PASSWORD 'geheim'"),
+    statement(0.8, NAME, "CREATE TABLE u ()"),
+]
+
+
+def keep(folder: Path, said: list[Said]) -> replaying.Kept:
+    files = LogFiles((replayed.write(folder / "server.log", said),))
+    return replaying.keep(files, PREFIX, "shop", folder / replaying.FILE)
+
+
+def test_what_is_kept_is_what_was_logged(tmp_path: Path) -> None:
+    assert keep(tmp_path, KEPT) == replaying.Kept(calls=4, secret=0)
+    was, kept = (list(ServerLogReader([tmp_path / name], (PREFIX,))) for name in ("server.log", replaying.FILE))
+    assert kept == was
+    assert ["it's, $2 = ", None, "7"] in [each[6] for each in kept]
+
+
+def test_secrets_and_utility_statements_stay_behind(tmp_path: Path) -> None:
+    assert keep(tmp_path, [*KEPT, *SECRET]) == replaying.Kept(calls=4, secret=2)
+    text = (tmp_path / replaying.FILE).read_text()
+    assert not any(word in text for word in ("password_hash", TOKEN, "geheim", "CREATE TABLE"))
+    assert "2 more seem to hold a secret" in messages.kept_log(4, 2)
+
+
+def test_other_databases_stay_behind(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    lines = [f"2026-11-23 01:29:4{n}.000 UTC [{n}] {name} LOG:  statement: SELECT {n}\n" for n, name in
+             enumerate(("shop", "other", "shop"))]  # fmt: skip
+    log.write_text("".join(lines), encoding="utf-8")
+    kept = replaying.keep(LogFiles((log,)), "%m [%p] %d ", "shop", tmp_path / replaying.FILE)
+    assert kept.calls == 2
+
+
+@pytest.mark.system
+def test_warm_up_and_window_are_as_long_as_the_log_allows(tmp_path: Path) -> None:
+    keep(tmp_path, KEPT)
+    assert facts_of(ReplayedLog((tmp_path / replaying.FILE,)), real.runner()).log_calls == 5
+    table = replaying.load_table(tmp_path, real.runner())
+    assert table == {
+        "driver": "replay", "log": [str(tmp_path / replaying.FILE)], "warmup": "0s", "duration": "4s",
+    }  # fmt: skip
+    assert replaying.load_table(tmp_path, real.runner(), Path("own.log")) == {"driver": "replay"}
+    keep(tmp_path, KEPT[:5])
+    with pytest.raises(CaptureError, match="spans 0 s, too little"):
+        replaying.load_table(tmp_path, real.runner())
+
+
+def test_without_a_log_nothing_is_played_again(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="has no log") as refused:
+        replaying.load_table(tmp_path, real.runner())
+    assert "--with-literals" in (refused.value.hint or "")
+
+
+def test_a_log_is_the_load_in_place_of_scripts(tmp_path: Path) -> None:
+    asked = question.parse(["work_mem=4MB,64MB"], (), question.OF_A_REPLAY)
+    table = {"driver": "replay", "log": ["/a/log.json"], "warmup": "1s", "duration": "9s"}
+    found = question.document(SOURCE, None, tmp_path / "data.dump", {}, asked, replayed=table)
+    assert found["load"] == {**table, "init": str(tmp_path / "data.dump"), "checkpoint": "wal"}
+    assert found["responses"] == {"primary": "latency_ms"}
+
+
+def test_a_log_and_scripts_are_too_much(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["ask", str(tmp_path), "work_mem=4MB,64MB", "--replay", "--set", "load.script=a.sql"]
+    assert main(words) == 2
+    assert "--replay and load.script cannot be used together" in capsys.readouterr().err
