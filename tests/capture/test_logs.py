@@ -1,5 +1,8 @@
 """A server's log beside pg_stat_statements, or alone: values, transactions, secrets, and logs that cannot be read."""
 
+import gzip
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -155,6 +158,18 @@ def test_lines_with_another_prefix_and_a_torn_end_are_warned_of(tmp_path: Path) 
     assert said[0] == f"1 of 6 lines of the log could not be read; the first: {first}"
     assert "last line is not whole" in said[1]
     assert list(logs.warnings_of(read(LogFiles(found.paths, (logs.DEFAULT_PREFIX, "%u %t: "))))) == said[1:]
+
+
+def test_a_packed_log_is_refused_and_read_through_a_pipe(tmp_path: Path) -> None:
+    found = logged(tmp_path)
+    packed, pipe = tmp_path / "postgresql.log.gz", tmp_path / "pipe"
+    packed.write_bytes(gzip.compress(found.paths[0].read_bytes()))
+    with pytest.raises(CaptureError, match="it is compressed"):
+        read(LogFiles((packed,)))
+    os.mkfifo(pipe)
+    LogFiles((pipe,)).check()
+    with subprocess.Popen(["sh", "-c", 'zcat "$0" > "$1"', str(packed), str(pipe)]):
+        assert read(LogFiles((pipe,))).statements == read(found).statements
 
 
 def test_a_file_that_is_missing_and_a_wrong_prefix_are_told_before_the_window(

@@ -30,7 +30,8 @@ struct Object<'a> {
 
 /// Gives the line of a record to `take`; false for what is no jsonlog. Bytes that are no UTF-8 are replaced.
 pub fn with_line<T>(record: &[u8], take: impl FnOnce(Line<'_>) -> T) -> Option<T> {
-    let text = String::from_utf8_lossy(record);
+    // Checking first is several times faster than looking for what to replace.
+    let text = std::str::from_utf8(record).map_or_else(|_| String::from_utf8_lossy(record), Cow::Borrowed);
     let found: Object<'_> = serde_json::from_str(&text).ok()?;
     let (time_us, _) = timestamp(found.timestamp.as_bytes())?;
     Some(take(Line {

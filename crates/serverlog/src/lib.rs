@@ -4,6 +4,7 @@
 //! are known in English (`lc_messages = C`); lines in another language are counted, so that the caller can say so. One
 //! buffer is read at a time and nothing is kept of an event but what `Summary` counts, whose size has bounds.
 
+mod constant;
 mod csv;
 mod events;
 mod json;
@@ -19,6 +20,7 @@ mod statement;
 mod summary;
 mod time;
 
+pub use constant::constant;
 pub use events::{Event, Kind};
 pub use parameters::parameters;
 pub use prefix::{Prefix, UnknownEscape};

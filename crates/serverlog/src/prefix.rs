@@ -84,27 +84,30 @@ impl Prefix {
 
     /// What the line's prefix tells, the word of its severity, and the message; None for a line with another prefix.
     pub(crate) fn read<'a>(&self, line: &'a [u8]) -> Option<(Fields<'a>, &'a [u8], &'a [u8])> {
-        let mut tries = TRIES;
-        read(&self.0, line, Fields::default(), &mut tries)
+        let (mut fields, mut tries) = (Fields::default(), TRIES);
+        let (word, message) = read(&self.0, line, &mut fields, &mut tries)?;
+        Some((fields, word, message))
     }
 }
 
-type Read<'a> = Option<(Fields<'a>, &'a [u8], &'a [u8])>;
+/// The word and the message.
+type Read<'a> = Option<(&'a [u8], &'a [u8])>;
 
-fn read<'a>(pieces: &[Piece], line: &'a [u8], mut fields: Fields<'a>, tries: &mut u32) -> Read<'a> {
+/// What was written to `fields` on the way to None is of no meaning.
+fn read<'a>(pieces: &[Piece], line: &'a [u8], fields: &mut Fields<'a>, tries: &mut u32) -> Read<'a> {
     let Some((piece, rest)) = pieces.split_first() else {
-        let (word, message) = severity(line)?;
-        return Some((fields, word, message));
+        return severity(line);
     };
     let escape = match piece {
         Piece::Literal(wanted) => {
             return read(rest, line.strip_prefix(wanted.as_slice())?, fields, tries);
         }
         Piece::End => {
-            return match read(rest, line, fields, tries) {
-                Some(found) => Some(found),
-                None => severity(line).map(|(word, message)| (fields, word, message)),
-            };
+            let before = *fields;
+            return read(rest, line, fields, tries).or_else(|| {
+                *fields = before;
+                severity(line)
+            });
         }
         Piece::Escape(escape) => *escape,
     };
@@ -114,7 +117,7 @@ fn read<'a>(pieces: &[Piece], line: &'a [u8], mut fields: Fields<'a>, tries: &mu
     if is_name(escape) {
         return name(escape, rest, line, fields, tries);
     }
-    let used = fixed(escape, line, &mut fields)?;
+    let used = fixed(escape, line, fields)?;
     let after = &line[used..];
     read(rest, after, fields, tries).or_else(|| {
         let trimmed = after.trim_ascii_start();
@@ -123,7 +126,7 @@ fn read<'a>(pieces: &[Piece], line: &'a [u8], mut fields: Fields<'a>, tries: &mu
 }
 
 fn is_name(escape: u8) -> bool {
-    b"uadrhbiLe".contains(&escape)
+    matches!(escape, b'u' | b'a' | b'd' | b'r' | b'h' | b'b' | b'i' | b'L' | b'e')
 }
 
 /// The length of an escape that has a shape of its own.
@@ -162,7 +165,7 @@ fn fixed<'a>(escape: u8, line: &'a [u8], fields: &mut Fields<'a>) -> Option<usiz
 }
 
 /// A name ends where what follows it fits.
-fn name<'a>(escape: u8, rest: &[Piece], line: &'a [u8], fields: Fields<'a>, tries: &mut u32) -> Read<'a> {
+fn name<'a>(escape: u8, rest: &[Piece], line: &'a [u8], fields: &mut Fields<'a>, tries: &mut u32) -> Read<'a> {
     let within = &line[..line.len().min(NAME_BYTES)];
     let mut from = 0;
     loop {
@@ -172,7 +175,6 @@ fn name<'a>(escape: u8, rest: &[Piece], line: &'a [u8], fields: Fields<'a>, trie
             None => from + memchr::memchr(b':', &within[from..])?,
         };
         *tries = tries.checked_sub(1)?;
-        let mut found = fields;
         let (mut at, mut value) = (end, &line[..end]);
         if rest.iter().all(|piece| *piece == Piece::End) {
             // Nothing is behind it: its end is where the word of a severity begins.
@@ -182,12 +184,13 @@ fn name<'a>(escape: u8, rest: &[Piece], line: &'a [u8], fields: Fields<'a>, trie
         }
         let value = value.trim_ascii();
         match escape {
-            b'd' => found.database = value,
-            b'u' => found.user = value,
+            b'd' => fields.database = value,
+            b'u' => fields.user = value,
             _ => {}
         }
-        if let Some(read) = read(rest, &line[at..], found, tries) {
-            return Some(read);
+        let found = read(rest, &line[at..], fields, tries);
+        if found.is_some() {
+            return found;
         }
         from = end + 1;
         if from > within.len() {

@@ -192,7 +192,9 @@ impl Reader {
         let mut source = Source::new(File::open(&path).map_err(named)?);
         let head = source.head().map_err(named)?;
         if head.starts_with(&[0x1f, 0x8b]) {
-            return Err(named(io::Error::other("it is compressed: unpack it first")));
+            return Err(named(io::Error::other(
+                "it is compressed: unpack it, or give it through a pipe, as <(zcat FILE)",
+            )));
         }
         let (format, start) = self.format.map_or_else(|| Format::of(head, &self.prefixes), |format| (format, 0));
         if start > 0 {
@@ -216,11 +218,12 @@ fn unread(tally: &mut Tally, record: &[u8]) {
 
 /// A line of stderr by the prefix that fitted last, or by another.
 fn stderr<'a>(record: &'a [u8], prefixes: &[Prefix], last: &mut usize) -> Option<Line<'a>> {
-    let others = (0..prefixes.len()).filter(|at| at != last);
-    let order = std::iter::once(*last).chain(others);
-    let (at, (fields, word, message)) =
-        { order }.find_map(|at| prefixes.get(at)?.read(record).map(|found| (at, found)))?;
-    *last = at;
+    let found = prefixes.get(*last)?.read(record).or_else(|| {
+        let (at, found) = (0..prefixes.len()).find_map(|at| prefixes[at].read(record).map(|found| (at, found)))?;
+        *last = at;
+        Some(found)
+    });
+    let (fields, word, message) = found?;
     let session = if fields.session.is_empty() { fields.process } else { fields.session };
     let began = if fields.session.is_empty() { fields.began } else { b"" };
     Some(Line {

@@ -3,7 +3,6 @@
 //! Only the lexical rules are used (manual, "Lexical Structure"), so that statements with other values are one entry.
 //! Of utility statements only the first two words are kept: they may hold passwords, and are not counted by their text.
 
-use std::io::Write;
 use std::ops::Range;
 
 /// What stood where the normalized text has a placeholder: the next number, in order.
@@ -11,8 +10,10 @@ use std::ops::Range;
 pub enum Place {
     /// `$n` of the source.
     Parameter(usize),
-    /// A constant's value; None for NULL.
-    Constant(Option<Vec<u8>>),
+    /// NULL.
+    Null,
+    /// A constant, as it stands in the source; see [`crate::constant`].
+    Constant(Range<usize>),
 }
 
 /// What a statement does to its session's transaction, and its normalized text.
@@ -159,45 +160,26 @@ impl Lexer<'_> {
 
     fn place(&mut self, place: Place) {
         self.places.push(place);
-        let _ = write!(self.text, "${}", self.places.len()); // to memory: it cannot fail
+        self.text.push(b'$');
+        write_number(self.places.len(), self.text);
         self.words.before = b'0';
         self.words.last = 0..0;
     }
 
     fn string(&mut self, skip: usize, escapes: bool) {
+        let start = self.at;
         self.at += skip + 1;
-        let rest = &self.source[self.at..];
-        let end = memchr::memchr2(b'\'', b'\\', rest).unwrap_or(rest.len());
-        let mut value = rest[..end].to_vec();
-        self.at += end;
-        while let Some(&byte) = self.source.get(self.at) {
-            self.at += 1;
-            match byte {
-                b'\'' if self.peek(0) == b'\'' => {
-                    value.push(b'\'');
-                    self.at += 1;
-                }
-                b'\'' => break,
-                b'\\' if escapes => self.escape(&mut value),
-                _ => value.push(byte),
+        loop {
+            let rest = self.source.get(self.at..).unwrap_or_default();
+            self.at += memchr::memchr2(b'\'', b'\\', rest).unwrap_or(rest.len());
+            match (self.peek(0), self.peek(1)) {
+                (b'\'', b'\'') => self.at += 2,
+                (b'\\', _) => self.at += 1 + usize::from(escapes),
+                _ => break,
             }
         }
-        self.place(Place::Constant(Some(value)));
-    }
-
-    /// What follows a backslash; octal, hexadecimal and Unicode numbers of characters are kept as written.
-    fn escape(&mut self, value: &mut Vec<u8>) {
-        let byte = self.peek(0);
-        self.at += 1;
-        match byte {
-            b'n' => value.push(b'\n'),
-            b't' => value.push(b'\t'),
-            b'r' => value.push(b'\r'),
-            b'b' => value.push(8),
-            b'f' => value.push(12),
-            b'x' | b'u' | b'U' | b'0'..=b'7' => value.extend_from_slice(&[b'\\', byte]),
-            _ => value.push(byte),
-        }
+        self.at = self.source.len().min(self.at + 1);
+        self.place(Place::Constant(start..self.at));
     }
 
     fn quoted_name(&mut self) {
@@ -223,11 +205,10 @@ impl Lexer<'_> {
             self.symbol(b'$');
             return;
         }
-        let (mark, body) = (&self.source[self.at..self.at + tag + 2], &rest[tag + 1..]);
+        let (start, mark, body) = (self.at, &self.source[self.at..self.at + tag + 2], &rest[tag + 1..]);
         let end = memchr::memmem::find(body, mark);
-        let value = body[..end.unwrap_or(body.len())].to_vec();
         self.at += tag + 2 + end.map_or(body.len(), |end| end + mark.len());
-        self.place(Place::Constant(Some(value)));
+        self.place(Place::Constant(start..self.at));
     }
 
     /// May a minus here belong to a number?
@@ -257,7 +238,7 @@ impl Lexer<'_> {
             self.write(value);
             self.words.last = 0..0;
         } else {
-            self.place(Place::Constant(Some(value.to_vec())));
+            self.place(Place::Constant(start..self.at));
         }
     }
 
@@ -267,13 +248,12 @@ impl Lexer<'_> {
         let word = &rest[..length];
         self.at += length;
         let is = |name: &[u8]| word.eq_ignore_ascii_case(name);
-        let may_be_value = length < 6 && !self.last_is(&[b"is", b"not", b"by", b"nulls"]);
-        if may_be_value && is(b"null") {
-            self.place(Place::Constant(None));
-        } else if may_be_value && (is(b"true") || is(b"false")) {
-            self.place(Place::Constant(Some(word.to_ascii_lowercase())));
+        let is_null = length == 4 && is(b"null");
+        let is_boolean = (length == 4 && is(b"true")) || (length == 5 && is(b"false"));
+        if (is_null || is_boolean) && !self.last_is(&[b"is", b"not", b"by", b"nulls"]) {
+            self.place(if is_null { Place::Null } else { Place::Constant(self.at - length..self.at) });
         } else {
-            self.words.positions &= is(b"asc") || is(b"desc");
+            self.words.positions = self.words.positions && (is(b"asc") || is(b"desc"));
             let start = self.text.len();
             self.write(word);
             self.words.last = start..start + length;
@@ -310,6 +290,13 @@ impl Lexer<'_> {
         self.write(&[byte]);
         self.words.last = 0..0;
     }
+}
+
+fn write_number(number: usize, out: &mut Vec<u8>) {
+    if number >= 10 {
+        write_number(number / 10, out);
+    }
+    out.push(b'0' + (number % 10) as u8);
 }
 
 fn is_word_start(byte: u8) -> bool {

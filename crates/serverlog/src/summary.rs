@@ -3,9 +3,11 @@
 //! Everything here has a bound (statements, transactions, sessions at once), so any log takes the same memory;
 //! only minutes grow, by 16 bytes each.
 
-use std::collections::HashMap;
 use std::io;
 
+use rustc_hash::FxHashMap;
+
+use crate::constant::constant;
 use crate::events::{Event, Kind};
 use crate::parameters::parameters;
 use crate::reader::{Reader, Tally};
@@ -51,10 +53,10 @@ struct Session {
 struct Collector {
     found: Summary,
     keeps_values: bool,
-    ids: HashMap<Vec<u8>, u32>,
-    shapes: HashMap<Vec<u32>, usize>,
+    ids: FxHashMap<Vec<u8>, u32>,
+    shapes: FxHashMap<Vec<u32>, usize>,
     /// Places in `slab`.
-    sessions: HashMap<Vec<u8>, usize>,
+    sessions: FxHashMap<Vec<u8>, usize>,
     slab: Vec<Session>,
     free: Vec<usize>,
     begun: u64,
@@ -71,9 +73,9 @@ pub fn summarize(reader: &mut Reader, database: &[u8], keeps_values: bool) -> io
     let mut collector = Collector {
         found: Summary::default(),
         keeps_values,
-        ids: HashMap::new(),
-        shapes: HashMap::new(),
-        sessions: HashMap::new(),
+        ids: FxHashMap::default(),
+        shapes: FxHashMap::default(),
+        sessions: FxHashMap::default(),
         slab: Vec::new(),
         free: Vec::new(),
         begun: 0,
@@ -234,12 +236,12 @@ impl Collector {
         session.last = event.duration_ms.is_none().then_some(id);
         if keeps && !self.places.is_empty() {
             let places = &self.places;
-            statement.sample.offer(|| values(places, &event.parameters));
+            statement.sample.offer(|| values(places, event));
         }
         if session.is_open && session.sequence.len() < SEQUENCE_MAX {
             session.sequence.push(id);
             if session.keeps_values {
-                session.values.extend(values(&self.places, &event.parameters));
+                session.values.extend(values(&self.places, event));
             }
         } else {
             session.is_long |= session.is_open;
@@ -319,14 +321,15 @@ fn microseconds(duration_ms: Option<f64>) -> i64 {
 }
 
 /// What stood at each place of a call; None where a parameter was not logged or a value is too long.
-fn values(places: &[Place], logged: &[u8]) -> Option<Values> {
-    let bound = parameters(logged);
-    let text = |value: &Option<Vec<u8>>| value.as_ref().map(|it| String::from_utf8_lossy(it).into_owned());
+fn values(places: &[Place], event: &Event) -> Option<Values> {
+    let bound = parameters(&event.parameters);
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let found: Option<Values> = places
         .iter()
         .map(|place| match place {
-            Place::Parameter(number) => bound.get(number.checked_sub(1)?).map(text),
-            Place::Constant(value) => Some(text(value)),
+            Place::Parameter(number) => Some(bound.get(number.checked_sub(1)?)?.as_deref().map(text)),
+            Place::Null => Some(None),
+            Place::Constant(range) => Some(Some(text(&constant(&event.text[range.clone()])))),
         })
         .collect();
     found.filter(|values| values.iter().flatten().all(|value| value.len() <= VALUE_BYTES_MAX))

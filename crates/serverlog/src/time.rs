@@ -5,16 +5,17 @@
 
 /// `2026-11-23 01:29:46.123 UTC` or without milliseconds; also how many bytes it takes with its zone.
 pub fn timestamp(text: &[u8]) -> Option<(i64, usize)> {
-    let fixed = text.get(..19)?;
-    let shape = [(4, b'-'), (7, b'-'), (10, b' '), (13, b':'), (16, b':')];
-    if shape.iter().any(|(at, wanted)| fixed[*at] != *wanted) {
-        return None;
-    }
-    let part = |from: usize, to: usize| number(&fixed[from..to]);
-    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
-    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
+    let fixed: &[u8; 19] = text.first_chunk()?;
+    let mut is_shaped = (fixed[4], fixed[7], fixed[10], fixed[13], fixed[16]) == (b'-', b'-', b' ', b':', b':');
+    let mut two = |at: usize| {
+        let (tens, ones) = (fixed[at].wrapping_sub(b'0'), fixed[at + 1].wrapping_sub(b'0'));
+        is_shaped &= tens <= 9 && ones <= 9;
+        i64::from(tens) * 10 + i64::from(ones)
+    };
+    let (year, month, day) = (two(0) * 100 + two(2), two(5), two(8));
+    let (hour, minute, second) = (two(11), two(14), two(17));
     let in_range = (1..=12).contains(&month) && (1..=31).contains(&day);
-    if !in_range || hour > 24 || minute > 59 || second > 60 {
+    if !is_shaped || !in_range || hour > 24 || minute > 59 || second > 60 {
         return None;
     }
     let (mut used, mut fraction_us) = (19, 0);

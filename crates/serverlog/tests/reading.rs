@@ -301,3 +301,23 @@ fn a_clock_that_was_set_back_is_no_pause() {
     let found = summary(&(line("29:46") + &line("20:00") + &line("20:02")));
     assert_eq!((found.pauses, found.pause_ms), (1, 1_999.0));
 }
+
+#[test]
+fn what_a_prefix_tried_in_vain_is_not_told() {
+    let text = "2026-11-23 01:29:46.500 UTC [7] bob@LOG:  statement: SELECT 1\n\
+                2026-11-23 01:29:46.500 UTC [7] LOG:  statement: SELECT a@b c\n";
+    let (events, tally) = read(text, "%m [%p] %q%u@%d ");
+    assert_eq!((events.len(), tally.unread), (1, 1));
+    assert_eq!((events[0].user.as_slice(), events[0].database.as_slice()), (&b""[..], &b""[..]));
+}
+
+#[test]
+fn values_of_every_notation_are_kept_without_their_quotes() {
+    let found = summary(&format!(
+        "{HEAD}LOG:  statement: SELECT 'it''s', E'a\\'b', $q$c$q$, TRUE, NULL, -5, x'1F', 'é', 'C:\\'\n"
+    ));
+    assert_eq!(found.statements[0].text, "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9");
+    let values: Vec<_> =
+        found.statements[0].parameters[0].iter().map(|each| each.as_deref().unwrap_or("NULL")).collect();
+    assert_eq!(values, ["it's", "a'b", "c", "true", "NULL", "-5", "1F", "é", "C:\\"]);
+}

@@ -35,7 +35,7 @@ class LogFiles:
         from pgassay._core import ServerLogReader
 
         for path in self.paths:
-            if not path.is_file():
+            if not (path.is_file() or path.is_fifo()):
                 raise messages.no_log(path)
         try:
             ServerLogReader(list(self.paths), self.prefixes)

@@ -84,7 +84,10 @@ def no_statements(preloaded: bool) -> CaptureError:
 
 def no_log(path: Path) -> UsageError:
     """`--log` names no file."""
-    return UsageError(f'"{path}" is no file', "--log reads files on this machine: copy the server's log, unpacked")
+    return UsageError(
+        f'"{path}" is no file',
+        "--log reads files on this machine and pipes: copy the server's log; a packed one as <(zcat FILE)",
+    )
 
 
 def not_a_prefix(why: str) -> UsageError:

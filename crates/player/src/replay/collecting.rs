@@ -203,7 +203,7 @@ impl Session {
             .iter()
             .map(|place| match place {
                 serverlog::Place::Parameter(number) => *number,
-                serverlog::Place::Constant(_) => 0,
+                serverlog::Place::Null | serverlog::Place::Constant(_) => 0,
             })
             .max()
             .unwrap_or(0);

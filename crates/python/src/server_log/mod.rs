@@ -133,7 +133,7 @@ pub fn normalize_statement(statement: &str) -> (String, Vec<Option<usize>>) {
     normalize(statement.as_bytes(), &mut written, &mut places);
     let numbers = places.iter().map(|place| match place {
         Place::Parameter(number) => Some(*number),
-        Place::Constant(_) => None,
+        Place::Null | Place::Constant(_) => None,
     });
     (text(&written), numbers.collect())
 }
