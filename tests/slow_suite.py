@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -144,15 +145,17 @@ def overdue(path: Path, now_s: float) -> str | None:
     return str(last["test"]) if now_s > ended_s else None
 
 
-def run_batch(batch: Batch, folder: Path) -> dict[str, Result]:
-    """Run it, show what it said if it failed, and add its results to the folder's."""
+def run_batch(batch: Batch, folder: Path, stop: threading.Event) -> dict[str, Result]:
+    """Run it, show what it said if it failed, and add its results to the folder's; interrupted where `stop` is set."""
     name = batch.file.replace("/", "-").removesuffix(".py") + ("-alone" if batch.alone else "")
     path, log = folder / f"{name}.jsonl", folder / f"{name}.log"
     path.unlink(missing_ok=True)
     began_s = time.monotonic()
     with log.open("wb") as said:
-        process = subprocess.Popen(pytest_words(path, *batch.tests), cwd=ROOT, stdout=said, stderr=said)
-        hung = _waited_for(process, path)
+        process = subprocess.Popen(
+            pytest_words(path, *batch.tests), cwd=ROOT, stdout=said, stderr=said, start_new_session=True
+        )
+        hung = _waited_for(process, path, stop)
     found = results(path)
     if hung is not None:
         found[hung] = Result(FAILED)
@@ -166,14 +169,14 @@ def run_batch(batch: Batch, folder: Path) -> dict[str, Result]:
     return found
 
 
-def _waited_for(process: "subprocess.Popen[bytes]", path: Path) -> str | None:
-    """Wait for its end; the test that had to be interrupted."""
+def _waited_for(process: "subprocess.Popen[bytes]", path: Path, stop: threading.Event) -> str | None:
+    """Wait for its end; the test that had to be interrupted because it hung."""
     while True:
         try:
             process.wait(POLL_S)
         except subprocess.TimeoutExpired:
             hung = overdue(path, time.time())
-            if hung is None:
+            if hung is None and not stop.is_set():
                 continue
             process.send_signal(signal.SIGINT)
             try:
@@ -186,10 +189,17 @@ def _waited_for(process: "subprocess.Popen[bytes]", path: Path) -> str | None:
 
 
 def run_all(made: Sequence[Batch], folder: Path, jobs: int) -> None:
-    """`jobs` files at a time, then those that must be alone."""
+    """`jobs` files at a time, then those that must be alone; Ctrl-C lets running tests clean up, and starts no more."""
+    stop = threading.Event()
     for alone in (False, True):
         with ThreadPoolExecutor(1 if alone else jobs) as pool:
-            list(pool.map(lambda batch: run_batch(batch, folder), [each for each in made if each.alone == alone]))
+            try:
+                turn = [each for each in made if each.alone == alone]
+                list(pool.map(lambda batch: run_batch(batch, folder, stop), turn))
+            except BaseException:
+                stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 def report(tests: Iterable[SlowTest], found: Mapping[str, Result], folder: Path) -> str:
@@ -220,6 +230,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="also what has passed on this tree before")
     parser.add_argument("--keep-seconds", action="store_true", help="write how long each took to slow_seconds.json")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     name = tree()
     folder = KEPT / name
     if arguments.again or name == UNKNOWN_TREE:
@@ -230,7 +241,10 @@ def main() -> int:
     left = [test for test in tests if test.name not in passed]
     print(f"{len(tests)} slow tests, {len(tests) - len(left)} of them passed on this tree before", flush=True)
     seconds: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
-    run_all(batches(left, seconds), folder, arguments.jobs)
+    try:
+        run_all(batches(left, seconds), folder, arguments.jobs)
+    except KeyboardInterrupt:
+        print("interrupted; called again it goes on with what has not passed")
     found = results(folder / "results.jsonl")
     print(report(tests, found, folder))
     if arguments.keep_seconds:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -116,6 +117,19 @@ def test_what_hangs_for_good_is_interrupted_and_named(tmp_path: Path, monkeypatc
     script = f"import shutil, time; shutil.copy({str(path)!r}, {str(tmp_path / 'batch.jsonl')!r}); time.sleep(600)"
     monkeypatch.setattr(slow_suite, "pytest_words", lambda *_: [sys.executable, "-c", script])
     began_s = time.monotonic()
-    found = slow_suite.run_batch(Batch("batch.py", ("x.py::one", "x.py::two"), 1.0), tmp_path)
+    found = slow_suite.run_batch(Batch("batch.py", ("x.py::one", "x.py::two"), 1.0), tmp_path, threading.Event())
     assert time.monotonic() - began_s < 600
     assert found == {"x.py::one": Result(FAILED)}
+
+
+def test_a_suite_that_is_interrupted_ends_its_tests_and_counts_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slow_suite, "POLL_S", 0.05)
+    path = write(tmp_path / "x.jsonl", {"test": "x.py::one", "event": BEGAN, "at_s": time.time(), "limit_s": 900.0})
+    script = f"import shutil, time; shutil.copy({str(path)!r}, {str(tmp_path / 'batch.jsonl')!r}); time.sleep(600)"
+    monkeypatch.setattr(slow_suite, "pytest_words", lambda *_: [sys.executable, "-c", script])
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    assert done(slow_suite.run_batch(Batch("batch.py", ("x.py::one",), 1.0), tmp_path, stop)) == set()
+    assert stop.is_set()

@@ -20,6 +20,7 @@ from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_WRITE_BYTES_MIN
 from pgassay.lab.site import FOREIGN_SHARE_MAX
 from pgassay.load import drivers
+from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import VARIABLE
 from pgassay.record.values import TrialRecord
 from pgassay.study import builtin
@@ -136,22 +137,27 @@ def test_nearly_all_trials_of_a_quick_study_count(name: str, journey: Place) -> 
     require_nearly_all(journey, name, *STUDIES[name], patience_s=LONG_S)
 
 
+@pytest.fixture(scope="module")
+def ours() -> Builder:
+    """What builds PostgreSQL here; its source is looked into once for all studies. Skips by name where it cannot."""
+    found = builder(Building(allow_deb_src=bool(os.environ.get(CONSENT))))
+    try:
+        source = found.sources.identify(None, "")
+        with found.cache.staging() as staging:
+            found.toolchain.require(found.sources.unpack(source, staging / "tree"))
+    except PgassayError as error:
+        pytest.skip(f"no PostgreSQL can be built here: {error.message}")
+    return found
+
+
 @pytest.mark.parametrize("name", BUILT)
 @pytest.mark.timeout(BUILDS_S + 60)
 def test_nearly_all_trials_of_a_quick_study_of_built_servers_count(
-    name: str, journey: Place, monkeypatch: pytest.MonkeyPatch
+    name: str, journey: Place, ours: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_tools(study_of(name))
-    consent = bool(os.environ.get(CONSENT))
-    ours = builder(Building(allow_deb_src=consent))
-    try:
-        source = ours.sources.identify(None, "")
-        with ours.cache.staging() as staging:
-            ours.toolchain.require(ours.sources.unpack(source, staging / "tree"))
-    except PgassayError as error:
-        pytest.skip(f"no PostgreSQL can be built here: {error.message}")
     monkeypatch.setenv(VARIABLE, str(ours.cache.root))  # the builds outlive the journey's place
-    more = (*BUILT[name], "--set", f"build.cflags={CFLAGS}", *(["--allow-deb-src"] if consent else []))
+    more = (*BUILT[name], "--set", f"build.cflags={CFLAGS}", *(["--allow-deb-src"] if os.environ.get(CONSENT) else []))
     require_nearly_all(journey, name, *more, patience_s=BUILDS_S)
     trials = journey.record(name).trials
     assert {trial.levels["build.cflags"].read_back for trial in trials} == {CFLAGS}
