@@ -42,12 +42,14 @@ def test_the_page_has_one_answer_the_advice(tmp_path: Path) -> None:
 def test_the_advice_has_its_lines_and_every_setting_that_was_screened(tmp_path: Path) -> None:
     wanted, advice = found()
     _, mine = sections(wanted, advice, "tps")
-    sentences, lines, conf, figure, shapes, screened = mine.blocks(Findings(make_run(tmp_path / "run")))
+    sentences, lines, conf, sets, figure, shapes, screened = mine.blocks(Findings(make_run(tmp_path / "run")))
     assert isinstance(sentences, Sentences)
     assert any(each.startswith("against the default") for each in sentences.texts)
     assert isinstance(lines, Table)
     assert [str(row[0]) for row in lines.rows] == [each.name for each in advice.lines if each.kept]
     assert isinstance(conf, Folded)
+    assert isinstance(sets, Folded)
+    assert sets.summary == "What each configuration sets"
     assert isinstance(figure, Figure)
     assert isinstance(shapes, Figure)
     assert len({figure.name, shapes.name, mine.name}) == 3, "a page finds each by its name"

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.advise.advice_page import configurations
 from pgassay.advise.asking import settings_of
 from pgassay.advise.budget import BLOCKS_MIN
-from pgassay.advise.laboratory import Question, RealLaboratory
+from pgassay.advise.laboratory import Question, RealLaboratory, document, names_of
 from pgassay.advise.space import Machine, space_of
+from pgassay.lab.run import write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
@@ -47,3 +49,23 @@ def test_a_study_has_time_for_its_least_blocks(
     given_s = seconds("budget", document["design"]["budget"])
     assert (given_s > budget_s) is longer
     assert given_s >= 0.9 * 2 * BLOCKS_MIN * took_s
+
+
+def test_configurations_go_by_names_and_not_by_all_their_settings() -> None:
+    space = space_of(settings_of({}, ["work_mem", "jit", "commit_delay"]), Machine(8 << 30, 2), {"jit": "on"})
+    start = space.start
+    best = start.with_values({"jit": "off", "work_mem": "64MB"})
+    rule = start.with_values({"commit_delay": "250"})
+    named = {start: "default", rule: "rule of thumb"}
+    proof = [best, start, rule, best.with_values({"jit": "on"}), best.with_values({"commit_delay": "500"})]
+    called = names_of(proof, start, named, against_first=True)
+    assert called == ["advised", "start", "rule of thumb", "without jit", "with commit_delay"]
+    search = [start, best, rule]
+    assert names_of(search, start, named, against_first=False) == ["start", "candidate 1", "rule of thumb"]
+    assert names_of([rule, start], start, named, against_first=True) == ["rule of thumb", "start"]
+    written = document(Question({"driver": "pgbench"}, "tps"), space, "x", proof, {}, called)
+    study = write_study("x", written).study
+    assert [each.name for each in study.treatments] == called
+    table = configurations(study)
+    assert "advised" in str(table)
+    assert "64MB" in str(table)

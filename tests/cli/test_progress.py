@@ -65,6 +65,20 @@ def test_without_a_terminal_a_run_prints_a_line_a_block(tmp_path: Path) -> None:
     assert all(each.effect.place.name in lines[-1] for each in findings.verdicts)
 
 
+def test_of_many_trials_without_a_result_only_their_number_is_told(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    [lost, *_] = Findings(run).discarded
+    arm = Findings(run).study.arms[0]
+    stream = io.StringIO()
+    with watcher_for(Findings(run).study, stream, quiet=False) as watcher:
+        for _ in range(3):
+            watcher.trial_started(Assignment(lost.number, lost.block, lost.attempt, arm, 1, tmp_path))
+            watcher.trial_finished(lost)
+    [line] = stream.getvalue().splitlines()
+    assert "3 invalid: steal" in line
+    assert lost.arm not in line
+
+
 def test_what_hosts_do_is_told_when_it_is_not_as_usual(tmp_path: Path) -> None:
     stream = io.StringIO()
     slow = HostState("h2", 3, 720.0, usual_s=240.0, late=True)

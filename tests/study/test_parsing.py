@@ -27,6 +27,20 @@ def _parse(**changes: Any) -> Study:
     return parse("demo", _document(**changes), SmallCatalogue())
 
 
+def test_treatments_may_have_names_of_their_own() -> None:
+    study = _parse(study={"format": 1, "called": ["as it was", "advised"]})
+    assert [each.name for each in study.treatments] == ["as it was", "advised"]
+    assert [each.name for each in study.arms] == ["as it was", "advised"]
+    assert study.design.baseline == study.treatments[0]
+    assert study.treatments[1].levels["table.fillfactor"].typed == "75"
+
+
+@pytest.mark.parametrize("called", [["one"], ["one", "one"], ["one", ""], ["one", "a=2"], ["one", "a, b"]])
+def test_names_that_do_not_fit_the_treatments_are_refused(called: list[str]) -> None:
+    with pytest.raises(UsageError, match="must name each of the 2 treatments once"):
+        _parse(study={"format": 1, "called": called})
+
+
 def test_a_whole_study() -> None:
     study = _parse()
     assert [treatment.name for treatment in study.treatments] == ["table.fillfactor=100", "table.fillfactor=75"]

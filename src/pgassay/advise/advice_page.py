@@ -20,6 +20,7 @@ from pgassay.report.words import ratio_interval
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
+    from pgassay.study.model import Study
 
 _ROW, _SLICE = 24, 140
 _SHADES = {Standing.ACTIVE: PALETTE[0], Standing.OPEN: INK, Standing.PLACEBO: GREY}
@@ -44,6 +45,7 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
             yield Table(head, rows, texts=True)
             lines = text.auto_conf(task, advice, objective)
             yield Folded("The lines for postgresql.auto.conf", (Code(lines, "postgresql.auto.conf"),))
+        yield configurations(findings.study)
         elsewhere = robust_page.table(advice.robust, objective)
         if elsewhere:
             yield elsewhere
@@ -64,6 +66,17 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
 
     answer = contents.headline_instead((text.headline(advice, objective),))
     return answer, Section("advice", "The advice", blocks, link="Advice", open=True)
+
+
+def configurations(study: "Study") -> Folded:
+    """The settings of each configuration of the study, once: everywhere else they go by their names."""
+    factors = {name for each in study.treatments for name in each.levels}
+    rows = [
+        [each.name, *(each.levels[name].typed if name in each.levels else "default" for name in sorted(factors))]
+        for each in study.treatments
+    ]
+    head = ["configuration", *(each.removeprefix("server.") for each in sorted(factors))]
+    return Folded("What each configuration sets", (Table(head, rows, texts=True),))
 
 
 def drawing(screened: Sequence[Screened], title: str, margin: float) -> Drawing | None:

@@ -77,6 +77,8 @@ class RealLaboratory:
     watching: Watching
     command: Sequence[str] = field(default=())
     tell: Tell = lambda text: None
+    named: Mapping[Configuration, str] = field(default_factory=dict)
+    """What everything is proved against, by name."""
 
     def batch(
         self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
@@ -208,7 +210,8 @@ class RealLaboratory:
         """
 
         def wanted(configurations: Sequence[Configuration]) -> Document:
-            found = document(self.question, self.space, name, configurations, design)
+            called = names_of(configurations, self.space.start, self.named, against_first=against_first)
+            found = document(self.question, self.space, name, configurations, design, called)
             return at_conditions(found, conditions) if conditions else found
 
         known = refusals.known(self.folder)
@@ -265,10 +268,37 @@ class RealLaboratory:
         return resolve(findings.study.decide, findings.run.responses, self.question.objectives, compared=True)
 
 
+def names_of(
+    configurations: Sequence[Configuration],
+    start: Configuration,
+    named: Mapping[Configuration, str],
+    *,
+    against_first: bool,
+) -> list[str]:
+    """What the configurations of a study are called: by all their settings nobody could tell them apart."""
+    first, known, found = configurations[0], {**named, start: "start"}, list[str]()
+    for number, each in enumerate(configurations):
+        changed = each.changes_from(first)
+        name = known.get(each, f"candidate {number}")
+        if each not in known and against_first and number == 0:
+            name = "advised"
+        elif each not in known and against_first and len(changed) == 1:
+            [(setting, value)] = changed.items()
+            back = canonical(value) == canonical(start.values[setting])
+            name = f"without {setting}" if back else f"with {setting}"
+        found.append(name)
+    return found
+
+
 def document(
-    question: Question, space: Space, name: str, configurations: Sequence[Configuration], design: Mapping[str, Any]
+    question: Question,
+    space: Space,
+    name: str,
+    configurations: Sequence[Configuration],
+    design: Mapping[str, Any],
+    called: Sequence[str] = (),
 ) -> Document:
-    """A study of these configurations; the first is the baseline."""
+    """A study of these configurations, `called` so; the first is the baseline."""
     decide: dict[str, list[str]] = {}
     for each in question.keep:
         response, condition = split(each)
@@ -288,6 +318,8 @@ def document(
         "responses": responses,
         "design": {"resolution": question.resolution, **design},
     }
+    if called:
+        found["study"]["called"] = list(called)
     return {**found, "decide": decide} if decide else found
 
 

@@ -75,7 +75,7 @@ def proved(
 ) -> Proved:
     """The candidate's proof; `shown` is what shows that its lines help, `spare_s` what earlier steps did not need."""
     start, amounts = task.space.start, task.amounts
-    others = _references(task)
+    others = references(task)
     alone = left_out_in_turn(candidate, start)
     tell(messages.confirms(len(alone)))
     arms = [each for each in dict.fromkeys([*others.values(), *alone.values()]) if each != candidate]
@@ -139,7 +139,8 @@ def _taken_over(lines: Sequence[Line], taken: Configuration, start: Configuratio
     return (*kept, *(replace(each, kept=False) for each in lines if each.name not in mine))
 
 
-def _references(task: Task) -> dict[str, Configuration]:
+def references(task: Task) -> dict[str, Configuration]:
+    """What a candidate is proved against, by name."""
     usual = within(task.space.dimensions, task.space.rule_of_thumb, task.limits)
     return {START: task.space.start, DEFAULT: task.space.default, RULE: usual}
 

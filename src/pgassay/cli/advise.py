@@ -218,6 +218,7 @@ def _names(text: str) -> tuple[str, ...]:
 def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
     from pgassay.advise import folder
     from pgassay.advise.laboratory import RealLaboratory
+    from pgassay.advise.proof import references
     from pgassay.report.json_values import to_json
 
     def watching(study: "Study") -> "AbstractContextManager[Watcher]":
@@ -232,7 +233,8 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
     task = kept.task
     command = ("pgassay", *sys.argv[1:])
     options = kept.options(bench_options(arguments))
-    laboratory = RealLaboratory(path, kept.question, task.space, options, watching, command, tell)
+    named = {each: name for name, each in reversed(references(task).items())}
+    laboratory = RealLaboratory(path, kept.question, task.space, options, watching, command, tell, named)
     try:
         answer = (_front if kept.question.others else _one)(kept, laboratory, tell, path, arguments.explain)
     except KeyboardInterrupt:

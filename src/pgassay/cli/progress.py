@@ -6,6 +6,7 @@ nothing with `--json` or `--quiet`. Of a build one line that is written over, an
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
@@ -153,7 +154,7 @@ class BlockLines(Watcher):
         lost = [trial for trial in self._trials if trial.status is not Status.VALID]
         seconds = sum(trial.length_s for trial in self._trials)
         told = [f"{words.counted(len(self._trials), 'trial')} in {words.duration(seconds)}"]
-        told += [f"{trial.arm} {trial.status}: {', '.join(each.code for each in trial.reasons)}" for trial in lost]
+        told += _lost(lost)
         known = [effect for effect in self._effects if effect.bounded]
         told += [_said(effect) for effect in known[:EFFECTS_TOLD]]
         if len(known) > EFFECTS_TOLD:
@@ -162,6 +163,14 @@ class BlockLines(Watcher):
         line = "; ".join((*told, *self._dropped))
         print(f"block {block} of at most {most}: {line}", file=self._stream, flush=True)
         self._trials, self._effects, self._dropped = [], (), []
+
+
+def _lost(lost: Sequence[TrialRecord]) -> list[str]:
+    """What became of trials without a result: one by its arm, of more only how many there were of each kind."""
+    kinds = Counter(f"{each.status}: {', '.join(reason.code for reason in each.reasons)}" for each in lost)
+    return (
+        [f"{lost[0].arm} {next(iter(kinds))}"] if len(lost) == 1 else [f"{many} {kind}" for kind, many in kinds.items()]
+    )
 
 
 def _doing(state: HostState) -> str:

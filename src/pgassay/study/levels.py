@@ -32,14 +32,18 @@ def label(levels: Levels) -> str:
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination of levels (a treatment, a condition, a covariate point) with its name."""
+    """A combination of levels (a treatment, a condition, a covariate point) with its name.
+
+    `called` is the study's own short name for it; empty where it has none.
+    """
 
     levels: Levels = field(default_factory=dict)
+    called: str = ""
 
     @property
     def name(self) -> str:
         """What the combination is called everywhere, e.g. `table.fillfactor=75`."""
-        return label(self.levels)
+        return self.called or label(self.levels)
 
     def __hash__(self) -> int:
         return hash(tuple((name, level.canonical) for name, level in self.levels.items()))
@@ -86,7 +90,7 @@ class Arm:
     @property
     def name(self) -> str:
         """The arm's label: treatment first, then condition and covariate."""
-        return label(self.levels)
+        return self.place.name
 
     @property
     def place(self) -> Place:

@@ -1,6 +1,6 @@
 """Every message of the study layer, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from pgassay.errors import UsageError
@@ -88,6 +88,14 @@ def duplicate_level(name: str, first: str, second: str) -> UsageError:
     """Two levels that mean the same."""
     same = first if first == second else f'{first}" and "{second}'
     return UsageError(f'factor "{name}" has the same level twice: "{same}"', "remove one of them")
+
+
+def bad_names(names: Sequence[str], treatments: int) -> UsageError:
+    """Names of treatments that do not fit them."""
+    return UsageError(
+        f"called of [study] must name each of the {treatments} treatments once: {', '.join(names)}",
+        "give one name for each treatment in its order, all different, without commas, semicolons and =",
+    )
 
 
 def twice(name: str, first: str, second: str) -> UsageError:

@@ -5,6 +5,7 @@ checked by the lab's preflight.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pgassay.study import messages, quantities
@@ -36,7 +37,7 @@ _TOP = (
     "study", "factors", "conditions", "covariates", "treatments", "fixed", "load", "responses", "decide", "design",
     "claims", "published", REQUEST, RESULT,
 )  # fmt: skip
-_STUDY = ("format", "title", "question", "name", "ours", "differs")
+_STUDY = ("format", "title", "question", "name", "ours", "differs", "called")
 _RESPONSES = ("primary", "secondary")
 _DESIGN = (
     "baseline", "resolution", "precision", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing",
@@ -61,10 +62,10 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
     covariates = _varied("covariates", _table(document, "covariates"), catalogue)
     fixed = _fixed(document, catalogue)
     if "treatments" in document:
-        treatments = _points("treatments", document["treatments"], catalogue)
+        treatments = _called(head, _points("treatments", document["treatments"], catalogue))
         factors = factors or _factors_of(treatments)
     else:
-        treatments = combinations(factors) if factors else ()
+        treatments = _called(head, combinations(factors) if factors else ())
     if len(treatments) < 2 and not covariates:
         raise messages.no_treatments()
     _once_only([("[factors]", factors), ("[conditions]", conditions), ("[covariates]", covariates), ("[fixed]", fixed)])
@@ -218,6 +219,21 @@ def _points(key: str, value: object, catalogue: FactorNames) -> tuple[Combinatio
                 raise messages.duplicate_level(key, other.name, combination.name)
         found.append(combination)
     return tuple(found)
+
+
+def _called(head: Mapping[str, Any], treatments: tuple[Combination, ...]) -> tuple[Combination, ...]:
+    """The treatments under the study's own names for them, in their order, where it gives any."""
+    names = [str(each).strip() for each in _list("[study]", head, "called")]
+    if not names:
+        return treatments
+    if len(names) != len(treatments) or len(set(names)) != len(names) or not all(_plain(each) for each in names):
+        raise messages.bad_names(names, len(treatments))
+    return tuple(replace(each, called=name) for each, name in zip(treatments, names, strict=True))
+
+
+def _plain(name: str) -> bool:
+    """Is it a name that no reader takes for levels?"""
+    return bool(name) and not set(name) & set(",=;\n")
 
 
 def _factors_of(points: Iterable[Combination]) -> dict[str, tuple[Level, ...]]:
