@@ -1,8 +1,13 @@
 """The cause in the words of initdb, postgres and libpq."""
 
+from pathlib import Path
+
 import pytest
 
+from pgassay.bench.errors import QueryError
+from pgassay.bench.places import Endpoint
 from pgassay.postgres.messages import complaint
+from pgassay.postgres.server import Session
 
 REFUSED = """\
 2026-01-01 10:00:00.000 UTC [7] FATAL:  invalid value for parameter "shared_buffers": "64XB"
@@ -42,8 +47,15 @@ initdb: removing contents of data directory "/d"
         (INITDB, 'could not create directory "/d/pg_wal": No space left on device', None),
         ("Killed\n\n", "Killed", None),
         ("", "it printed nothing", None),
+        ("connection failed: No such file\n\tIs the server running?", "connection failed: No such file", None),
+        ("  alone", "alone", None),
         ("ERROR:  no\nDETAIL:  Because.\n", "no (Because)", None),
     ],
 )
 def test_the_cause_is_found(text: str, sentence: str, hint: str | None) -> None:
     assert complaint(text) == (sentence, hint)
+
+
+def test_a_server_that_is_not_there_is_told_by_what_libpq_says_first(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match=r"could not connect to the server: .*No such file or directory$"):
+        Session(Endpoint(tmp_path, 1, "postgres", "nobody")).query("SELECT 1")

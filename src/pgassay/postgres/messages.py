@@ -366,7 +366,8 @@ _SEVERE = ("panic", "fatal", "error")
 def complaint(text: str) -> tuple[str, str | None]:
     """The first fatal or error sentence with its detail in brackets, and the hint; the last line if there is none.
 
-    What is wrong in a configuration file stands in the LOG line before the fatal one.
+    What is wrong in a configuration file stands in the LOG line before the fatal one. A line that begins with a blank
+    goes on from the one before it: libpq asks there whether the server is running, once it has said why it asks.
     """
     sentence, detail, hint, logged = "", "", None, ""
     for line in text.splitlines():
@@ -385,8 +386,9 @@ def complaint(text: str) -> tuple[str, str | None]:
         elif sentence and level == "hint":
             hint = words
     if not sentence:
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return (lines[-1] if lines else "it printed nothing"), None
+        lines = [line for line in text.splitlines() if line.strip()]
+        told = [line for line in lines if not line[0].isspace()] or lines
+        return (told[-1].strip() if told else "it printed nothing"), None
     return (f"{sentence} ({detail.rstrip('.')})" if detail else sentence), _as_hint(hint)
 
 
