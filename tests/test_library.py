@@ -142,9 +142,10 @@ def test_the_example_that_runs_a_study(tmp_path: Path, monkeypatch: pytest.Monke
     with place() as reachable:
         monkeypatch.setenv("PGASSAY_DATA_DIR", str(reachable.data))
         exec(compile(text, example.page, "exec"), {"look": look})
-    assert seen == [2, 2, 4, 4, 6, 6, 8, 8, 10, 10], (
+    assert seen == [2 * block for block in range(1, len(seen) // 2 + 1) for _ in range(2)], (
         "servers took turns, so the trials of a block are committed together"
     )
+    assert len(seen) >= 10, "and a block that a busy machine disturbed runs again"
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from tests.fleet.test_head import agreed, blocks_of, settling, told
 from tests.lab.simulation import simulate
 
 RELEASED = Event()
-WAIT_S = 60.0
+WAIT_S = 600.0
 
 
 def work(order: bytes) -> Shipped:
