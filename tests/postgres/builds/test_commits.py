@@ -57,6 +57,16 @@ def test_what_leads_nowhere_is_refused(repository: Path, good: str, bad: str, sa
         between(LocalRunner(choose()), repository, good, bad)
 
 
+def test_a_clone_without_tags_says_how_to_get_them(repository: Path, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    git(repository, "clone", "-q", "--no-tags", str(repository), str(clone))
+    with pytest.raises(UsageError, match='has no commit "v1", and no tags') as refused:
+        between(LocalRunner(choose()), clone, "v1", "main")
+    assert refused.value.hint == f"git -C {clone} fetch --tags brings those of its origin"
+    git(clone, "fetch", "-q", "--tags")
+    assert len(between(LocalRunner(choose()), clone, "v1", "main")) == 4
+
+
 def test_what_is_no_repository_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a git repository"):
         between(LocalRunner(choose()), tmp_path, "a", "b")

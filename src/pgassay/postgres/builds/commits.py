@@ -120,6 +120,8 @@ def refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> UsageE
         return messages.not_a_checkout(folder)
     if not _git(runner, folder, "rev-list", "--all", "--max-count=1"):
         return messages.no_commits(folder)
+    if not _git(runner, folder, "for-each-ref", "--count=1", "refs/tags"):
+        return messages.no_tags(folder, name)
     return messages.unknown_commit(folder, name, said)
 
 

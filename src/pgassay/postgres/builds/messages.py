@@ -164,6 +164,13 @@ def unknown_commit(path: Path, commit: str, words: str) -> UsageError:
     return UsageError(f'"{path}" has no commit "{commit}": {words}', f"git -C {path} log --oneline lists them")
 
 
+def no_tags(path: Path, name: str) -> UsageError:
+    """A name that may be a tag, in a clone that was made without them."""
+    return UsageError(
+        f'"{path}" has no commit "{name}", and no tags', f"git -C {path} fetch --tags brings those of its origin"
+    )
+
+
 def no_commits(path: Path) -> UsageError:
     """A repository in which nothing was ever committed."""
     return UsageError(f'"{path}" has no commits', "commit the sources first, or name another repository")
