@@ -5,6 +5,7 @@ import random
 import pytest
 
 from benchmarks.advise import LIMITS, space_with
+from pgassay.advise import front
 from pgassay.advise.smoothing import by_configuration, hopeful, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, index_of
 
@@ -104,3 +105,12 @@ def test_what_is_little_known_is_hoped_more_of() -> None:
     assert plain.tolist() == pytest.approx([process.gain(far), process.gain(known)])
     assert more[0] - plain[0] > more[1] - plain[1] > 0
     assert process.hopes([SPACE.start], 2.0).tolist() == pytest.approx([0.0], abs=1e-6)
+
+
+def test_a_point_of_a_front_keeps_what_the_screening_has_shown() -> None:
+    seen = [[(each, None if gain is None else (gain, -gain)) for each, gain in batch] for batch in batches(20)]
+    process = front.expected(SPACE, [], seen, 2)
+    assert process is not None
+    whole = at("16", "4", "b")
+    assert process.trimmed(whole, LIMITS, [], 0.04, False) == at("16", "4")
+    assert process.trimmed(whole, LIMITS, [], 0.04, False, keep={"s5"}) == whole

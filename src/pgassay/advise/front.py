@@ -100,14 +100,20 @@ class Expected:
         return tuple(each.gain(configuration) for each in self.processes)
 
     def trimmed(
-        self, found: Configuration, limits: Limits, measured: Collection[Configuration], least: float, failed: bool
+        self,
+        found: Configuration,
+        limits: Limits,
+        measured: Collection[Configuration],
+        least: float,
+        failed: bool,
+        keep: Collection[str] = (),
     ) -> Configuration:
         """Without the lines of which less than `least` is expected in every objective, as `smoothing.trimmed`."""
         start = self.processes[0].space.start
         while True:
             lines, mine = found.changes_from(start), self.gains(found)
             losses = {}
-            for name in lines:
+            for name in (each for each in lines if each not in keep):
                 without = found.with_values({name: start.values[name]})
                 if allowed(without, limits) and (not failed or without in measured):
                     losses[without] = max(a - b for a, b in zip(mine, self.gains(without), strict=True))

@@ -89,7 +89,10 @@ def walk_front(
     gains = {**start, **front.promising(process, batches)}
     if process is not None:
         least = IDLE * log(1 + task.margin)
-        trim = [process.trimmed(each, task.limits, tried - broken, least, bool(failed)) for each in gains]
+        trim = [
+            process.trimmed(each, task.limits, tried - broken, least, bool(failed), keep=_helping(task, each, screened))
+            for each in gains
+        ]
         gains = {**start, **{each: process.gains(each) for each in trim}}
     chosen = [each for each in front.picked(gains, task.amounts.finalists) if each != task.space.start]
     if not chosen:
@@ -118,6 +121,17 @@ def _shown(
             if each.name == name and shown_to_help(task.space, each, value, higher=more)
         )
     return found
+
+
+def _helping(task: Task, configuration: Configuration, screened: Sequence[Sequence[Screened]]) -> set[str]:
+    """The lines that the screening has shown to help in some objective: what a search saw takes none of them away."""
+    lines = configuration.changes_from(task.space.start)
+    return {
+        each.name
+        for more, one in zip(_more(task), screened, strict=True)
+        for each in one
+        if each.name in lines and shown_to_help(task.space, each, lines[each.name], higher=more)
+    }
 
 
 def worth_searching(screened: Sequence[Sequence[Screened]], most: int) -> tuple[str, ...]:
