@@ -69,9 +69,13 @@ def owed(folder: Path) -> list[Path]:
     return list(folder.glob("attached-*.jsonl"))
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_however_a_run_ends_the_server_is_as_it_was(
-    journey: Place, server: Staging, state_directory: Path, ending: signal.Signals
+    journey: Place,
+    server: Staging,
+    state_directory: Path,
+    capsys: pytest.CaptureFixture[str],
+    ending: signal.Signals,
 ) -> None:
     before = server.state()
     process = journey.start(*words(journey, server, "--i-own", "--set", "load.duration=60s"))
@@ -89,11 +93,12 @@ def test_however_a_run_ends_the_server_is_as_it_was(
         server.start()
         assert server.show("checkpoint_timeout") == "30s", "ALTER SYSTEM outlives that"
         assert len(owed(state_directory)) == 1
-        shown = json.loads(journey.pgassay("doctor", "--json").stdout)
+        main(["doctor", "--json"])
+        shown = json.loads(capsys.readouterr().out)
         (finding,) = [each for each in shown if each["check"] == "attached_servers"]
         assert "checkpoint_timeout" in finding["text"]
-        done = journey.pgassay("doctor", "--repair")
-        assert "put back: checkpoint_timeout = 7min of the server" in done.stderr
+        main(["doctor", "--repair"])
+        assert "put back: checkpoint_timeout = 7min of the server" in capsys.readouterr().err
     assert server.state() == before
     assert owed(state_directory) == []
 
@@ -130,18 +135,24 @@ REFUSED = (
 )
 
 
+@pytest.mark.parametrize(("more", "said"), REFUSED, ids=[" ".join(more[1:]) or "unowned" for more, _ in REFUSED])
 def test_what_such_a_server_cannot_have_is_refused_by_name(
-    journey: Place, server: Staging, capsys: pytest.CaptureFixture[str]
+    journey: Place, server: Staging, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
 ) -> None:
     before = server.state()
-    for more, said in REFUSED:
-        owned = ("--i-own",) if more else ()
-        assert main([*words(journey, server, *owned, *more)]) == 2
-        assert said in capsys.readouterr().err
+    owned = ("--i-own",) if more else ()
+    assert main([*words(journey, server, *owned, *more)]) == 2
+    assert said in capsys.readouterr().err
+    assert server.state() == before
+
+
+def test_a_password_on_the_command_line_is_refused(
+    journey: Place, server: Staging, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words(journey, server)
     password = server.dsn() + " password=secret"
     assert main(["run", str(journey.path / "mine.toml"), "--server", password, "--i-own"]) == 2
     assert "--server holds a password" in capsys.readouterr().err
-    assert server.state() == before
 
 
 def test_a_plan_names_what_would_change_and_changes_nothing(
