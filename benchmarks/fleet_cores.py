@@ -2,7 +2,7 @@
 
 python -m benchmarks.fleet_cores [--rounds 5] [--points 24]
 
-In five minutes on a quiet machine of two cores: the defaults, or --rounds 3 where a round takes over a minute.
+In five minutes on a machine of two cores that has nothing else to do: --drive 1GB.
 
 Emulated: each machine is a worker that is pinned to one core of this one, behind a real Dask scheduler. One and two of
 them simulate the same sweep in turns; the ratio is of times in pairs. Both answers must be those of `simulate_all`.

@@ -28,6 +28,8 @@ def test_windows_and_warm_ups_are_no_overhead(run: Run) -> None:
     )
     assert "measure 0.5 s" in text
     assert text.endswith("no snapshot had to be prepared")
+    elsewhere = overhead([replace(trial, host="h1") for trial in trials], ())
+    assert "prepared" not in elsewhere, "hosts prepared their own, and told nobody"
 
 
 def test_a_snapshot_counts_once_and_only_if_it_was_made(run: Run) -> None:

@@ -2,16 +2,18 @@
 
 import re
 from collections import Counter
-from math import nan
+from dataclasses import replace
+from math import log, nan
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
+from pgassay.analysis import messages
 from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval, nested
 from pgassay.record.reading import Run
-from pgassay.report import hosts, page
+from pgassay.report import headline, hosts, page
 from pgassay.report.charts import specified
 from pgassay.report.findings import Findings
 from pgassay.report.section import Figure, Folded, Sentences, Table
@@ -85,3 +87,29 @@ def test_the_page_shows_it_and_one_machine_has_none(run: Run, tmp_path: Path) ->
     assert list(hosts.SECTION.blocks(alone)) == []
     assert hosts.SECTION.plain(alone) == {}
     assert "hosts" not in [each.section.name for each in page.chapters(alone, drawn=False)]
+
+
+def test_the_line_of_facts_says_how_many_hosts_there_were(run: Run, tmp_path: Path) -> None:
+    assert "; 2 hosts, 8 blocks, 24 trials" in headline.facts(Findings(run)).line
+    assert "host" not in headline.facts(Findings(make_run(tmp_path / "alone"))).line
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ((0.4, 0.1, 0.3, 0.2), "2 hosts are too few to tell how far hosts differ; more blocks"),
+        ((0.9, 0.902, 0.1, 0.102), "2 hosts differ too much; more blocks"),
+    ],
+)
+def test_hosts_differ_too_much_only_where_that_was_shown(values: tuple[float, ...], why: str) -> None:
+    between = nested(np.asarray(values), ("a", "a", "b", "b"))
+    assert between is not None
+    assert (between.low > 0) is ("too much" in why)
+    assert why in messages.more_hosts(2, differ=between.low > 0)
+
+
+def test_a_spread_without_bounds_is_a_number_that_can_be_read(run: Run) -> None:
+    verdict = Findings(run).verdicts[0].effect
+    assert verdict.between is not None
+    wild = replace(verdict.between, high=log(11.1))
+    assert "1,010 %" in hosts._sentence(replace(verdict, between=wild), wild, Findings(run).primary)

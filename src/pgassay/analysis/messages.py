@@ -69,9 +69,13 @@ def one_host(host: str) -> str:
     return f"all blocks ran on {host}: the interval holds for this host, not for hosts of its kind"
 
 
-def more_hosts(hosts: int) -> str:
-    """The verdict on a kind of host that no number of blocks on these hosts is likely to settle."""
-    return f"unresolved: {hosts} hosts differ too much; more blocks on them will hardly help, more hosts will"
+def more_hosts(hosts: int, *, differ: bool) -> str:
+    """The verdict on a kind of host that no number of blocks on these hosts is likely to settle.
+
+    `differ`: they were shown to differ; else they are too few to tell how far hosts do.
+    """
+    why = "differ too much" if differ else "are too few to tell how far hosts differ"
+    return f"unresolved: {hosts} hosts {why}; more blocks on them will hardly help, more hosts will"
 
 
 def no_spread(blocks: int) -> str:

@@ -95,7 +95,8 @@ def verdict(
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
     total = _total(effect, width, blocks_max)
     if total is None and effect.between is not None:
-        return Verdict(Kind.UNRESOLVED, messages.more_hosts(len(effect.between.hosts)))
+        hosts = effect.between
+        return Verdict(Kind.UNRESOLVED, messages.more_hosts(len(hosts.hosts), differ=hosts.low > 0))
     needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
     return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)
 

@@ -107,7 +107,7 @@ def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
     """What a run spent beside its windows and warm-ups, a trial's mean by step, and what preparing snapshots took.
 
     From `timings_s` of every trial (docs/trial.md, "The steps") and the journal; pauses are no part of either. Empty
-    where no trial tells its steps.
+    where no trial tells its steps. Hosts of a fleet prepare their own, and do not tell how long that took.
     """
     timed = [trial for trial in trials if trial.timings_s]
     if not timed:
@@ -124,11 +124,10 @@ def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
     for entry in journal:
         if entry.kind == Kind.PREPARED and entry.data.get("made"):
             prepared.setdefault(str(entry.data["key"]), float(entry.data["seconds"]))
-    made = (
-        f"; preparing {words.counted(len(prepared), 'snapshot')} took {sum(prepared.values()):.0f} s"
-        if prepared
-        else "; no snapshot had to be prepared"
-    )
+    if prepared:
+        made = f"; preparing {words.counted(len(prepared), 'snapshot')} took {sum(prepared.values()):.0f} s"
+    else:
+        made = "" if any(trial.host for trial in trials) else "; no snapshot had to be prepared"
     return f"apart from its window and warm-up a trial took {sum(means.values()):.1f} s on average ({listed}){made}"
 
 

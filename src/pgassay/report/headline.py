@@ -52,13 +52,12 @@ _BEFORE = ("scale", "table of", "file of")
 """Words that stand before their number."""
 _MANY = 0.1
 """A larger share of discarded trials is named."""
-_LISTED_MAX = 3
-_CURVES_MAX = 2
+_LISTED_MAX, _CURVES_MAX = 3, 2
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Where the numbers come from; empty or None where the record does not have it."""
+    """Where the numbers come from; empty or None where the record does not have it, no `hosts` without a fleet."""
 
     postgresql: Sequence[str]
     machine: str
@@ -69,6 +68,7 @@ class Facts:
     trials: int
     discarded: int
     source: str = ""
+    hosts: int = 0
 
     @property
     def line(self) -> str:
@@ -76,7 +76,8 @@ class Facts:
         sizes = [f"{name} {size}" if name in _BEFORE else f"{size} {name}" for name, size in self.load.items()]
         length = "" if self.window_s is None else f"{words.duration(self.window_s)} a trial"
         lost = f", {self.discarded} discarded" if self.discarded else ""
-        counted = f"{words.counted(self.blocks, 'block')}, {words.counted(self.trials, 'trial')}{lost}"
+        hosts = f"{words.counted(self.hosts, 'host')}, " if self.hosts else ""
+        counted = f"{hosts}{words.counted(self.blocks, 'block')}, {words.counted(self.trials, 'trial')}{lost}"
         versions = f"PostgreSQL {', '.join(self.postgresql)}" if self.postgresql else ""
         return "; ".join(filter(None, (self.source, versions, self.machine, self.date, *sizes, length, counted)))
 
@@ -335,6 +336,7 @@ def facts(findings: "Findings") -> Facts:
         trials=len(findings.trials),
         discarded=len(findings.discarded),
         source="imported" if findings.imported else "",
+        hosts=len({trial.host for trial in findings.trials if trial.host}),
     )
 
 

@@ -53,7 +53,7 @@ def _spread(value: float, response: Response) -> str:
     if not isfinite(value):
         return "unknown"
     if response.scale is Scale.RATIO:
-        return f"{(exp(value) - 1) * 100:.3g} %"
+        return f"{words.number((exp(value) - 1) * 100)} %"
     return words.quantity(value, response)
 
 
