@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 COLLECTED, BEGAN, PASSED, SKIPPED, FAILED = "collected", "began", "passed", "skipped", "failed"
+WHY_CHARACTERS = 4000
+"""How much of a failure is written down at once: pytest itself shows it when the file has ended."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,7 +33,7 @@ class _Writer:
     path: Path
     _reports: list[pytest.TestReport] = field(default_factory=list)
 
-    def write(self, test: str, event: str, **more: float | bool) -> None:
+    def write(self, test: str, event: str, **more: float | bool | str) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"test": test, "event": event, **more}) + "\n")
 
@@ -53,4 +55,6 @@ class _Writer:
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         outcomes = {report.outcome for report in self._reports}
         ended = next((each for each in (FAILED, SKIPPED) if each in outcomes), PASSED)
-        self.write(nodeid, ended, seconds=round(sum(report.duration for report in self._reports), 1))
+        seconds = round(sum(report.duration for report in self._reports), 1)
+        why = "\n".join(report.longreprtext for report in self._reports if report.failed)
+        self.write(nodeid, ended, seconds=seconds, **({"why": why[-WHY_CHARACTERS:]} if why else {}))

@@ -10,7 +10,19 @@ import pytest
 
 from tests import slow_share, slow_suite
 from tests.slow_results import BEGAN, COLLECTED, FAILED, PASSED, SKIPPED
-from tests.slow_suite import Batch, Result, SlowTest, batches, collected, done, overdue, report, results, run_all
+from tests.slow_suite import (
+    Batch,
+    Result,
+    SlowTest,
+    batches,
+    collected,
+    done,
+    events,
+    overdue,
+    report,
+    results,
+    run_all,
+)
 
 WRITTEN = """\
 import time
@@ -104,6 +116,8 @@ def test_each_end_is_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert {name.partition("::test_")[2]: result.event for name, result in found.items()} == {
         "passes": PASSED, "fails": FAILED, "skips": SKIPPED, "hangs": FAILED, "comes_after_it": PASSED, "dies": BEGAN,
     }  # fmt: skip
+    whys = {str(each["test"]): each["why"] for each in events(tmp_path / "test_written-alone.jsonl") if "why" in each}
+    assert "assert 1 == 2" in str(whys["test_written.py::test_fails"])
     told = report(tests, found, tmp_path)
     assert "did not run: test_written.py::test_never_began" in told
     assert "hung or was cut short: test_written.py::test_dies" in told
