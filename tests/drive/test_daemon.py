@@ -232,6 +232,23 @@ def test_sigterm_unmounts_even_what_is_in_use(tmp_path: Path) -> None:
         assert not daemon.is_mounted()
 
 
+def test_sigterm_ends_also_what_another_mount_namespace_has_a_copy_of(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path) as daemon,
+        subprocess.Popen(
+            ["unshare", "--mount", "sh", "-c", "echo ready; exec sleep 600"], stdout=subprocess.PIPE, text=True
+        ) as other,
+    ):
+        try:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "ready\n"
+            assert str(tmp_path / "fuse") in Path(f"/proc/{other.pid}/mountinfo").read_text()
+            daemon.process.send_signal(signal.SIGTERM)
+            assert daemon.process.wait(PATIENCE_S) == 0
+        finally:
+            other.kill()
+
+
 def test_a_killed_daemon_fails_its_users_at_once_and_takes_its_watchdog_along(tmp_path: Path) -> None:
     with serving(tmp_path) as daemon, looped(daemon) as device:
         watchdog = Path("/proc") / str(daemon.ask("stats")["watchdog_process_id"])

@@ -11,6 +11,7 @@ use fuser::{MountOption, Session};
 
 use crate::error::DriveError;
 use crate::front::Front;
+use crate::safety::watchdog::CONNECTIONS;
 
 /// Mounts. The kernel's requests wait until the session runs.
 pub fn mount(front: Front, mountpoint: &Path, name: &str, threads: usize) -> Result<Session<Front>, DriveError> {
@@ -49,6 +50,16 @@ pub fn unmount_now(mountpoint: &Path) -> io::Result<()> {
     umount(mountpoint, 0)
         .or_else(|_| umount(mountpoint, libc::MNT_FORCE))
         .or_else(|_| umount(mountpoint, libc::MNT_DETACH))
+}
+
+/// Fails all requests on a connection, so that its program ends although another mount namespace has a copy of the
+/// mount.
+pub fn cut(connection: u32) -> io::Result<()> {
+    match fs::write(format!("{CONNECTIONS}/{connection}/abort"), "1") {
+        // Nobody had a copy: it went with the mount.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
 }
 
 fn umount(mountpoint: &Path, flags: i32) -> io::Result<()> {

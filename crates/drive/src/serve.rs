@@ -70,7 +70,8 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
     }
     let session = mount::mount(Front::new(disk, clock, pulse), &mountpoint, &config.name, config.emulation.threads())?;
     let running = session.spawn().map_err(|error| DriveError::io("cannot start threads", error))?;
-    watchdog.arm(mount::connection(&mountpoint)?);
+    let connection = mount::connection(&mountpoint)?;
+    watchdog.arm(connection);
     thread::spawn(move || {
         loop {
             pulse.beat();
@@ -78,7 +79,12 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
         }
     });
     let unmounted_by_signal = mountpoint.clone();
-    thread::spawn(move || signals::wait_and(|| mount::unmount_now(&unmounted_by_signal)));
+    thread::spawn(move || {
+        signals::wait_and(|| {
+            let unmounted = mount::unmount_now(&unmounted_by_signal);
+            mount::cut(connection).and(unmounted)
+        })
+    });
     println!("ready");
     let _ = std::io::stdout().flush();
     let outcome = running.guard.join();
