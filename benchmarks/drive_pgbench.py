@@ -3,7 +3,8 @@
 `pgbench -N -M prepared -c 4 -j 2` on four clusters of one make: on csd (zstd-1), on ssd (no codec), on an image (the
 same loop device and file system over a file) and in the host's own directory. Slices of all four alternate in random
 order, each between two CHECKPOINTs that are not timed. Ratios are means of the blocks' logarithms with 95 % (t over
-blocks): transactions per second, the server's CPU time per transaction; the drive's program apart. As root.
+blocks): transactions per second, and the CPU time of server and drive's program per transaction, which means something
+on a busy machine, too. As root.
 """
 
 import argparse
@@ -39,7 +40,7 @@ from pgassay.probe.processes import ProcessTree
 
 EMULATED = ("csd", "ssd")
 KINDS = (*EMULATED, "image", "directory")
-AIMS = (("csd", "image", 0.9), ("csd", "directory", 0.8), ("ssd", "image", 0.95))
+AIMS = (("csd", "image", 0.9), ("csd", "directory", 0.95), ("ssd", "image", 0.95))
 """One kind's transactions per second over another's, at least."""
 SETTINGS = {
     "shared_buffers": "256MB", "checkpoint_timeout": "1h", "max_wal_size": "2GB", "min_wal_size": "2GB",
@@ -56,6 +57,10 @@ class Slice:
     server_us: float
     daemon_us: float
     machine_us: float
+
+    def cpu_us(self) -> float:
+        """Of the server and the drive's program."""
+        return self.server_us + self.daemon_us
 
 
 @dataclass
@@ -171,8 +176,8 @@ def told(blocks: list[Mapping[str, Slice]]) -> None:
               f"us, whole machine {machine:5.0f} us")  # fmt: skip
     for kind, other, aim in AIMS:
         tps = [math.log(block[kind].tps / block[other].tps) for block in blocks]
-        cpu = [math.log(block[kind].server_us / block[other].server_us) for block in blocks]
-        print(f"{kind} / {other}: tps {interval(tps)}, aim {aim}; server CPU per transaction {interval(cpu)}")
+        cpu = [math.log(block[kind].cpu_us() / block[other].cpu_us()) for block in blocks]
+        print(f"{kind} / {other}: tps {interval(tps)}, aim {aim}; CPU per transaction {interval(cpu)}")
 
 
 def measure(given: argparse.Namespace) -> None:
