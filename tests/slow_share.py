@@ -25,6 +25,8 @@ MARGIN = 1.5
 """A test must fit even if it takes this many times as long as when it was timed."""
 STUCK_S = 900.0
 """A test that is still running so long after the end of the budget is interrupted and has failed."""
+KILL_S = 120.0
+"""What is interrupted and has not ended after this is killed."""
 
 LEAST_S = 900.0
 """The least limit of a slow test: that of the quick ones ended an advice that was only slower than usual."""
@@ -97,6 +99,21 @@ def slow_tests() -> list[str]:
     return re.findall(r"^tests/\S+::.+$", told.stdout, flags=re.MULTILINE)
 
 
+def interruptible() -> None:
+    """Let SIGINT end the programs that are begun from here: what a script began in the background ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Interrupt it as by Ctrl-C, so that it cleans up; kill it if it does not end."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(KILL_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def run_test(test: str, limit_s: float) -> Outcome:
     """One test in a process of its own; interrupted as by Ctrl-C at the limit, so that it cleans up."""
     print(f"--- {test}", flush=True)
@@ -105,8 +122,8 @@ def run_test(test: str, limit_s: float) -> Outcome:
         try:
             status = process.wait(limit_s)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-            status = process.wait() or 1
+            end(process)
+            status = 1
     return Outcome(status == 0, time.monotonic() - began_s)
 
 
@@ -134,6 +151,7 @@ def main() -> int:
     parser.add_argument("--budget-s", type=float, default=1500.0, help="seconds that they may take together")
     parser.add_argument("--seed", default="", help="orders the tests; the commit if left out")
     arguments = parser.parse_args()
+    interruptible()
     seed = arguments.seed or commit()
     known: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
     budget_s: float = arguments.budget_s

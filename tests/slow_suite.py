@@ -21,13 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.slow_results import BEGAN, COLLECTED, FAILED, PASSED, SKIPPED
-from tests.slow_share import ROOT, SECONDS, UNKNOWN_S
+from tests.slow_share import ROOT, SECONDS, UNKNOWN_S, end, interruptible
 
 KEPT = ROOT / "target" / "slow-tests"
 JOBS = 3
 PATIENCE_S = 300.0
 """A test ends by its own limit; one that does not even so long after it (in C, or in its clean-up) is interrupted."""
-KILL_S = 120.0
 POLL_S = 2.0
 SAID_LINES = 60
 """How much of a failed file's output is shown."""
@@ -178,12 +177,7 @@ def _waited_for(process: "subprocess.Popen[bytes]", path: Path, stop: threading.
             hung = overdue(path, time.time())
             if hung is None and not stop.is_set():
                 continue
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(KILL_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
             return hung
         return None
 
@@ -230,6 +224,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="also what has passed on this tree before")
     parser.add_argument("--keep-seconds", action="store_true", help="write how long each took to slow_seconds.json")
     arguments = parser.parse_args()
+    interruptible()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     name = tree()
     folder = KEPT / name

@@ -1,6 +1,9 @@
 """Which slow tests run: those that the budget has room for, in an order that the seed alone decides."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 
 import pytest
@@ -86,3 +89,21 @@ def test_only_tests_that_exist_have_a_time() -> None:
     names = {test.partition("::")[2].partition("[")[0] for test in known}
     text = "".join(path.read_text(encoding="utf-8") for path in files)
     assert {name for name in names if f"def {name}(" not in text} == set()
+
+
+def test_a_hanging_test_is_ended_though_a_script_began_us_in_the_background() -> None:
+    # A shell gives what it begins with `&` an ignored SIGINT, and every program begun from there inherits it.
+    script = """
+import subprocess, sys
+from tests import slow_share
+slow_share.KILL_S = 600.0
+slow_share.interruptible()
+words = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(900)"]
+with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+    assert process.stdout.readline() == b"begun\\n"
+    slow_share.end(process)
+print(process.returncode)
+"""
+    words = ["sh", "-c", 'trap "" INT; exec "$0" "$@"', sys.executable, "-c", script]
+    told = subprocess.run(words, cwd=slow_share.ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert (told.stdout, told.returncode) == (f"{-signal.SIGINT}\n", 0), told.stderr

@@ -126,6 +126,7 @@ def test_each_end_is_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_hangs_for_good_is_interrupted_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_share.interruptible()
     monkeypatch.setattr(slow_suite, "POLL_S", 0.05)
     path = write(tmp_path / "x.jsonl", {"test": "x.py::one", "event": BEGAN, "at_s": 1.0, "limit_s": 5.0})
     script = f"import shutil, time; shutil.copy({str(path)!r}, {str(tmp_path / 'batch.jsonl')!r}); time.sleep(600)"
@@ -139,6 +140,7 @@ def test_what_hangs_for_good_is_interrupted_and_named(tmp_path: Path, monkeypatc
 def test_a_suite_that_is_interrupted_ends_its_tests_and_counts_none_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    slow_share.interruptible()
     monkeypatch.setattr(slow_suite, "POLL_S", 0.05)
     path = write(tmp_path / "x.jsonl", {"test": "x.py::one", "event": BEGAN, "at_s": time.time(), "limit_s": 900.0})
     script = f"import shutil, time; shutil.copy({str(path)!r}, {str(tmp_path / 'batch.jsonl')!r}); time.sleep(600)"
