@@ -52,7 +52,8 @@ class FakeDask:
         assert n_workers == -1
         return {"workers": self.workers}
 
-    def sync(self, asked: Callable[..., Any], **arguments: Any) -> Any:
+    def sync(self, asked: Callable[..., Any], *, callback_timeout: float, **arguments: Any) -> Any:
+        assert 0 < callback_timeout < 300, "a scheduler that stands still is not waited for"
         return asyncio.run(asked(**arguments))
 
     def scheduler_info(self, _: int) -> dict[str, object]:
