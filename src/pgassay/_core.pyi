@@ -1,7 +1,7 @@
 """Types of the Rust core. Each concept has a section here and a file of its own under crates/python/src/."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, Required, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
@@ -617,8 +617,13 @@ def summarize_server_logs(
     log_format: str | None = None,
     database: str = "",
     keep_values: bool = False,
+    beside: Callable[[_ServerLogEvent], object] | None = None,
 ) -> bytes:
-    """All that a capture takes of logs, as JSON; memory does not grow with their size."""
+    """All that a capture takes of logs, as JSON; memory does not grow with their size.
+
+    ``beside`` gets each event of ``database``'s sessions as it is read, a capture's own left out; what it raises ends
+    the reading.
+    """
 
 def normalize_statement(statement: str) -> tuple[str, list[int | None]]:
     """The text with ``$1``, ``$2`` … for each constant and parameter, and the number that each had (None: constant)."""

@@ -1,11 +1,13 @@
 """The log that a capture keeps to be played again: what of it, how it is written, and when there is none."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from pgassay._core import ServerLogReader
-from pgassay.capture import messages, question, replaying
+from pgassay.capture import logs, messages, question, replaying
 from pgassay.capture.logs import LogFiles
 from pgassay.capture.messages import CaptureError
 from pgassay.cli import main
@@ -35,20 +37,26 @@ SECRET = [
 ]
 
 
-def keep(folder: Path, said: list[Said]) -> replaying.Kept:
-    files = LogFiles((replayed.write(folder / "server.log", said),))
-    return replaying.keep(files, PREFIX, "shop", folder / replaying.FILE)
+def keep(folder: Path, said: list[Said]) -> tuple[int, int]:
+    """How many calls were kept, and how many were not because they seem to hold a secret."""
+    return kept_of(replayed.write(folder / "server.log", said), PREFIX)
+
+
+def kept_of(log: Path, prefix: str) -> tuple[int, int]:
+    with replaying.keeping(log.with_name(replaying.FILE), "shop") as kept:
+        logs.read(LogFiles((log,)), prefix, "shop", with_values=True, beside=kept.take)
+    return kept.calls, kept.secret
 
 
 def test_what_is_kept_is_what_was_logged(tmp_path: Path) -> None:
-    assert keep(tmp_path, KEPT) == replaying.Kept(calls=4, secret=0)
+    assert keep(tmp_path, KEPT) == (4, 0)
     was, kept = (list(ServerLogReader([tmp_path / name], (PREFIX,))) for name in ("server.log", replaying.FILE))
     assert kept == was
     assert ["it's, $2 = ", None, "7"] in [each[6] for each in kept]
 
 
 def test_secrets_and_utility_statements_stay_behind(tmp_path: Path) -> None:
-    assert keep(tmp_path, [*KEPT, *SECRET]) == replaying.Kept(calls=4, secret=2)
+    assert keep(tmp_path, [*KEPT, *SECRET]) == (4, 2)
     text = (tmp_path / replaying.FILE).read_text()
     assert not any(word in text for word in ("password_hash", TOKEN, "geheim", "CREATE TABLE"))
     assert "2 more seem to hold a secret" in messages.kept_log(4, 2)
@@ -59,8 +67,26 @@ def test_other_databases_stay_behind(tmp_path: Path) -> None:
     lines = [f"2026-11-23 01:29:4{n}.000 UTC [{n}] {name} LOG:  statement: SELECT {n}\n" for n, name in
              enumerate(("shop", "other", "shop"))]  # fmt: skip
     log.write_text("".join(lines), encoding="utf-8")
-    kept = replaying.keep(LogFiles((log,)), "%m [%p] %d ", "shop", tmp_path / replaying.FILE)
-    assert kept.calls == 2
+    assert kept_of(log, "%m [%p] %d ") == (2, 0)
+
+
+def test_a_log_that_comes_through_a_pipe_is_kept_too(tmp_path: Path) -> None:
+    keep(tmp_path, KEPT)
+    straight = (tmp_path / replaying.FILE).read_text()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', str(tmp_path / "server.log"), str(pipe)]):
+        assert kept_of(pipe, PREFIX) == (4, 0)
+    assert (tmp_path / replaying.FILE).read_text() == straight != ""
+
+
+def test_a_disk_that_is_full_ends_the_reading(tmp_path: Path) -> None:
+    def full(event: logs.Event) -> None:
+        raise OSError(28, "No space left on device")
+
+    log = replayed.write(tmp_path / "server.log", KEPT)
+    with pytest.raises(CaptureError, match="No space left on device"):
+        logs.read(LogFiles((log,)), PREFIX, "shop", with_values=True, beside=full)
 
 
 @pytest.mark.system

@@ -27,4 +27,4 @@ pub use prefix::{Prefix, UnknownEscape};
 pub use reader::{Format, Reader, Tally};
 pub use seen::{SeenStatement, SeenTransaction, Summary, Values};
 pub use statement::{Place, Statement, normalize};
-pub use summary::summarize;
+pub use summary::{summarize, summarize_beside};

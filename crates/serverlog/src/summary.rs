@@ -70,6 +70,16 @@ struct Collector {
 
 /// Reads all events of the sessions in `database` (of all where it is empty); values are kept only where asked for.
 pub fn summarize(reader: &mut Reader, database: &[u8], keeps_values: bool) -> io::Result<Summary> {
+    summarize_beside(reader, database, keeps_values, |_| Ok(()))
+}
+
+/// The same, with each of these events given to `beside`, too: a log that comes through a pipe can be read only once.
+pub fn summarize_beside(
+    reader: &mut Reader,
+    database: &[u8],
+    keeps_values: bool,
+    mut beside: impl FnMut(&Event) -> io::Result<()>,
+) -> io::Result<Summary> {
     let mut collector = Collector {
         found: Summary::default(),
         keeps_values,
@@ -89,6 +99,7 @@ pub fn summarize(reader: &mut Reader, database: &[u8], keeps_values: bool) -> io
         let is_ours = ours.find(&event.text).is_some();
         let is_there = database.is_empty() || event.database.is_empty() || event.database == database;
         if is_there && !is_ours {
+            beside(event)?;
             collector.take(event);
         }
     }

@@ -5,7 +5,7 @@ without their constants. Without that extension the log alone is the load, which
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +21,8 @@ DEFAULT_PREFIX = "%m [%p] "
 _ID_BYTES = 7
 
 Values = tuple[str | None, ...]
+Event = tuple[int, str, str, str, str, str, Sequence[str | None], float | None]
+"""Time in us, session, database, user, kind, text, parameters, duration in ms: as the reader of logs has it."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,25 @@ class _Owner:
         return tuple(by_number.get(number) for number in range(1, max(by_number, default=0) + 1))
 
 
-def read(files: LogFiles, own_prefix: str, database: str, *, with_values: bool) -> Summary:
-    """Read the logs; raises `CaptureError` for files that cannot be read and for logs without a statement."""
+def read(
+    files: LogFiles,
+    own_prefix: str,
+    database: str,
+    *,
+    with_values: bool,
+    beside: Callable[[Event], object] | None = None,
+) -> Summary:
+    """Read the logs, once, since a pipe can be read no second time; `beside` gets each event, too.
+
+    Raises `CaptureError` for files that cannot be read and for logs without a statement.
+    """
     from pgassay._core import summarize_server_logs
 
     prefixes = files.prefixes or (own_prefix,)
     try:
-        found = summarize_server_logs(list(files.paths), prefixes, database=database, keep_values=with_values)
+        found = summarize_server_logs(
+            list(files.paths), prefixes, database=database, keep_values=with_values, beside=beside
+        )
     except OSError as error:
         raise messages.unreadable_log(str(error)) from None
     summary: Summary = msgspec.json.decode(found, type=Summary)

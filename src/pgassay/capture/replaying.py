@@ -7,15 +7,15 @@ values that look like one stay behind, and are counted.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from pgassay.bench.running import Runner
 from pgassay.capture import messages
-from pgassay.capture.logs import LogFiles
+from pgassay.capture.logs import Event
 from pgassay.capture.privacy import is_query, private_name, secret_in
 from pgassay.capture.reads import MARK
 from pgassay.load.player import ReplayedLog, facts_of
@@ -30,37 +30,36 @@ _FRAMES = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-Event = tuple[int, str, str, str, str, str, Sequence[str | None], float | None]
-"""Time in us, session, database, user, kind, text, parameters, duration in ms: as the reader of logs has it."""
+
+class KeptLog:
+    """A file of what can be played of the logs that are read: each event is taken as it comes by."""
+
+    def __init__(self, file: TextIO, database: str) -> None:
+        self._file = file
+        self._database = database
+        self.calls = 0
+        """Those that were kept."""
+        self.secret = 0
+        """Those that were not because they seem to hold a secret."""
+
+    def take(self, event: Event) -> None:
+        """Write it if it is kept; raises `OSError`."""
+        time_us, session, database, _, kind, text, parameters, _ = event
+        is_elsewhere = database and self._database not in ("", database)
+        if not (time_us and session) or is_elsewhere or not _is_kept(kind, text):
+            return
+        if text and _is_secret(text, parameters):
+            self.secret += 1
+            return
+        self.calls += kind in ("statement", "execute")
+        self._file.write(line_of(event))
 
 
-@dataclass(frozen=True)
-class Kept:
-    """How many calls were kept, and how many were not because they seem to hold a secret."""
-
-    calls: int
-    secret: int
-
-
-def keep(files: LogFiles, own_prefix: str, database: str, path: Path) -> Kept:
-    """Write what can be played of the logs to `path`; raises `CaptureError` for files that cannot be read."""
-    from pgassay._core import ServerLogReader
-
-    calls = secret = 0
-    try:
-        with path.open("w", encoding="utf-8") as file:
-            for event in ServerLogReader(list(files.paths), files.prefixes or (own_prefix,)):
-                time_us, session, of, _, kind, text, parameters, _ = event
-                if not (time_us and session) or (of and database not in ("", of)) or not _is_kept(kind, text):
-                    continue
-                if text and _is_secret(text, parameters):
-                    secret += 1
-                    continue
-                calls += kind in ("statement", "execute")
-                file.write(line_of(event))
-    except OSError as error:
-        raise messages.unreadable_log(str(error)) from None
-    return Kept(calls, secret)
+@contextmanager
+def keeping(path: Path, database: str) -> Iterator[KeptLog]:
+    """Keep the sessions of `database` in the file at `path`, of all where it is empty."""
+    with path.open("w", encoding="utf-8") as file:
+        yield KeptLog(file, database)
 
 
 def line_of(event: Event) -> str:

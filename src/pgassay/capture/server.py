@@ -69,12 +69,11 @@ def capture(
     clock = tools.clock
     with files.new_directory(path) as folder:
         began_ns, before_ms = clock.monotonic_ns(), _used(session)
-        taken = take(session, identity, request, clock, tick)
+        taken = _taken(session, identity, request, clock, tick, folder)
         statistics = read_statistics(session) if request.data == "synthetic" else None
         own_ms, all_ms = _difference(before_ms, _used(session))
         elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
         data, dumped = taken.capture.data, None
-        taken = replace(taken, notes=_kept_log(identity, request, folder))
         if tools.pg_dump is not None:
             file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
             arguments = dump.command(tools.pg_dump, parameters(session), file)
@@ -103,12 +102,15 @@ def capture(
     return replace(taken, capture=whole)
 
 
-def _kept_log(identity: Identity, request: Request, folder: Path) -> tuple[str, ...]:
-    """Keep the log where literals were asked for, and say so."""
+def _taken(
+    session: Session, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None], folder: Path
+) -> Taken:
+    """Take it; where literals were asked for, the log is kept, and that is said."""
     if request.logs is None or not request.with_literals:
-        return ()
-    kept = replaying.keep(request.logs, identity.log_line_prefix, identity.source.database, folder / replaying.FILE)
-    return (told.kept_log(kept.calls, kept.secret),)
+        return take(session, identity, request, clock, tick)
+    with replaying.keeping(folder / replaying.FILE, identity.source.database) as kept:
+        taken = take(session, identity, request, clock, tick, kept.take)
+    return replace(taken, notes=(told.kept_log(kept.calls, kept.secret),))
 
 
 def _files(

@@ -13,7 +13,7 @@ from pgassay import __version__
 from pgassay.bench.running import Clock
 from pgassay.capture import logs, messages, reads
 from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Source, Statement
-from pgassay.capture.logs import LogFiles
+from pgassay.capture.logs import Event, LogFiles
 from pgassay.capture.physical import fetching as physical
 from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.privacy import secret_in, without_literals
@@ -88,7 +88,7 @@ class Taken:
     capture: Capture
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    """What the user is told besides."""
+    """What else the user is told."""
 
 
 def identify(session: Readable, request: Request) -> Identity:
@@ -120,10 +120,20 @@ def identify(session: Readable, request: Request) -> Identity:
     return Identity(source, int(size), schema, found.get("log_line_prefix", logs.DEFAULT_PREFIX))
 
 
-def take(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Taken:
-    """Everything but the data; `tick` gets the seconds that are left. Raises `CaptureError`."""
+def take(
+    session: Readable,
+    identity: Identity,
+    request: Request,
+    clock: Clock,
+    tick: Callable[[float], None],
+    beside: Callable[[Event], object] | None = None,
+) -> Taken:
+    """Everything but the data; `tick` gets the seconds that are left, `beside` each event of a log.
+
+    Raises `CaptureError`.
+    """
     began = clock.wall_ns()
-    load, heard = _whole_load(session, identity, request, clock, tick)
+    load, heard = _whole_load(session, identity, request, clock, tick, beside)
     statistics = session.read("pg_stats", reads.statistics(values=request.with_values)).rows
     tables, private = tables_of(
         session.read("the tables", reads.tables()).rows, session.read("the columns", reads.columns()).rows, statistics
@@ -153,7 +163,12 @@ def take(session: Readable, identity: Identity, request: Request, clock: Clock, 
 
 
 def _whole_load(
-    session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]
+    session: Readable,
+    identity: Identity,
+    request: Request,
+    clock: Clock,
+    tick: Callable[[float], None],
+    beside: Callable[[Event], object] | None,
 ) -> tuple[Load | None, tuple[str, ...]]:
     """By pg_stat_statements, by the log, by both, or none; and what of the log could not be read."""
     if not request.with_load:
@@ -162,7 +177,7 @@ def _whole_load(
     if request.logs is None:
         return counted, ()
     own, database = identity.log_line_prefix, identity.source.database
-    found = logs.read(request.logs, own, database, with_values=request.with_literals)
+    found = logs.read(request.logs, own, database, with_values=request.with_literals, beside=beside)
     load = logs.load_of(found) if counted is None else logs.joined(counted, found)
     return load, tuple(logs.warnings_of(found))
 

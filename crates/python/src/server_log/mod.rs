@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serverlog::{Format, Place, Prefix, Reader, normalize, parameters, summarize};
+use serverlog::{Format, Place, Prefix, Reader, normalize, parameters, summarize_beside};
 
 /// Adds the functions and the iterator to `pgassay._core`.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -28,6 +28,23 @@ type Event = (
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn told(event: &serverlog::Event) -> Event {
+    let values = parameters(&event.parameters);
+    (
+        event.time_us,
+        text(&event.session),
+        text(&event.database),
+        text(&event.user),
+        event.kind.name(),
+        text(&event.text),
+        values
+            .into_iter()
+            .map(|each| each.map(|it| text(&it)))
+            .collect(),
+        event.duration_ms,
+    )
 }
 
 fn reader(paths: Vec<PathBuf>, prefixes: &[String], format: Option<&str>) -> PyResult<Reader> {
@@ -68,22 +85,7 @@ impl ServerLogReader {
 
     fn __next__(&mut self) -> PyResult<Option<Event>> {
         let event = self.0.next_event().map_err(os_error)?;
-        Ok(event.map(|event| {
-            let values = parameters(&event.parameters);
-            (
-                event.time_us,
-                text(&event.session),
-                text(&event.database),
-                text(&event.user),
-                event.kind.name(),
-                text(&event.text),
-                values
-                    .into_iter()
-                    .map(|each| each.map(|it| text(&it)))
-                    .collect(),
-                event.duration_ms,
-            )
-        }))
+        Ok(event.map(told))
     }
 
     /// Records that could not be read: another prefix, or damaged.
@@ -105,9 +107,10 @@ impl ServerLogReader {
     }
 }
 
-/// The whole of the logs as JSON: statements, transactions, arrivals by minute. The interpreter's lock is released.
+/// The whole of the logs as JSON: statements, transactions, arrivals by minute. The interpreter's lock is released, but
+/// for the calls of `beside`, which gets each event.
 #[pyfunction]
-#[pyo3(signature = (paths, prefixes, *, log_format = None, database = "", keep_values = false))]
+#[pyo3(signature = (paths, prefixes, *, log_format = None, database = "", keep_values = false, beside = None))]
 pub fn summarize_server_logs<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
@@ -115,15 +118,29 @@ pub fn summarize_server_logs<'py>(
     log_format: Option<&str>,
     database: &str,
     keep_values: bool,
+    beside: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mut reader = reader(paths, &prefixes, log_format)?;
+    let mut raised = None;
     let written = py.detach(|| {
-        let found = summarize(&mut reader, database.as_bytes(), keep_values)?;
+        let give = |event: &serverlog::Event| {
+            let Some(beside) = &beside else { return Ok(()) };
+            Python::attach(|py| beside.call1(py, (told(event),)))
+                .map(|_| ())
+                .map_err(|error| {
+                    raised = Some(error);
+                    std::io::Error::other("beside")
+                })
+        };
+        let found = summarize_beside(&mut reader, database.as_bytes(), keep_values, give)?;
         serde_json::to_vec(&found).map_err(std::io::Error::other)
     });
-    written
-        .map(|bytes| PyBytes::new(py, &bytes))
-        .map_err(os_error)
+    match (raised, written) {
+        (Some(error), _) => Err(error),
+        (None, written) => written
+            .map(|bytes| PyBytes::new(py, &bytes))
+            .map_err(os_error),
+    }
 }
 
 /// The text with `$1`, `$2` … in order for each constant and parameter; the number that each had, or None.
