@@ -26,7 +26,7 @@ PROTOCOLS = ("simple", "extended", "prepared")
 BYTES_PER_WAREHOUSE = 110_000_000
 """Heap and indexes as filled (about 95 MB at 8 kB pages), with some air."""
 BYTES_OF_ITEMS = 12_000_000
-INIT_GROWTH = 4
+_INIT_GROWTH = 4
 """Loaded data against the file they come from: indexes and page headers, or a dump's compression."""
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 CLIENTS = "clients"
@@ -163,6 +163,11 @@ class OwnDataOptions(LoadOptions):
         stage=Stage.DATA,
         summary="your own schema and data: SQL for psql or a dump for pg_restore",
     )
+
+    @property
+    def own_bytes(self) -> int | None:
+        """What the user's data may take once they are loaded; None where there are none."""
+        return None if self.init is None else self.init.stat().st_size * _INIT_GROWTH
 
 
 @dataclass(frozen=True, kw_only=True)

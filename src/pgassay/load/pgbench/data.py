@@ -44,6 +44,15 @@ def is_dump(path: Path) -> bool:
         return file.read(len(_DUMP_MAGIC)) == _DUMP_MAGIC
 
 
+def require_own(bindir: Path, path: Path) -> None:
+    """Raise `UsageError` where the user's own data are no file, and `LoadError` where its program is missing."""
+    if not path.is_file():
+        raise messages.missing_init(path)
+    client = client_program(bindir, path)
+    if not client.exists():
+        raise messages.missing_program(client, 'which reads "load.init"')
+
+
 def client_program(bindir: Path, path: Path) -> Path:
     """The program that reads this init file."""
     return bindir / ("pg_restore" if is_dump(path) else "psql")

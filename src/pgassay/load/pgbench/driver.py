@@ -64,16 +64,12 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             raise messages.needs_version("load.max_tries", MAX_TRIES_SINCE, str(self.version))
         if options.init is None:
             return
-        if not options.init.is_file():
-            raise messages.missing_init(options.init)
+        data.require_own(self.tools.bindir, options.init)
         if options.age:
             raise messages.no_age_for_own_data()
         for name, value in (("row_bytes", options.row_bytes), ("row_storage", options.row_storage)):
             if value is not None:
                 raise messages.no_rows_for_own_data(f"load.{name}")
-        client = data.client_program(self.tools.bindir, options.init)
-        if not client.exists():
-            raise messages.missing_program(client, 'which reads "load.init"')
 
     def data_key(self) -> Mapping[str, str]:
         """The scale, age and width of the rows; for the user's own data the hash of their file alone."""

@@ -20,7 +20,7 @@ from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
-from pgassay.load.options import AGE, INIT_GROWTH, CutOptions, OwnDataOptions, PgbenchClientOptions
+from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions
 from pgassay.load.pgbench.reading import only_reads, round_trips
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
@@ -232,8 +232,9 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
     def estimated_bytes(self) -> int:
         """By scale and width of the rows, or by the size of the user's file; ageing leaves dead rows and a second index
         entry behind."""
-        if self.init is not None:
-            return self.init.stat().st_size * INIT_GROWTH
+        own_bytes = self.own_bytes
+        if own_bytes is not None:
+            return own_bytes
         fresh = self.scale * BYTES_PER_SCALE
         if self.row_bytes is not None:
             fresh = max(fresh, self.accounts_bytes)

@@ -13,7 +13,7 @@ from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.server import Server
 from pgassay.bench.slices import SlicePlayer
 from pgassay.load import messages, program, sketches
-from pgassay.load.controlled import find
+from pgassay.load.controlled import PROGRAM, find
 from pgassay.load.pgbench import data
 from pgassay.load.player import LogFacts, ReplayedLog, facts_of, slice_of
 from pgassay.load.replay import results
@@ -37,11 +37,7 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         options = self.options
         program.check(options.cores)
         if options.init is not None:
-            if not options.init.is_file():
-                raise messages.missing_init(options.init)
-            client = data.client_program(self.tools.bindir, options.init)
-            if not client.exists():
-                raise messages.missing_program(client, 'which reads "load.init"')
+            data.require_own(self.tools.bindir, options.init)
         if not options.logs:
             raise messages.no_log_named()
         for path in options.logs:
@@ -121,7 +117,7 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         ended = clock.monotonic_ns(), clock.wall_ns()
         told = stdout.splitlines()
         if len(told) < 2:  # the facts of the log come first, then its one slice
-            said = stderr.strip().removeprefix("pgassay-player: ") or "no message"
+            said = stderr.strip().removeprefix(f"{PROGRAM}: ") or "no message"
             problems = problems or {"killed" if status < 0 else "refused": said}
             return LoadResult(status or 1, began, ended, 0, results.complete({}), problems=problems)
         facts, played = LogFacts.of(json.loads(told[0])["ready"]), slice_of(json.loads(told[1]), timed=True)

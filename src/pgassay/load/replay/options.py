@@ -11,7 +11,7 @@ from pathlib import Path
 from pgassay.bench.kinds import PATH, Kind, is_number, whole
 from pgassay.bench.options import option
 from pgassay.load import messages
-from pgassay.load.options import INIT_GROWTH, OwnDataOptions, PlacedOptions
+from pgassay.load.options import OwnDataOptions, PlacedOptions
 from pgassay.study.units import format_number
 
 DEFAULT_PREFIX = "%m [%p]"
@@ -93,4 +93,5 @@ class ReplayOptions(PlacedOptions, OwnDataOptions):
 
     def estimated_bytes(self) -> int:
         """By the size of the user's file; data that were copied are known to the lab."""
-        return super().estimated_bytes() if self.init is None else self.init.stat().st_size * INIT_GROWTH
+        own_bytes = self.own_bytes
+        return super().estimated_bytes() if own_bytes is None else own_bytes

@@ -86,10 +86,14 @@ def named(facts: LogFacts, played: Slice) -> str:
     """The failures that come most often: SQLSTATE, how often, the server's words, and the statement."""
     worst = sorted(played.failures, key=lambda each: -each.count)
     parts = [
-        f"{each.count} with {each.code} ({each.message}) in {facts.statements[each.statement][:_TEXT_MAX]}"
+        _way(each.count, each.code, each.message, facts.statements[each.statement][:_TEXT_MAX])
         for each in worst[:_NAMED]
     ]
     return "; ".join(parts) + (f"; and {len(worst) - _NAMED} other ways" if len(worst) > _NAMED else "")
+
+
+def _way(count: int, code: str, message: str, text: str) -> str:
+    return f"{count} with {code} ({message}) in {text}"
 
 
 def series(played: Slice, source: str, offset_ns: int, closed_ns: int) -> tuple[Sample, ...]:
@@ -122,7 +126,7 @@ def told(kept: bytes, result: LoadResult) -> str:
         f" {lasted_s:.0f} s; 99 % were sent at most {late_ms:.1f} ms late; {failed} failed that did not in the log"
     ]
     worst = sorted(ways, key=lambda each: -each[1]["count"])
-    lines += [f"  {way['count']} with {way['code']} ({way['message']}) in {text}" for text, way in worst[:_NAMED]]
+    lines += [f"  {_way(way['count'], way['code'], way['message'], text)}" for text, way in worst[:_NAMED]]
     lines += [f"  left out: {count} {_LEFT_OUT[name]}" for name, count in found["left_out"].items()
               if count and name in _LEFT_OUT]  # fmt: skip
     return "\n".join(lines) + "\n"
