@@ -51,7 +51,7 @@ pub struct Answer {
     pub status: u8,
 }
 
-/// A connection to a server, non-blocking once it is open, unless it is told to wait.
+/// A connection to a server, non-blocking once it is open, unless `wait_in_reads` was called.
 pub struct Connection {
     stream: UnixStream,
     out: BytesMut,

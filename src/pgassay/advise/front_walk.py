@@ -69,6 +69,10 @@ def walk_front(
     measure = relative(task, laboratory.vectors, _vector_ratio)
     values = screened_pairs(task, plan, measure)
     level = 1 - 0.05 / len(objectives)
+
+    def shown(configuration: Configuration) -> dict[str, tuple[str, ...]]:
+        return _shown(task, configuration, screened, objectives)
+
     screened = tuple(
         screening.effects(plan, _of(values, number), margin=task.margin, level=level)
         for number in range(len(objectives))
@@ -90,7 +94,7 @@ def walk_front(
     if process is not None:
         least = IDLE * log(1 + task.margin)
         trim = [
-            process.trimmed(each, task.limits, tried - broken, least, bool(failed), keep=_helping(task, each, screened))
+            process.trimmed(each, task.limits, tried - broken, least, bool(failed), keep=_helping(shown(each)))
             for each in gains
         ]
         gains = {**start, **{each: process.gains(each) for each in trim}}
@@ -104,16 +108,16 @@ def walk_front(
     seen = laboratory.seen(CONFIRMATION, task.space.start, arms, task.seed + 3, amounts.blocks, amounts.confirmation_s)
     searched = {each: _ratios(task, gains[each]) for each in chosen}
     points = front.judged(seen, objectives, labels, searched, amounts.blocks, resolution)
-    points = tuple(replace(each, shown=_shown(task, each, screened, objectives)) for each in points)
+    points = tuple(replace(each, shown=shown(each.configuration)) for each in points)
     return FrontAdvice(screened, fixed, points, len(tried), failed)
 
 
 def _shown(
-    task: Task, point: Point, screened: Sequence[Sequence[Screened]], objectives: Sequence[str]
+    task: Task, configuration: Configuration, screened: Sequence[Sequence[Screened]], objectives: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Of each line of a point the objectives for which the screening has shown that it helps."""
+    """Of each line the objectives for which the screening has shown that it helps."""
     found: dict[str, tuple[str, ...]] = {}
-    for name, value in point.configuration.changes_from(task.space.start).items():
+    for name, value in configuration.changes_from(task.space.start).items():
         found[name] = tuple(
             objective
             for objective, more, one in zip(objectives, _more(task), screened, strict=True)
@@ -123,15 +127,9 @@ def _shown(
     return found
 
 
-def _helping(task: Task, configuration: Configuration, screened: Sequence[Sequence[Screened]]) -> set[str]:
-    """The lines that the screening has shown to help in some objective: what a search saw takes none of them away."""
-    lines = configuration.changes_from(task.space.start)
-    return {
-        each.name
-        for more, one in zip(_more(task), screened, strict=True)
-        for each in one
-        if each.name in lines and shown_to_help(task.space, each, lines[each.name], higher=more)
-    }
+def _helping(shown: Mapping[str, Sequence[str]]) -> set[str]:
+    """The lines that help in some objective: what a search saw takes none of them away."""
+    return {name for name, objectives in shown.items() if objectives}
 
 
 def worth_searching(screened: Sequence[Sequence[Screened]], most: int) -> tuple[str, ...]:

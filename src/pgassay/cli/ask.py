@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
-    own_scripts = any(each.partition("=")[0].strip() == "load.script" for each in arguments.set)
+    own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with _workbench(arguments) as bench:
         asked = question.with_programs(asked, capture.source, lambda version: _is_installed(bench, version))
@@ -121,7 +121,7 @@ def _workbench(arguments: argparse.Namespace) -> "Workbench":
 def _asked(arguments: argparse.Namespace) -> "Question":
     from pgassay.capture import question
 
-    if arguments.replay and any(each.partition("=")[0].strip() == "load.script" for each in arguments.set):
+    if arguments.replay and _set(arguments, "load.script"):
         raise messages.excluded("--replay", "load.script")
     objective = arguments.objective or (question.OF_A_REPLAY if arguments.replay else None)
     return question.parse(arguments.levels_given, arguments.changes, objective, arguments.versions, arguments.builds)
@@ -130,8 +130,14 @@ def _asked(arguments: argparse.Namespace) -> "Question":
 def _replayed(arguments: argparse.Namespace, bench: "Workbench") -> "Mapping[str, object]":
     from pgassay.capture import replaying
 
-    given = [each.partition("=")[2].strip() for each in arguments.set if each.partition("=")[0].strip() == "load.log"]
+    given = _set(arguments, "load.log")
     return replaying.load_table(arguments.capture, bench.runner, Path(given[-1]) if given else None)
+
+
+def _set(arguments: argparse.Namespace, name: str) -> list[str]:
+    """The values that `--set` gives a factor, in order."""
+    parts = [each.partition("=") for each in arguments.set]
+    return [value.strip() for factor, _, value in parts if factor.strip() == name]
 
 
 def _is_installed(bench: "Workbench", version: str) -> bool:

@@ -67,6 +67,14 @@ pub struct Replay<'a> {
     epoll: OwnedFd,
 }
 
+impl Session {
+    /// How many of its calls are due before this time of the log.
+    fn due_before(&self, until_us: i64) -> u64 {
+        let due = |call: &&Call| call.at_us < until_us;
+        self.calls.iter().take_while(due).count() as u64
+    }
+}
+
 /// Read the log, then serve the orders of `input` until it ends.
 ///
 /// # Errors

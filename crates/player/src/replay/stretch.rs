@@ -9,7 +9,6 @@ use rustix::event::epoll;
 
 use crate::clock::monotonic_ns;
 use crate::replay::connecting::Connector;
-use crate::replay::plan::Call;
 use crate::replay::{IDLE, LEAD_NS, NEWS, NS, Replay};
 use crate::tally::{PARTS, Tally};
 use crate::worker::until;
@@ -124,9 +123,7 @@ impl Replay<'_> {
         for place in 0..self.sessions.len() {
             let session = &mut self.sessions[place];
             let waits = session.under_way.take().is_some();
-            let due = |call: &&Call| call.at_us < stretch.until_us;
-            stretch.tally.unsent +=
-                u64::from(waits) + session.calls.iter().take_while(due).count() as u64;
+            stretch.tally.unsent += u64::from(waits) + session.due_before(stretch.until_us);
             if waits || session.within {
                 (session.ended, session.within) = (true, false);
                 session.calls.clear();
@@ -243,8 +240,7 @@ impl Replay<'_> {
     /// The session cannot go on.
     pub(super) fn give_up(&mut self, place: usize, why: &str, stretch: &mut Stretch) {
         let session = &mut self.sessions[place];
-        let due = |call: &&Call| call.at_us < stretch.until_us;
-        stretch.tally.unsent += session.calls.iter().take_while(due).count() as u64;
+        stretch.tally.unsent += session.due_before(stretch.until_us);
         (session.ended, session.within) = (true, false);
         session.calls.clear();
         stretch
