@@ -8,14 +8,16 @@ in slow_seconds.json, which `make slow-seconds` measures again.
 import argparse
 import json
 import random
-import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from pgassay.json_lines import whole
 
 ROOT = Path(__file__).parents[1]
 SECONDS = Path(__file__).with_name("slow_seconds.json")
@@ -35,6 +37,19 @@ TIMES = 5.0
 
 Run = Callable[[str, float], "Outcome"]
 """Runs one test within a limit of seconds."""
+
+
+@dataclass(frozen=True)
+class SlowTest:
+    """A slow test, and whether nothing may run beside it."""
+
+    name: str
+    alone: bool = False
+
+    @property
+    def file(self) -> str:
+        """Where it stands."""
+        return self.name.partition("::")[0]
 
 
 @dataclass(frozen=True)
@@ -90,13 +105,23 @@ def run_share(tests: Sequence[str], seconds: Mapping[str, float], budget_s: floa
     return Share(outcomes, tuple(left_out))
 
 
-def slow_tests() -> list[str]:
-    """The ids of all tests marked slow."""
-    words = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", "slow"]
+def pytest_words(path: Path, *words: str) -> list[str]:
+    """A pytest of slow tests that writes its results to a file."""
+    return [
+        *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.slow_results"),
+        *("--results-to", str(path), "-m", "slow", *words),
+    ]
+
+
+def collected(folder: Path) -> list[SlowTest]:
+    """All slow tests."""
+    path = folder / "collected.jsonl"
+    path.unlink(missing_ok=True)
+    words = pytest_words(path, "--collect-only")
     told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     if told.returncode not in (0, 5):
         raise SystemExit(told.stdout + told.stderr)
-    return re.findall(r"^tests/\S+::.+$", told.stdout, flags=re.MULTILINE)
+    return [SlowTest(str(each["test"]), bool(each["alone"])) for each in whole(path)]
 
 
 def interruptible() -> None:
@@ -155,7 +180,8 @@ def main() -> int:
     seed = arguments.seed or commit()
     known: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
     budget_s: float = arguments.budget_s
-    tests = ordered(slow_tests(), seed)
+    with tempfile.TemporaryDirectory() as folder:
+        tests = ordered((each.name for each in collected(Path(folder))), seed)
     print(f"{len(tests)} slow tests, ordered by the seed {seed}; {budget_s:.0f} s for them", flush=True)
     share = run_share(tests, known, budget_s, run_test)
     print(report(share, known, seed))

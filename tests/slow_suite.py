@@ -20,8 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.json_lines import whole
 from tests.slow_results import BEGAN, COLLECTED, FAILED, PASSED, SKIPPED
-from tests.slow_share import ROOT, SECONDS, UNKNOWN_S, end, interruptible
+from tests.slow_share import ROOT, SECONDS, UNKNOWN_S, SlowTest, collected, end, interruptible, pytest_words
 
 KEPT = ROOT / "target" / "slow-tests"
 JOBS = 3
@@ -31,19 +32,6 @@ POLL_S = 2.0
 SAID_LINES = 60
 """How much of a failed file's output is shown."""
 UNKNOWN_TREE = "unknown"
-
-
-@dataclass(frozen=True)
-class SlowTest:
-    """A slow test, and whether nothing may run beside it."""
-
-    name: str
-    alone: bool = False
-
-    @property
-    def file(self) -> str:
-        """Where it stands."""
-        return self.name.partition("::")[0]
 
 
 @dataclass(frozen=True)
@@ -76,22 +64,11 @@ def batches(tests: Iterable[SlowTest], seconds: Mapping[str, float]) -> list[Bat
     return sorted(made, key=lambda batch: (batch.alone, -batch.expected_s, batch.file))
 
 
-def events(path: Path) -> list[dict[str, object]]:
-    """What the plug-in wrote; a line that was cut short by a kill counts for nothing."""
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            continue
-    return found
-
-
 def results(path: Path) -> dict[str, Result]:
     """The last thing known of each test that has begun."""
     return {
         str(each["test"]): Result(str(each["event"]), float(str(each.get("seconds", 0.0))))
-        for each in events(path)
+        for each in whole(path)
         if each["event"] != COLLECTED
     }
 
@@ -116,28 +93,9 @@ def tree() -> str:
     return said
 
 
-def pytest_words(path: Path, *words: str) -> list[str]:
-    """A pytest of slow tests that writes its results to a file."""
-    return [
-        *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.slow_results"),
-        *("--results-to", str(path), "-m", "slow", *words),
-    ]
-
-
-def collected(folder: Path) -> list[SlowTest]:
-    """All slow tests."""
-    path = folder / "collected.jsonl"
-    path.unlink(missing_ok=True)
-    words = pytest_words(path, "--collect-only")
-    told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    if told.returncode not in (0, 5):
-        raise SystemExit(told.stdout + told.stderr)
-    return [SlowTest(str(each["test"]), bool(each["alone"])) for each in events(path)]
-
-
 def overdue(path: Path, now_s: float) -> str | None:
     """The test that is still running long after its limit."""
-    last = next(iter(reversed(events(path))), None)
+    *_, last = (None, *whole(path))
     if last is None or last["event"] != BEGAN or not last["limit_s"]:
         return None
     ended_s = float(str(last["at_s"])) + float(str(last["limit_s"])) + PATIENCE_S

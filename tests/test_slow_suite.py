@@ -8,21 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.json_lines import whole
 from tests import slow_share, slow_suite
 from tests.slow_results import BEGAN, COLLECTED, FAILED, PASSED, SKIPPED
-from tests.slow_suite import (
-    Batch,
-    Result,
-    SlowTest,
-    batches,
-    collected,
-    done,
-    events,
-    overdue,
-    report,
-    results,
-    run_all,
-)
+from tests.slow_share import SlowTest, collected
+from tests.slow_suite import Batch, Result, batches, done, overdue, report, results, run_all
 
 WRITTEN = """\
 import time
@@ -107,8 +97,9 @@ def test_each_end_is_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return [sys.executable, "-m", "pytest", "-q", "-n", "0", *ours, *more]
 
     monkeypatch.setenv("PYTHONPATH", str(slow_share.ROOT))
-    monkeypatch.setattr(slow_suite, "ROOT", tmp_path)
-    monkeypatch.setattr(slow_suite, "pytest_words", words)
+    for each in (slow_share, slow_suite):
+        monkeypatch.setattr(each, "ROOT", tmp_path)
+        monkeypatch.setattr(each, "pytest_words", words)
     tests = collected(tmp_path)
     assert [test.name for test in tests if test.alone] == ["test_written.py::test_fails"]
     run_all(batches(tests, {}), tmp_path, 2)
@@ -116,7 +107,7 @@ def test_each_end_is_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert {name.partition("::test_")[2]: result.event for name, result in found.items()} == {
         "passes": PASSED, "fails": FAILED, "skips": SKIPPED, "hangs": FAILED, "comes_after_it": PASSED, "dies": BEGAN,
     }  # fmt: skip
-    whys = {str(each["test"]): each["why"] for each in events(tmp_path / "test_written-alone.jsonl") if "why" in each}
+    whys = {str(each["test"]): each["why"] for each in whole(tmp_path / "test_written-alone.jsonl") if "why" in each}
     assert "assert 1 == 2" in str(whys["test_written.py::test_fails"])
     told = report(tests, found, tmp_path)
     assert "did not run: test_written.py::test_never_began" in told
