@@ -2,7 +2,7 @@
 
 A private server runs pgbench -N with fsync off, which keeps all cores busy: whatever else computes takes from its tps.
 Beside it a run is held open whose trial tells of itself once a second, as under the lab, and `pgassay serve` shows it.
-Two viewers are told apart. `events` reads what the server sends and draws nothing: that is what a page costs this
+There are two kinds of viewer. `events` reads what the server sends and draws nothing: that is what a page costs this
 machine where the browser is on another one (`ssh -L`), and the goals are for it: ≤ 1 % of a core without a viewer, tps
 ≥ 0.99 with one. `browser` is a headless Chromium on the same cores, mostly its own drawing (needs the packages of the
 tests); its ratio tells whether to watch from elsewhere.
