@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.noise import noise
+
 PROGRAM = Path(os.environ.get("PGASSAY_DRIVE") or Path(__file__).parents[2] / "src/pgassay/_bin/pgassay-drive")
 CAPACITY_BYTES = 256 << 20
 PATIENCE_S = 300.0
@@ -140,11 +142,11 @@ def mounted(device: str, point: Path) -> Iterator[Path]:
 
 
 def test_a_file_system_keeps_its_files_over_snapshot_discard_and_restore(tmp_path: Path) -> None:
-    noise, text = os.urandom(8 << 20), b"what compresses well " * 400_000
+    dense, text = noise(8 << 20), b"what compresses well " * 400_000
     with serving(tmp_path) as daemon, looped(daemon) as device:
         run("mkfs.ext4", "-q", "-b", "4096", device)
         with mounted(device, tmp_path / "mnt") as point:
-            (point / "noise").write_bytes(noise)
+            (point / "noise").write_bytes(dense)
             (point / "text").write_bytes(text)
         daemon.ask("snapshot", name="loaded")
         with mounted(device, tmp_path / "mnt") as point:
@@ -164,7 +166,7 @@ def test_a_file_system_keeps_its_files_over_snapshot_discard_and_restore(tmp_pat
         run("e2fsck", "-fn", device)
         daemon.ask("restore", name="loaded")
         with mounted(device, tmp_path / "mnt") as point:
-            assert (point / "noise").read_bytes() == noise
+            assert (point / "noise").read_bytes() == dense
             assert (point / "text").read_bytes() == text
         run("e2fsck", "-fn", device)
         assert daemon.ask("fsck")["problems"] == []
@@ -179,7 +181,7 @@ def test_a_recorded_load_ages_the_drive_and_leaves_its_files(tmp_path: Path, sto
         with mounted(device, tmp_path / "mnt") as point:
             daemon.ask("record", path=str(tmp_path / "trace"))
             for number in range(20):
-                (point / f"{number % 4}").write_bytes(os.urandom(1 << 20))
+                (point / f"{number % 4}").write_bytes(noise(1 << 20, number))
                 run("sync", "--file-system", point)
             recorded = daemon.ask("record", path=None)["ended"]
             assert recorded["written_blocks"] >= 20 * 256
@@ -195,13 +197,13 @@ def test_a_store_that_was_written_into_is_found_damaged(tmp_path: Path) -> None:
     store = tmp_path / "store"
     with serving(tmp_path, store={"file": str(store)}) as daemon, looped(daemon) as device:
         with Path(device).open("r+b", buffering=0) as disk:
-            disk.write(os.urandom(2 << 20))
+            disk.write(noise(2 << 20))
             os.fsync(disk.fileno())
         sound = daemon.ask("fsck")
         assert (sound["damaged"], sound["clean"], sound["problems"]) == (0, True, [])
         # It has no name any more, and its first segments are full.
         with opened_by(daemon, store).open("r+b", buffering=0) as file:
-            file.write(os.urandom(64 << 10))
+            file.write(noise(64 << 10, seed=1))
             os.fsync(file.fileno())
         told = daemon.ask("fsck")
         assert told["clean"] is False

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.drive.test_daemon import PROGRAM, Daemon, looped, mounted, run, serving
+from tests.noise import noise
 
 pytestmark = [
     pytest.mark.system,
@@ -51,7 +52,7 @@ def test_reads_are_answered_no_earlier_than_the_model_says_and_lateness_is_told(
     with timed(tmp_path, profile="tlc-nvme", read_ns=2_000_000) as (daemon, descriptor, buffer):
         contents = {}
         for block in range(64):
-            contents[block] = os.urandom(BLOCK)
+            contents[block] = noise(BLOCK, block)
             buffer[:] = contents[block]
             os.pwritev(descriptor, [buffer], block * BLOCK)
         os.fsync(descriptor)
@@ -104,7 +105,7 @@ def test_a_file_system_lives_on_a_timed_drive_over_snapshot_ageing_and_restore(t
     point, home = tmp_path / "mnt", tmp_path / "drive"
     point.mkdir()
     home.mkdir()
-    data = os.urandom(4 << 20)
+    data = noise(4 << 20)
     with serving(home, **SMALL, timing={"profile": "sata-ssd"}) as daemon:
         with looped(daemon) as device:
             run("mkfs.ext4", "-q", "-E", "nodiscard", device)

@@ -19,6 +19,7 @@ from pgassay.fleet.pieces import Listing, Store, pack, unpack
 from tests.fleet import fake_worker
 from tests.fleet.test_dask import free_port, started
 from tests.fleet.test_pieces import everything, tree
+from tests.noise import noise
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -62,7 +63,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 def origin(hosts: Hosts, megabytes: int) -> tuple[Path, Listing]:
     """A directory on h1, packed there; nothing of it shrinks."""
-    found = tree(hosts.place / "origin", {f"{n}": os.urandom(1 << 20) for n in range(megabytes)})
+    found = tree(hosts.place / "origin", {f"{n}": noise(1 << 20, n) for n in range(megabytes)})
     pack(found, "mine", hosts.store("h1"))
     return found, fetched_listing(hosts.client, hosts.at("h1"))
 

@@ -1,6 +1,6 @@
 """A directory in pieces: what is put together is what was packed, and nothing damaged or led astray is taken."""
 
-import os
+import hashlib
 from pathlib import Path
 
 import msgspec
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pgassay.fleet import pieces
 from pgassay.fleet.messages import FleetError
 from pgassay.fleet.pieces import ListedFile, ListedFolder, ListedLink, Listing, Store, pack, sample, unpack
+from tests.noise import noise
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def everything(folder: Path) -> dict[str, object]:
 def test_what_is_put_together_is_what_was_packed(tmp_path: Path) -> None:
     origin = tree(
         tmp_path / "origin",
-        {"PG_VERSION": b"15\n", "base/1/1259": os.urandom(4321), "base/1/empty": b"", "base/1/zeros": bytes(5000)},
+        {"PG_VERSION": b"15\n", "base/1/1259": noise(4321), "base/1/empty": b"", "base/1/zeros": bytes(5000)},
     )
     (origin / "base/1/1259").chmod(0o640)
     (origin / "base").chmod(0o750)
@@ -64,7 +65,7 @@ def test_what_is_put_together_is_what_was_packed(tmp_path: Path) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_files_of_any_size(tmp_path_factory: pytest.TempPathFactory, sizes: list[int]) -> None:
     place = tmp_path_factory.mktemp("sizes")
-    origin = tree(place / "origin", {f"{number}": os.urandom(size) for number, size in enumerate(sizes)})
+    origin = tree(place / "origin", {f"{number}": noise(size, number) for number, size in enumerate(sizes)})
     listing = pack(origin, "mine", Store(place / "store"))
     assert all(each.bytes < 1100 for each in listing.pieces)
     (place / "into").mkdir()
@@ -74,7 +75,7 @@ def test_files_of_any_size(tmp_path_factory: pytest.TempPathFactory, sizes: list
 
 
 def test_the_same_directory_gives_the_same_pieces_and_what_is_there_stays(tmp_path: Path) -> None:
-    origin = tree(tmp_path / "origin", {"one": os.urandom(2500), "two": os.urandom(700)})
+    origin = tree(tmp_path / "origin", {"one": noise(2500), "two": noise(700, 1)})
     first, second = Store(tmp_path / "first"), Store(tmp_path / "second")
     listing = pack(origin, "mine", first)
     assert pack(origin, "mine", second) == listing
@@ -96,27 +97,44 @@ def test_the_same_directory_gives_the_same_pieces_and_what_is_there_stays(tmp_pa
 
 
 def test_a_damaged_piece_is_refused_when_it_comes_and_when_it_is_used(tmp_path: Path) -> None:
-    origin = tree(tmp_path / "origin", {"one": os.urandom(2500)})
+    origin = tree(tmp_path / "origin", {"one": noise(2500)})
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
     listing = pack(origin, "mine", here)
     piece = listing.pieces[2]
     packed = here.read(piece.sha256)
+    changed = packed[:-1] + bytes([packed[-1] ^ 1])
     with pytest.raises(FleetError, match="damaged"):
-        there.put(piece.sha256, packed[:-1] + b"?")
+        there.put(piece.sha256, changed)
     with pytest.raises(FleetError, match="damaged"):
         there.put("../../etc/passwd", packed)
     with pytest.raises(FleetError, match="damaged"):
         there.read("../here/listing.json")
     assert there.lacks(listing) == list(listing.pieces)
-    (here.folder / piece.sha256).write_bytes(packed[:-1] + b"?")
+    (here.folder / piece.sha256).write_bytes(changed)
     into = tmp_path / "into"
     into.mkdir()
     with pytest.raises(FleetError, match="damaged"):
         unpack(listing, here, into)
 
 
+def test_the_same_piece_may_be_written_twice_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As two threads do that pack two pieces of zeros."""
+    store, packed, rename = Store(tmp_path), b"as packed", Path.rename
+    sha256 = hashlib.sha256(packed).hexdigest()
+
+    def after_another(fresh: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "rename", rename)
+        store.put(sha256, packed)
+        return fresh.rename(target)
+
+    monkeypatch.setattr(Path, "rename", after_another)
+    store.put(sha256, packed)
+    assert [path.name for path in tmp_path.iterdir()] == [sha256]
+    assert store.read(sha256) == packed
+
+
 def test_pieces_that_do_not_make_up_the_files_are_refused(tmp_path: Path) -> None:
-    origin = tree(tmp_path / "origin", {"one": os.urandom(2500)})
+    origin = tree(tmp_path / "origin", {"one": noise(2500)})
     store = Store(tmp_path / "store")
     listing = pack(origin, "mine", store)
     for number, (pieces_of, said) in enumerate(((listing.pieces[:-1], "end before"), (listing.pieces * 2, "go on"))):

@@ -11,6 +11,7 @@ import pytest
 from pgassay.host import caches
 from pgassay.host.caches import PageCache
 from pgassay.host.storage import mount_of, unsuitable
+from tests.noise import noise
 
 PAGE = mmap.PAGESIZE
 PAGES = 64
@@ -35,7 +36,7 @@ def relation(tmp_path: Path) -> Path:
         pytest.skip("files in memory cannot be dropped from it")
     path = tmp_path / "base" / "1"
     path.parent.mkdir()
-    path.write_bytes(os.urandom(PAGES * PAGE))
+    path.write_bytes(noise(PAGES * PAGE))
     return path
 
 

@@ -1,6 +1,5 @@
 """`drive.check = "on"`: what a trial leaves is looked at, and what is not sound is that trial's named outcome."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from pgassay.lab import amcheck
 from pgassay.study.responses import Status
 from pgassay.testing import real
 from tests.lab.simulation import simulate, study_of
+from tests.noise import noise
 
 
 class AmcheckServer:
@@ -118,7 +118,7 @@ def test_planted_damage_is_found() -> None:
             server.stop()
         with (folder / "data" / str(name)).open("r+b") as file:
             file.seek(3 * 8192 + 4096)
-            file.write(os.urandom(2048))
+            file.write(noise(2048))
         server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
         try:
             assert list(amcheck.check_relations(server)) == [amcheck.DATA]

@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import stat
+import tempfile
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -98,10 +99,7 @@ class Store:
         """Keep a piece; raises `FleetError` for one that is not what its name says."""
         if not _plain(sha256) or hashlib.sha256(packed).hexdigest() != sha256:
             raise messages.damaged_piece(sha256)
-        self._make()
-        fresh = self.folder / f".{sha256}-{os.getpid()}"
-        fresh.write_bytes(packed)
-        fresh.rename(self._path(sha256))
+        self._write(sha256, packed)
 
     def read(self, sha256: str) -> bytes:
         """A piece as it lies here, its contents not looked at; raises `FleetError` where there is none."""
@@ -112,10 +110,7 @@ class Store:
 
     def keep(self, listing: Listing) -> None:
         """Write down what the pieces are of."""
-        self._make()
-        fresh = self.folder / f".{LISTING_FILE}-{os.getpid()}"
-        fresh.write_bytes(msgspec.json.encode(listing))
-        fresh.rename(self.folder / LISTING_FILE)
+        self._write(LISTING_FILE, msgspec.json.encode(listing))
 
     def listing(self) -> Listing:
         """What the pieces are of; raises `FleetError`."""
@@ -139,8 +134,13 @@ class Store:
             raise messages.damaged_piece(sha256)
         return self.folder / sha256
 
-    def _make(self) -> None:
+    def _write(self, name: str, content: bytes) -> None:
+        """Whole or not at all; under a name of its own first, for two threads may pack the same piece at once."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, fresh = tempfile.mkstemp(prefix=f".{name}-", dir=self.folder)
+        with os.fdopen(descriptor, "wb") as written:
+            written.write(content)
+        Path(fresh).rename(self.folder / name)
 
 
 def pack(directory: Path, identity: str, store: Store, *, anew: bool = False) -> Listing:

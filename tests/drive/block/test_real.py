@@ -21,10 +21,11 @@ from pgassay.host.runner import LocalRunner
 from pgassay.study.drives import STATE_BEFORE
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
+from tests.noise import noise
 
 pytestmark = pytest.mark.system
 
-RANDOM = os.urandom(1 << 20)
+RANDOM = noise(1 << 20)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Recording what a block device is sent: the kernel's lines, and real recordings of a loop device of our own."""
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -19,10 +18,11 @@ from pgassay.drive.copying import sync_filesystem
 from pgassay.errors import UsageError
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
+from tests.noise import noise
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "block_rq_issue.txt"
 """mkfs.ext4, two files, fstrim: as `trace_pipe` gave it (Linux 6.18)."""
-NOISE = os.urandom(4 << 20)
+NOISE = noise(4 << 20)
 
 
 def test_the_kernels_lines_become_requests() -> None:
@@ -56,7 +56,7 @@ def test_a_write_that_flushes_first_is_both_and_other_lines_are_none() -> None:
 
 def test_what_a_sample_leaves_out_draws_from_it(tmp_path: Path) -> None:
     file = tmp_path / "device"
-    file.write_bytes((os.urandom(4096) + b"text" * 1024) * 64)
+    file.write_bytes((noise(4096) + b"text" * 1024) * 64)
     sizes = write_trace.sizes_of(file, np.arange(128), "zstd-1", sample_blocks=32, seed=1)
     assert len(sizes) == 128
     assert 30 < np.count_nonzero(sizes == 4096) < 98
