@@ -174,7 +174,7 @@ def server_cpu_ms(pid: int, proc: Path = Path("/proc")) -> float | None:
 def _stat(process: Path) -> list[str] | None:
     """The fields of /proc/PID/stat from the state on; None for a process that has ended."""
     try:
-        return (process / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
 

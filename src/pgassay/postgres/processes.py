@@ -25,7 +25,8 @@ def serving(directory: Path, proc: Path = _PROC) -> list[int]:
         if not entry.name.isdecimal():
             continue
         try:
-            if (entry / "comm").read_text(encoding="utf-8").strip() in _NAMES and (entry / "cwd").readlink() == target:
+            name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
+            if name in _NAMES and (entry / "cwd").readlink() == target:
                 found.append(int(entry.name))
         except OSError:
             continue  # It ended while we looked, or belongs to somebody else.

@@ -86,7 +86,8 @@ def holders(point: Path, proc: Path = Path("/proc")) -> list[str]:
         with suppress(OSError):  # it ended while we looked, or belongs to somebody else
             links = [entry / "cwd", entry / "root", *(entry / "fd").iterdir()]
             if any(_leads_below(link, point) for link in links):
-                found.append(f"{(entry / 'comm').read_text().strip()} (process {entry.name})")
+                name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
+                found.append(f"{name} (process {entry.name})")
     return found
 
 
