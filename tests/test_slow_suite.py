@@ -22,7 +22,7 @@ def test_passes(): pass
 @pytest.mark.alone
 def test_fails(): assert 1 == 2
 def test_skips(): pytest.skip("there is none")
-@pytest.mark.timeout(1)
+@pytest.mark.timeout(1, func_only=True)
 def test_hangs(): time.sleep(100)
 def test_comes_after_it(): pass
 def test_dies():

@@ -1,6 +1,7 @@
 """The examples for fleets: they parse, every command of theirs is one, and the scripts start what they say.
 
-What a cluster needs to run them is not here: Kubernetes' objects are read as YAML, ssh, scp, srun and dask are fakes.
+What a cluster needs to run them is not here: Kubernetes' objects are read as YAML, ssh, scp, srun, dask and
+hostname, which asks a resolver, are fakes.
 """
 
 import os
@@ -22,7 +23,7 @@ FLEET = Path(__file__).parents[2] / "examples" / "fleet"
 OBJECTS: list[dict[str, Any]] = [
     msgspec.yaml.decode(text) for text in (FLEET / "kubernetes.yaml").read_text().split("\n---\n")
 ]
-FAKES = ("pgassay", "dask", "ssh", "scp", "srun")
+FAKES = ("pgassay", "dask", "ssh", "scp", "srun", "hostname")
 FAKE = """\
 #!/bin/sh
 printf '%s' "$(basename "$0")" >>"$SAID.$$"
@@ -30,7 +31,9 @@ for word; do printf '\\t%s' "$word" >>"$SAID.$$"; done
 echo >>"$SAID.$$"
 cat "$SAID.$$" >>"$SAID"
 rm "$SAID.$$"
-case "$(basename "$0") $1" in "dask scheduler") exec sleep 3600 ;; "pgassay certs") mkdir "$2" ;; esac
+case "$(basename "$0") $1" in
+  "dask scheduler") exec sleep 3600 ;; "pgassay certs") mkdir "$2" ;; "hostname -f") echo node1.lab ;;
+esac
 """
 
 
@@ -110,6 +113,7 @@ def test_slurm_starts_a_worker_on_each_node(said: Path, tmp_path: Path, monkeypa
     assert (run["hosts"], str(run["out"])) == (4, "runs/fillfactor-7")
     (started,) = [each for each in found if each[0] == "srun"]
     worker = parsed(started[started.index("pgassay") :])
+    assert run["on"] == "tls://node1.lab:8786"
     assert (worker["address"], str(worker["data_dir"])) == (run["on"], "/tmp/pgassay-7")
     assert not (tmp_path / "certs-7").exists(), "the keys go with the job"
     assert executed("slurm.sh", folder=tmp_path) != 0

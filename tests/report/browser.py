@@ -16,8 +16,8 @@ import pytest
 PATIENCE_S = 600
 _AXE = Path(__file__).parent / "axe"
 _FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--disable-quic", "--no-first-run",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-quic", "--no-first-run",
 )  # fmt: skip
 _ASK = """
 <script type="module">
