@@ -1,7 +1,8 @@
 //! The control socket: one JSON object a line in, one a line out.
 //!
 //! `{"do": "stats"}` is answered with `{"ok": {…}}` or `{"error": "…", "hint": "…"}`. The socket is the owner's alone
-//! (mode 0600). Each connection has a thread; a connection that sends nonsense harms no other.
+//! (mode 0600). Each connection has a thread; a connection that sends nonsense harms no other. Who asks for the end has
+//! its answer before the process ends ([`UnderWay`]).
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -10,7 +11,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
 use crate::commands::Daemon;
@@ -21,8 +24,40 @@ const MAX_LINE_BYTES: u64 = 1 << 16;
 
 const STACK_BYTES: usize = 512 << 10;
 
-/// Listens at `path`, whatever lay there before, and answers until the process ends.
-pub fn listen(path: &Path, daemon: Arc<Daemon>) -> Result<(), DriveError> {
+/// Requests that have been read and whose answers are not sent yet.
+#[derive(Debug, Clone, Default)]
+pub struct UnderWay(Arc<(Mutex<usize>, Condvar)>);
+
+/// One of them, until it is dropped.
+struct Request(UnderWay);
+
+impl UnderWay {
+    fn begin(&self) -> Request {
+        *self.0.0.lock() += 1;
+        Request(self.clone())
+    }
+
+    /// Waits until all answers have been sent, at most so long: without it a process that ends because it was asked to
+    /// may be quicker than the thread that says so. True if none is left.
+    pub fn wait(&self, patience: Duration) -> bool {
+        let (left, changed) = &*self.0;
+        let deadline = Instant::now() + patience;
+        let mut left = left.lock();
+        while *left > 0 && !changed.wait_until(&mut left, deadline).timed_out() {}
+        *left == 0
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        let (left, changed) = &*self.0.0;
+        *left.lock() -= 1;
+        changed.notify_all();
+    }
+}
+
+/// Listens at `path`, whatever lay there before, and answers until the process ends; tells what is under way.
+pub fn listen(path: &Path, daemon: Arc<Daemon>) -> Result<UnderWay, DriveError> {
     let failed = |error| DriveError::io("cannot listen on the control socket", error);
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
@@ -37,21 +72,23 @@ pub fn listen(path: &Path, daemon: Arc<Daemon>) -> Result<(), DriveError> {
     unsafe { libc::umask(mask) };
     let listener = listener.map_err(failed)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
+    let under_way = UnderWay::default();
+    let counting = under_way.clone();
     let accept = move || {
         for stream in listener.incoming().flatten() {
-            let daemon = Arc::clone(&daemon);
+            let (daemon, under_way) = (Arc::clone(&daemon), counting.clone());
             let serve = move || {
                 // A client that hung up needs no answer.
-                let _ = converse(stream, &daemon);
+                let _ = converse(stream, &daemon, &under_way);
             };
             let _ = thread::Builder::new().name("control".into()).stack_size(STACK_BYTES).spawn(serve);
         }
     };
     thread::Builder::new().name("listen".into()).stack_size(STACK_BYTES).spawn(accept).map_err(failed)?;
-    Ok(())
+    Ok(under_way)
 }
 
-fn converse(stream: UnixStream, daemon: &Daemon) -> io::Result<()> {
+fn converse(stream: UnixStream, daemon: &Daemon, under_way: &UnderWay) -> io::Result<()> {
     let mut out = stream.try_clone()?;
     let mut lines = BufReader::new(stream);
     let mut line = String::new();
@@ -61,6 +98,7 @@ fn converse(stream: UnixStream, daemon: &Daemon) -> io::Result<()> {
         if read == 0 {
             return Ok(());
         }
+        let _request = under_way.begin();
         let answer = answer(&line, |name, request| daemon.obey(name, request));
         out.write_all(format!("{answer}\n").as_bytes())?;
         if !line.ends_with('\n') {
@@ -88,10 +126,27 @@ fn answer(line: &str, obey: impl FnOnce(&str, &Value) -> Result<Value, DriveErro
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Duration;
+
     use serde_json::{Value, json};
 
-    use super::answer;
+    use super::{UnderWay, answer};
     use crate::error::DriveError;
+
+    #[test]
+    fn the_end_waits_for_answers_that_are_under_way_and_not_for_ever() {
+        let under_way = UnderWay::default();
+        assert!(under_way.wait(Duration::ZERO));
+        let (first, second) = (under_way.begin(), under_way.begin());
+        drop(first);
+        assert!(!under_way.wait(Duration::from_millis(1)));
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| under_way.wait(Duration::from_secs(600)));
+            drop(second);
+            assert!(waiting.join().unwrap());
+        });
+    }
 
     #[test]
     fn nonsense_is_answered_with_an_error() {

@@ -1,8 +1,8 @@
 //! Mounting and unmounting, without helpers of the system.
 
 use std::ffi::CString;
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -53,12 +53,24 @@ pub fn unmount_now(mountpoint: &Path) -> io::Result<()> {
 }
 
 /// Fails all requests on a connection, so that its program ends although another mount namespace has a copy of the
-/// mount.
-pub fn cut(connection: u32) -> io::Result<()> {
-    match fs::write(format!("{CONNECTIONS}/{connection}/abort"), "1") {
-        // Nobody had a copy: it went with the mount.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
+/// mount. It is opened while the connection is there: when that has gone, its number is that of the next mount,
+/// which may be another program's.
+pub struct Abort(File);
+
+impl Abort {
+    /// Of a mounted connection.
+    pub fn of(connection: u32) -> Result<Self, DriveError> {
+        let open = Self::below(Path::new(CONNECTIONS), connection);
+        open.map_err(|error| DriveError::io("cannot see the connection", error))
+    }
+
+    fn below(connections: &Path, connection: u32) -> io::Result<Self> {
+        OpenOptions::new().write(true).open(connections.join(connection.to_string()).join("abort")).map(Self)
+    }
+
+    /// Cuts it; nothing happens where it has gone with its mount.
+    pub fn cut(&self) -> io::Result<()> {
+        (&self.0).write_all(b"1")
     }
 }
 
@@ -69,5 +81,26 @@ fn umount(mountpoint: &Path, flags: i32) -> io::Result<()> {
         Ok(())
     } else {
         Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::Abort;
+
+    #[test]
+    fn a_connection_that_got_the_number_of_one_that_has_gone_is_not_cut() {
+        let connections = std::env::temp_dir().join(format!("pgassay-connections-{}", std::process::id()));
+        let abort = connections.join("7/abort");
+        fs::create_dir_all(connections.join("7")).unwrap();
+        fs::write(&abort, "").unwrap();
+        let ours = Abort::below(&connections, 7).unwrap();
+        fs::remove_file(&abort).unwrap();
+        fs::write(&abort, "").unwrap();
+        ours.cut().unwrap();
+        assert_eq!(fs::read_to_string(&abort).unwrap(), "");
+        fs::remove_dir_all(&connections).unwrap();
     }
 }

@@ -22,6 +22,9 @@ use crate::safety::{Watchdog, cgroup, memory, watchdog};
 use crate::signals;
 use crate::timing::Clock;
 
+/// For answers that are under way when the drive has been unmounted.
+const ANSWERS_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Runs until the drive is unmounted.
 pub fn serve(config: &Config) -> Result<(), DriveError> {
     abort_on_panic();
@@ -63,7 +66,7 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
         watchdog: watchdog.process_id(),
     });
     let socket = directory.join("control.sock");
-    control::listen(&socket, daemon)?;
+    let answers = control::listen(&socket, daemon)?;
     if let Some(clock) = clock.clone() {
         let answering = thread::Builder::new().name("timing".into()).spawn(move || clock.run());
         answering.map_err(|error| DriveError::io("cannot start threads", error))?;
@@ -71,6 +74,7 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
     let session = mount::mount(Front::new(disk, clock, pulse), &mountpoint, &config.name, config.emulation.threads())?;
     let running = session.spawn().map_err(|error| DriveError::io("cannot start threads", error))?;
     let connection = mount::connection(&mountpoint)?;
+    let abort = mount::Abort::of(connection)?;
     watchdog.arm(connection);
     thread::spawn(move || {
         loop {
@@ -82,7 +86,7 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
     thread::spawn(move || {
         signals::wait_and(|| {
             let unmounted = mount::unmount_now(&unmounted_by_signal);
-            mount::cut(connection).and(unmounted)
+            abort.cut().and(unmounted)
         })
     });
     println!("ready");
@@ -91,6 +95,7 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
     // Whatever ended the session, nothing of it stays.
     let _ = mount::unmount_now(&mountpoint);
     let _ = fs::remove_file(&socket);
+    answers.wait(ANSWERS_PATIENCE);
     match outcome {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(DriveError::io("the FUSE session has failed", error)),

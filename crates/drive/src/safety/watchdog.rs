@@ -1,7 +1,8 @@
 //! The watchdog: a small process of its own that cuts the FUSE connection if the daemon stalls or dies.
 //!
 //! It is forked before the daemon has threads or memory, and shares one page with it. It asks for no memory and opens
-//! nothing once it is armed, so that it runs when nothing else does. Cut means `1` written to the connection's `abort`
+//! nothing once it is armed, so that it runs when nothing else does. It goes by its own time: while the whole machine
+//! stands still, neither runs. Cut means `1` written to the connection's `abort`
 //! file: all waiting requests fail with EIO at once, also those of processes that no signal reaches.
 
 use std::ffi::CString;
@@ -15,6 +16,9 @@ use crate::error::DriveError;
 
 /// How often the watchdog looks.
 const LOOK_EVERY_MS: i32 = 100;
+
+/// What the time between two looks counts for at most: if it was longer, the watchdog did not run either.
+const LOOK_MOST: Duration = Duration::from_millis(2 * LOOK_EVERY_MS as u64);
 
 /// Where the kernel keeps its FUSE connections.
 pub const CONNECTIONS: &str = "/sys/fs/fuse/connections";
@@ -157,8 +161,11 @@ fn watch(shared: &Shared, patience: Duration) {
     else {
         return say("pgassay-drive: the watchdog cannot see the connection\n");
     };
+    if has_ended(daemon) {
+        return; // The kernel has cut its connection, and its number may be another's by now.
+    }
     let mut seen = (0, 0);
-    let mut since = Instant::now();
+    let mut quiet = Quiet::since(Instant::now());
     while shared.state.load(Ordering::SeqCst) == ARMED {
         if has_ended(daemon) {
             return cut(abort, "pgassay-drive: the daemon is gone; its connection has been cut\n");
@@ -167,10 +174,31 @@ fn watch(shared: &Shared, patience: Duration) {
         let must_wait = shared.standing_still.load(Ordering::SeqCst) > 0;
         let is_alive = now.1 != seen.1 && (now.0 != seen.0 || must_wait || !has_requests(waiting));
         if is_alive {
-            (seen, since) = (now, Instant::now());
-        } else if since.elapsed() > patience {
+            seen = now;
+        }
+        if quiet.looked(Instant::now(), is_alive) > patience {
             return cut(abort, "pgassay-drive: the daemon has stalled; its connection has been cut\n");
         }
+    }
+}
+
+/// For how long the daemon has been quiet.
+struct Quiet {
+    looked: Instant,
+    lasts: Duration,
+}
+
+impl Quiet {
+    fn since(looked: Instant) -> Self {
+        Self { looked, lasts: Duration::ZERO }
+    }
+
+    /// The watchdog has looked again; how long it is by now.
+    fn looked(&mut self, now: Instant, is_alive: bool) -> Duration {
+        let more = (now - self.looked).min(LOOK_MOST);
+        self.looked = now;
+        self.lasts = if is_alive { Duration::ZERO } else { self.lasts + more };
+        self.lasts
     }
 }
 
@@ -205,4 +233,25 @@ fn cut(abort: RawFd, why: &str) {
 fn say(text: &str) {
     // SAFETY: a valid buffer.
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{LOOK_MOST, Quiet};
+
+    #[test]
+    fn a_machine_that_stood_still_is_no_daemon_that_stalls() {
+        let mut now = Instant::now();
+        let mut quiet = Quiet::since(now);
+        now += Duration::from_secs(60);
+        assert_eq!(quiet.looked(now, false), LOOK_MOST);
+        for _ in 0..20 {
+            now += LOOK_MOST / 2;
+            quiet.looked(now, false);
+        }
+        assert_eq!(quiet.looked(now, false), LOOK_MOST * 11, "one that does stall is found");
+        assert_eq!(quiet.looked(now, true), Duration::ZERO);
+    }
 }
