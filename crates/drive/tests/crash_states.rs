@@ -302,7 +302,7 @@ fn cut_in_flight(unit: u32, cache: Cache, seed: u64) -> (Disk, CutReport) {
     let disk = disk_losing(64, 4 << 20, Persistence { cache, atomic_write_bytes: unit, ..Persistence::default() });
     disk.write(0, &page(7)).unwrap();
     disk.flush();
-    let wish = Wish { draw: Draw::All, seed, page_within_ms: Some(60_000) };
+    let wish = Wish { draw: Draw::All, seed, page_within_ms: Some(900_000) };
     let report = thread::scope(|scope| {
         let waiting = scope.spawn(|| disk.cut(&wish).unwrap());
         while !disk.is_awaiting() {

@@ -313,7 +313,7 @@ mod tests {
     fn a_beat_tells_every_core_and_leaves_no_file() {
         let folder = std::env::temp_dir().join(format!("metronome-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
-        let text = serde_json::json!({"cores": [0], "memory_bytes": 1 << 16, "steps": 100, "flush_directory": folder});
+        let text = serde_json::json!({"cores": [0], "memory_bytes": 1 << 16, "steps": 9999, "flush_directory": folder});
         let description = Description::parse(&text.to_string()).unwrap();
         let mut out = Vec::new();
         serve(

@@ -54,8 +54,8 @@ mod tests {
         assert_eq!(throttle.wait(), Duration::ZERO);
         throttle.slow(0);
         assert_eq!(throttle.wait(), Duration::ZERO);
-        throttle.slow(60);
-        throttle.slow(60);
-        assert!(throttle.wait() > Duration::from_secs(100) && throttle.wait() <= Duration::from_secs(120));
+        throttle.slow(6000);
+        throttle.slow(6000);
+        assert!(throttle.wait() > Duration::from_secs(10_000) && throttle.wait() <= Duration::from_secs(12_000));
     }
 }
