@@ -32,8 +32,9 @@ def fill(directory: Path, text: str = "PG_VERSION 15\n") -> None:
 
 
 def attacher(free_bytes: int = 1 << 40, **options: Any) -> Attacher:
-    """One that needs no root: fake kernel, fake daemon."""
-    return Attacher(FakeRunner(), FakeKernel(), FakeDaemon(), OURSELVES, mounted(free_bytes=free_bytes), **options)
+    """One that needs no root: fake kernel, fake daemon, and as much memory whatever else runs here."""
+    machine = (FakeRunner(), FakeKernel(), FakeDaemon(), OURSELVES, mounted(free_bytes=free_bytes))
+    return Attacher(*machine, memory=lambda: 64 << 30, **options)
 
 
 def on_fakes(

@@ -57,21 +57,21 @@ def test_reads_are_answered_no_earlier_than_the_model_says_and_lateness_is_told(
             os.pwritev(descriptor, [buffer], block * BLOCK)
         os.fsync(descriptor)
         latencies = []
-        for block in random.Random(1).sample(range(64), 40):
+        for block in random.Random(1).choices(range(64), k=200):  # as many for the same reason as below
             latencies.append(took_ns(partial(os.preadv, descriptor, [buffer], block * BLOCK)))
             assert buffer[:] == contents[block]
         assert min(latencies) >= 2_000_000
         stats = daemon.ask("stats")
     told = stats["timing"]["reads"]
     assert stats["timing"]["profile"] == "tlc-nvme"
-    assert told["requests"] >= 40
+    assert told["requests"] >= 200
     assert told["asked_p50_ns"] >= 2_000_000
     assert sum(count for _, count in told["late_histogram"]) == told["requests"]
     assert told["late_max_ns"] >= told["late_p99_ns"] * 0.99 >= told["late_p50_ns"] * 0.98
     kinds = [kind for name in ("reads", "writes", "flushes") if (kind := stats["timing"][name]) is not None]
     assert stats["timed_requests"] == sum(kind["requests"] for kind in kinds)
     assert 0.0 <= told["late_share"] <= 1.0
-    assert stats["asked_ns"] >= 40 * 2_000_000
+    assert stats["asked_ns"] >= 200 * 2_000_000
 
 
 def test_a_slower_clock_makes_answers_later_and_is_told_in_the_drives_own_time(tmp_path: Path) -> None:
@@ -79,10 +79,11 @@ def test_a_slower_clock_makes_answers_later_and_is_told_in_the_drives_own_time(t
     with drive as (daemon, descriptor, buffer):
         os.pwritev(descriptor, [buffer], 0)
         os.fsync(descriptor)
-        latencies = [took_ns(partial(os.preadv, descriptor, [buffer], 0)) for _ in range(10)]
+        # Many: another test's mkfs may look at every device just now, and reads what was never written in no time.
+        latencies = [took_ns(partial(os.preadv, descriptor, [buffer], 0)) for _ in range(200)]
         assert min(latencies) >= 5_000_000
         stats = daemon.ask("stats")["timing"]
-    assert (stats["dilation"], stats["reads"]["requests"] >= 10) == (5, True)
+    assert (stats["dilation"], stats["reads"]["requests"] >= 200) == (5, True)
     assert 1_000_000 <= stats["reads"]["asked_p50_ns"] < 1_200_000
 
 

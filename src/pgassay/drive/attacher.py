@@ -63,6 +63,8 @@ class Attacher:
     """Where directories and devices keep their snapshots; None for with their clones."""
     planned: bool = False
     """For a dry run: nothing is made."""
+    memory: Callable[[], int] = available_memory_bytes
+    """Bytes that programs can take of it now."""
     lacking: Lacking = field(default_factory=Lacking)
     """Told of memory, room, rights and programs that are not there; whatever else would be refused is refused."""
     _reserved_bytes: int = 0
@@ -260,7 +262,7 @@ class Attacher:
             self._require_room(home, "stores", store_bytes)
         self._reserved_bytes += memory_bytes(described.core, snapshots, share)
         self._reserved_bytes += 0 if in_file else store_bytes
-        available = int(available_memory_bytes() * _MEMORY_SHARE_MAX)
+        available = int(self.memory() * _MEMORY_SHARE_MAX)
         if self._reserved_bytes > available:
             self.lacking.name("memory", messages.too_little_memory(self._reserved_bytes, available))
 

@@ -24,6 +24,7 @@ from pgassay.host.runner import LocalRunner
 from pgassay.lab.drives import DriveChoices, attacher_of, owned
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
+from tests.drive.test_daemon import until
 
 pytestmark = pytest.mark.system
 
@@ -187,8 +188,13 @@ def partitions(place: Path) -> Iterator[tuple[Path, Path]]:
         subprocess.run(["addpart", str(disk), str(number), *sectors], check=True)
     yield Path(f"{disk}p1"), Path(f"{disk}p2")
     for number in (1, 2):
-        subprocess.run(["delpart", str(disk), str(number)], check=True)
+        until(lambda number=number: without(disk, number), f"{disk} keeps partition {number}")
     kernel.detach_loop(disk)
+
+
+def without(disk: Path, number: int) -> bool:
+    """Is the partition gone now? Not while another program has it open, as a mkfs that looks at every device."""
+    return subprocess.run(["delpart", str(disk), str(number)], capture_output=True, check=False).returncode == 0
 
 
 def test_two_file_systems_of_one_drive_lie_on_its_partitions(place: Path, partitions: tuple[Path, Path]) -> None:
