@@ -27,8 +27,10 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 
 
 def git(folder: Path, *words: str) -> str:
+    """With the same hashes at every run: the fake draws its noise by the names of steps, and those have them."""
     who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
-    environment = {**os.environ, **who, "GIT_CONFIG_GLOBAL": "/dev/null"}
+    when = {"GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z"}
+    environment = {**os.environ, **who, **when, "GIT_CONFIG_GLOBAL": "/dev/null"}
     done = subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env=environment)
     return done.stdout.decode().strip()
 
