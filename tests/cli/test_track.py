@@ -3,13 +3,14 @@
 import json
 import shutil
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from pgassay.bench.places import Version
 from pgassay.bench.versions import parse_version
-from pgassay.cli import main
+from pgassay.cli import main, track
 from pgassay.lab import commit_blocks
 from pgassay.lab.installed_versions import point_of
 from pgassay.postgres.find import Finder
@@ -103,13 +104,17 @@ def test_a_history_begins_with_the_newest_and_follows_each_commit(
 
 
 def test_a_night_measures_the_newest_once_a_day(
-    blocks: FakeBlocks, repository: Path, capsys: pytest.CaptureFixture[str]
+    blocks: FakeBlocks, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for new in (range(0), range(13, 15)):
+    monday, later, tuesday = (datetime(2026, 1, *when, tzinfo=UTC) for when in ((5, 0, 1), (5, 23, 59), (6, 0, 1)))
+    measured = ["change 12"]
+    for now, new in ((monday, range(0)), (later, range(13, 15)), (tuesday, range(0))):
+        monkeypatch.setattr(track, "_now", lambda now=now: now)
         commit(repository, new)
+        measured += ["change 14"] if now is tuesday else []
         assert main([*ASKED, "--since", "v0", "--every", "night", "--json"]) == 0
         found = plain(capsys)
-        assert [each["subject"] for each in found["points"]] == ["change 12"]  # type: ignore[attr-defined]
+        assert [each["subject"] for each in found["points"]] == measured  # type: ignore[attr-defined]
         assert found["waiting"] == 0
 
 
