@@ -1,7 +1,6 @@
 """What builds and runs tell: a build's bar on one line of a terminal, and a line a block of a run elsewhere."""
 
 import io
-import time
 from pathlib import Path
 
 import pytest
@@ -88,12 +87,13 @@ def test_what_hosts_do_is_told_when_it_is_not_as_usual(tmp_path: Path) -> None:
     assert stream.getvalue().splitlines() == ["h2: block 3 for 12 min, late: blocks take 4 min", "h1: gone"]
 
 
-def test_on_a_terminal_each_host_has_a_line(tmp_path: Path) -> None:
+def test_on_a_terminal_each_host_has_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
     stream = Terminal()
     with watcher_for(Findings(make_run(tmp_path / "run")).study, stream, quiet=False) as watcher:
         watcher.hosts([HostState("h1", 2, 60.0), HostState("h2")])
-        watcher.hosts([HostState("h1", 2, 62.0)])
-        time.sleep(0.3)  # the bar is drawn ten times a second
+        watcher.hosts([HostState("h1", 2, 62.0)])  # at its end the bar is drawn once more
     assert "h1: block 2 for" in stream.getvalue()
     assert "h2: gone" in stream.getvalue()
 
