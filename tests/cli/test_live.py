@@ -23,6 +23,7 @@ ASKED, NOT_ASKED = argparse.Namespace(live=True), argparse.Namespace(live=False)
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(_live, "READY_S", 600.0)  # on a busy machine Python alone may take half a minute to begin
     return make_run(tmp_path / "run", finished=False).path
 
 
@@ -34,32 +35,6 @@ def read(address: str) -> str:
     with browser.open(address, timeout=300) as answer:
         found: str = answer.read().decode()
     return found
-
-
-def test_the_pages_are_there_as_long_as_the_run(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with live_pages(run, ASKED):
-        told = re.fullmatch(
-            r"pgassay: live: (http://127\.0\.0\.1:\d+/run/\w+/live\?token=\S+)\n", capfd.readouterr().err
-        )
-        assert told is not None
-        assert "Answer so far" in read(told[1])
-    with pytest.raises(OSError, match="refused"):
-        read(told[1])
-
-
-def test_they_end_with_a_run_that_fails(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    address = ""
-
-    def fail() -> None:
-        nonlocal address
-        with live_pages(run, ASKED):
-            address = capfd.readouterr().err.rpartition(" ")[2].strip()
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    with pytest.raises(OSError, match="refused"):
-        read(address)
 
 
 @pytest.fixture
@@ -74,6 +49,37 @@ def served(monkeypatch: pytest.MonkeyPatch) -> "list[subprocess.Popen[bytes]]":
 
     monkeypatch.setattr(subprocess, "Popen", started)
     return found
+
+
+def ended(served: "list[subprocess.Popen[bytes]]") -> bool:
+    """Was one server started, and is it gone? To ask its port would not tell: another's may have it by now."""
+    (server,) = served
+    return server.returncode is not None
+
+
+def test_the_pages_are_there_as_long_as_the_run(
+    run: Path, capfd: pytest.CaptureFixture[str], served: "list[subprocess.Popen[bytes]]"
+) -> None:
+    with live_pages(run, ASKED):
+        told = re.fullmatch(
+            r"pgassay: live: (http://127\.0\.0\.1:\d+/run/\w+/live\?token=\S+)\n", capfd.readouterr().err
+        )
+        assert told is not None
+        assert "Answer so far" in read(told[1])
+    assert ended(served)
+
+
+def test_they_end_with_a_run_that_fails(
+    run: Path, capfd: pytest.CaptureFixture[str], served: "list[subprocess.Popen[bytes]]"
+) -> None:
+    def fail() -> None:
+        with live_pages(run, ASKED):
+            assert "Answer so far" in read(capfd.readouterr().err.rpartition(" ")[2].strip())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert ended(served)
 
 
 def instead_of_python(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str) -> None:
@@ -111,7 +117,7 @@ def test_a_server_that_tells_nothing_is_ended_and_the_run_goes_on(
     instead_of_python(run.parent, monkeypatch, "echo '{'; exec sleep 3600")
     monkeypatch.setattr(_live, "READY_S", 0.5)
     with live_pages(run, ASKED):
-        assert [each.returncode is None for each in served] == [False]
+        assert ended(served)
     assert "told no address within 0.5 s" in capsys.readouterr().err
 
 

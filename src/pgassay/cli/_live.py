@@ -20,7 +20,7 @@ from typing import IO
 from pgassay.cli import messages
 from pgassay.errors import PgassayError
 
-READY_S = 30.0
+READY_S = 120.0
 """So long a server may take until it tells its address; the run waits for it."""
 _END_S = 10.0
 _PIECE_BYTES = 4096
