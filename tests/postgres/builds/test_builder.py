@@ -162,6 +162,23 @@ def test_a_tarball_is_checked_against_the_checksum_beside_it(tmp_path: Path) -> 
         builder.installation(replace(wanted, version="15"))
 
 
+def test_the_same_source_may_be_noted_twice_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As two processes do that fetch or unpack it at the same time."""
+    sources, tree, rename = make_builder(tmp_path).sources, make_tree(tmp_path), Path.rename
+    tarball = tmp_path / "source.tar.gz"
+    subprocess.run(["tar", "-C", str(tmp_path), "-czf", str(tarball), tree.name], check=True)
+    wanted = parse_spec(f"tarball:{tarball}")
+
+    def after_another(fresh: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "rename", rename)
+        sources.identify(wanted, "")
+        return fresh.rename(target)
+
+    monkeypatch.setattr(Path, "rename", after_another)
+    assert sources.identify(wanted, "").version == "16.4"
+    assert len(sources.known()) == 1
+
+
 def test_a_tree_built_in_place_and_one_that_is_none_are_refused(tmp_path: Path) -> None:
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
     (tree / "config.status").touch()

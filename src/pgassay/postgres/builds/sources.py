@@ -125,9 +125,11 @@ class Sources:
         return self.cache.sources / f"{source.sha256}.tar"
 
     def _note(self, source: Source) -> None:
-        fresh = self.cache.sources / f"{source.sha256}.new"
-        fresh.write_text(json.dumps(asdict(source)) + "\n", encoding="utf-8")
-        fresh.rename(fresh.with_suffix(".json"))
+        """Under a name of its own first: another process may have fetched the same source just now."""
+        with self.cache.staging() as staging:
+            fresh = staging / "note.json"
+            fresh.write_text(json.dumps(asdict(source)) + "\n", encoding="utf-8")
+            fresh.rename(self.cache.sources / f"{source.sha256}.json")
 
     def _local(self, spec: Spec) -> Source:
         path = spec.path
