@@ -18,6 +18,7 @@ NO_PROCESS = 2**22 + 1
 """A process id that no process can have (proc(5), pid_max): of a server that is not on this machine."""
 _PATIENCE_S = 2.0
 """A client that has just left is listed for a moment longer."""
+_LOOK_S = 0.1
 
 
 class Sql(Protocol):
@@ -158,11 +159,15 @@ logical replication then looks like a client of no database."""
 
 
 def others(sql: Sql, ours: Sequence[str] = (), patience_s: float = _PATIENCE_S) -> tuple[Client, ...]:
-    """Every other client, those in the databases `ours` left out; whoever leaves meanwhile is none."""
-    deadline = time.monotonic() + patience_s
+    """Every other client, those in the databases `ours` left out; whoever leaves meanwhile is none.
+
+    Patience is counted in looks: a machine that stands still for seconds lets nobody leave meanwhile.
+    """
     parameters = [list(ours), list(_SERVICES)]
+    looks = int(patience_s / _LOOK_S)
     while True:
         found = tuple(Client(int(pid), *map(str, rest)) for pid, *rest in sql.query(_CLIENTS, parameters))
-        if not found or time.monotonic() > deadline:
+        if not found or looks <= 0:
             return found
-        time.sleep(0.1)
+        looks -= 1
+        time.sleep(_LOOK_S)
