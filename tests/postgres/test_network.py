@@ -2,6 +2,9 @@
 
 import hashlib
 import hmac
+import os
+import shutil
+import socket
 import stat
 from base64 import b64decode
 from collections.abc import Iterator
@@ -13,7 +16,7 @@ import psycopg
 import pytest
 
 from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Endpoint, Listening
+from pgassay.bench.places import Account, Endpoint, Listening
 from pgassay.bench.server import Server
 from pgassay.postgres import network
 from pgassay.testing import real
@@ -52,9 +55,25 @@ def test_a_password_line_escapes_what_a_database_may_be_called() -> None:
 
 def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_refused() -> None:
     with pytest.raises(BenchError, match=r"could not listen on any port of 192\.0\.2\.7"):
-        network.free_port(Listening("192.0.2.7", "192.0.2.7"))
+        network.bound(Listening("192.0.2.7", "192.0.2.7"))
     with pytest.raises(BenchError, match=r"could not listen on port 1 of 203\.0\.113\.1"):
-        network.free_port(Listening("203.0.113.1", "203.0.113.1", 1))
+        network.bound(Listening("203.0.113.1", "203.0.113.1", 1))
+
+
+@pytest.mark.skipif(shutil.which(network.OPENSSL) is None, reason="openssl is not installed")
+def test_a_port_that_was_found_free_is_nobody_elses_until_the_server_has_ended(tmp_path: Path) -> None:
+    opening = network.open_to(LOOPBACK, "b", tmp_path, real.runner(), Account(None, os.geteuid(), os.getegid()))
+    try:
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind((LOOPBACK.address, opening.port))
+        with socket.socket() as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind((LOOPBACK.address, opening.port))
+            server.listen()
+    finally:
+        opening.close()
+    assert opening.kept is not None
+    assert opening.kept.fileno() == -1
 
 
 @contextmanager

@@ -47,13 +47,18 @@ $grants$"""
 
 @dataclass(frozen=True)
 class Opening:
-    """What one start needs to be reached over TCP; `close` removes all of it."""
+    """What one start needs to be reached over TCP; `close` removes all of it.
+
+    `kept` is bound to the port until then, without listening: whoever looks for a free one gets another, while
+    PostgreSQL, which asks for this very one, gets it (ip(7), SO_REUSEADDR).
+    """
 
     folder: Path
     listening: Listening
     port: int
     role: str
     password: str = field(repr=False)
+    kept: socket.socket | None = field(default=None, repr=False, compare=False)
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -82,19 +87,22 @@ class Opening:
         return replace(ours, user=self.role, network=Network(self.listening.address, *files))
 
     def close(self) -> None:
-        """Remove key, certificate, rules and password; calling it twice is harmless."""
+        """Remove key, certificate, rules and password, and release the port; calling it twice is harmless."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.kept is not None:
+            self.kept.close()
 
 
 def open_to(listening: Listening, database: str, place: Path, runner: Runner, account: Account) -> Opening:
     """Make the files in a new folder of `place`, a private directory; raises `BenchError`."""
-    port = free_port(listening)
+    kept = bound(listening)
+    port = int(kept.getsockname()[1])
     folder = place / f"network-{port}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)
     role, password = f"pgassay_client_{secrets.token_hex(4)}", secrets.token_urlsafe(32)
-    opening = Opening(folder, listening, port, role, password)
+    opening = Opening(folder, listening, port, role, password, kept)
     try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
         _make_certificate(opening, runner)
         _write(folder / _RULES, rules(database, opening.role, listening.peer))
         # Of whoever runs the load's program, who is no other than we are.
@@ -113,15 +121,16 @@ def require(runner: Runner) -> None:
         raise messages.no_certificate("openssl is not installed")
 
 
-def free_port(listening: Listening) -> int:
-    """The port that was asked for, or any free one; raises `BenchError` where it is not available there."""
+def bound(listening: Listening) -> socket.socket:
+    """A socket at the port that was asked for, or at any free one; raises `BenchError` where it is not available."""
+    tried = socket.socket(socket.AF_INET6 if ":" in listening.address else socket.AF_INET)
     try:
-        with socket.socket(socket.AF_INET6 if ":" in listening.address else socket.AF_INET) as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as PostgreSQL does
-            tried.bind((listening.address, listening.port or 0))
-            return int(tried.getsockname()[1])
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as PostgreSQL does
+        tried.bind((listening.address, listening.port or 0))
     except OSError as error:
+        tried.close()
         raise messages.no_port(listening.address, listening.port, (error.strerror or str(error)).lower()) from None
+    return tried
 
 
 def rules(database: str, role: str, peer: str) -> str:
