@@ -63,7 +63,7 @@ def test_a_signal_ends_it_with_that_status(runner: Runner, tmp_path: Path) -> No
 def test_output_goes_to_the_files_and_is_appended(runner: Runner, tmp_path: Path) -> None:
     both = tmp_path / "log"
     for word in ("one", "two"):
-        completed = runner.start(["echo", word], stdout=both, stderr=both).wait(10.0)
+        completed = runner.start(["echo", word], stdout=both, stderr=both).wait(300.0)
         assert completed.status == 0
     assert both.read_text() == "one\ntwo\n"
     assert completed.stdout == "one\ntwo\n"

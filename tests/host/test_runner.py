@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,25 @@ def test_terminate_ends_a_family_that_ignores_signals(tmp_path: Path, monkeypatc
     running.terminate()
     assert running.wait(0.0).status == -signal.SIGKILL
     assert _eventually_gone("98762")
+
+
+@pytest.mark.parametrize("disposition", [signal.default_int_handler, signal.SIG_IGN])
+def test_an_interrupt_ends_a_program_from_its_first_moment_on(disposition: Any, tmp_path: Path) -> None:
+    """Its launcher is Python, which answers SIGINT in its own way or loses it; a background job's may be ignored."""
+    log = tmp_path / "log"
+    before = signal.signal(signal.SIGINT, disposition)
+    try:
+        for moment in range(40):
+            running = LocalRunner(OURSELVES).start(["sleep", "1000"], stdout=log, stderr=log)
+            time.sleep(0.0005 * moment)
+            running.send(signal.SIGINT)
+            try:
+                assert running.wait(PATIENCE_S).status == -signal.SIGINT
+            finally:
+                running.terminate()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert log.read_text() == ""
 
 
 def test_programs_die_with_us_when_we_are_killed(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ is given (all that the program starts inherits these), becomes the asked account
 parent dies (prctl(2), PR_SET_PDEATHSIG: must come after the change of account, which clears it), and becomes the
 program. A little program of its own rather than `preexec_fn`, which is unsafe with threads. Imports nothing of pgassay;
 `IDS` is `UID:GID:GROUP,…`, `POLICY` is `rr` for SCHED_RR at its lowest priority, the program follows `NODES`, and `-`
-stands for nothing.
+stands for nothing. SIGINT ends it as it would end the program: Python has an answer of its own, and may lose it here.
 """
 
 import ctypes
 import errno
 import os
+import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
@@ -38,6 +39,9 @@ def bind_memory(nodes: "tuple[int, ...]") -> None:
 def main(arguments: list[str]) -> int:
     """Become the program; returns only when that fails."""
     parent, death_signal, ids, cpus, groups, policy, nodes, *command = arguments
+    # A shell that put us into the background let it be ignored; the runner holds it back while Python starts here.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     try:
         for group in groups.split(":") if groups != "-" else ():
             descriptor = os.open(f"{group}/cgroup.procs", os.O_WRONLY)

@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pgassay.bench.hosting import ANYWHERE, Placement
@@ -114,7 +114,7 @@ class LocalRunner:
         files: Sequence[Path] = (),
     ) -> LocalRunning:
         """Start in a session of its own; see `bench.running.Runner.start`."""
-        with stdout.open("ab") as out, stderr.open("ab") as err:
+        with stdout.open("ab") as out, stderr.open("ab") as err, _interrupt_held_back():
             process = subprocess.Popen(
                 self._launched(command, unprivileged, death_signal, placement),
                 stdin=subprocess.DEVNULL,
@@ -155,6 +155,16 @@ class LocalRunner:
     def _directory(self, directory: Path | None, unprivileged: bool) -> Path | None:
         """PostgreSQL's programs fail in a working directory that their account cannot enter."""
         return Path("/") if directory is None and unprivileged else directory
+
+
+@contextlib.contextmanager
+def _interrupt_held_back() -> Iterator[None]:
+    """A SIGINT to a program that is just being started waits until its launcher can die of it (see `_launch`)."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _await_end(process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
