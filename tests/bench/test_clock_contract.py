@@ -17,13 +17,13 @@ def test_sleep_takes_at_least_its_time_on_both_clocks(clock: Clock) -> None:
     monotonic_ns, wall_ns = clock.monotonic_ns(), clock.wall_ns()
     clock.sleep(0.02)
     assert clock.monotonic_ns() - monotonic_ns >= 20_000_000
-    assert clock.wall_ns() > wall_ns
+    assert clock.wall_ns() != wall_ns, "it may jump, but does not stand still"
 
 
 def test_a_negative_sleep_is_none(clock: Clock) -> None:
     before_ns = clock.monotonic_ns()
-    clock.sleep(-5.0)
-    assert 0 <= clock.monotonic_ns() - before_ns < 5_000_000_000
+    clock.sleep(-600.0)
+    assert 0 <= clock.monotonic_ns() - before_ns < 600_000_000_000
 
 
 def test_wall_time_is_a_date_of_our_century(clock: Clock) -> None:

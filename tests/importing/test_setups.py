@@ -85,10 +85,12 @@ def test_strict_tells_scripts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(("severity", "status"), [("note", 0), ("warning", 1), ("error", 1)])
-def test_strict_of_doctor(severity: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strict_of_doctor(severity: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pgassay.host import doctor
     from pgassay.study.findings import Finding, Severity
 
+    for variable in ("PGASSAY_DATA_DIR", "PGASSAY_STATE_DIR", "XDG_STATE_HOME"):  # else it tells of this machine, too
+        monkeypatch.setenv(variable, str(tmp_path))
     monkeypatch.setattr(doctor, "examine", lambda places: [Finding("made", Severity(severity), "made")])
     assert main(["doctor"]) == 0
     assert main(["doctor", "--strict", "--json"]) == status
