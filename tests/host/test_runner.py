@@ -83,6 +83,30 @@ def test_timeout_ends_grandchildren_too() -> None:
     assert _eventually_gone("98761")
 
 
+def test_what_a_program_starts_while_its_family_is_listed_is_ended_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a session of its own, and its parent is ended: nothing would show whose it was."""
+    go = tmp_path / "go"
+    looks: list[dict[int, Process]] = []
+
+    def while_looking() -> dict[int, Process]:
+        looks.append(processes())
+        if len(looks) == 1:
+            go.touch()
+            until = time.monotonic() + 0.5  # it stands still, or starts what was not there yet
+            while not _families("98765") and time.monotonic() < until:
+                time.sleep(0.01)
+        return looks[-1]
+
+    monkeypatch.setattr("pgassay.host.runner.processes", while_looking)
+    waits = f"until test -e {go}; do sleep 0.01; done; setsid sleep 98765 & wait"
+    with pytest.raises(TimeoutError):
+        LocalRunner(OURSELVES).run(["sh", "-c", waits], timeout_s=0.5)
+    assert looks
+    assert _eventually_gone("98765")
+
+
 def test_terminate_ends_a_family_that_ignores_signals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgassay.host.runner.GRACE_S", 0.2)
     log = tmp_path / "log"

@@ -20,7 +20,7 @@ from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.host import _launch, messages
 from pgassay.host.accounts import groups_of
-from pgassay.host.processes import descendants, end_all, processes
+from pgassay.host.processes import Process, descendants, end_all, processes, still_there
 
 GRACE_S = 10.0
 """How long a program may take to end after SIGTERM."""
@@ -191,21 +191,52 @@ def _signal_group(process: "subprocess.Popen[bytes]", number: int) -> None:
         return
 
 
+def _signal(process: Process, number: int) -> None:
+    if still_there(process):
+        with contextlib.suppress(OSError):  # it ended meanwhile, or became another account's
+            os.kill(process.pid, number)
+
+
 def _end(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
     """End the process group: SIGTERM if the leader still runs, SIGKILL for what remains."""
     if process.poll() is None:
         _signal_group(process, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(grace_s)
+    _await_or_kill(process, grace_s)
+
+
+def _await_or_kill(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(grace_s)
     _signal_group(process, signal.SIGKILL)
     process.wait()
 
 
 def _abandon(process: "subprocess.Popen[bytes]") -> None:
-    """End a program whose outcome is not needed any more, with all of its descendants."""
-    family = descendants(process.pid, processes())
-    _end(process, 1.0)
+    """End a program whose outcome is not needed any more, with all of its descendants.
+
+    They stand still while they are listed. One that ran on could start another after the look at it, in a session of
+    its own, and when its parent has ended nothing shows whose it was.
+    """
+    family: list[Process] = []
+    try:
+        _signal_group(process, signal.SIGSTOP)
+        while fresh := [each for each in descendants(process.pid, processes()) if not _among(each, family)]:
+            for each in fresh:
+                _signal(each, signal.SIGSTOP)
+            family += fresh
+        if process.poll() is None:
+            _signal_group(process, signal.SIGTERM)
+    finally:
+        _signal_group(process, signal.SIGCONT)
+        for each in family:
+            _signal(each, signal.SIGCONT)
+    _await_or_kill(process, 1.0)
     end_all(family, 1.0)
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+
+
+def _among(process: Process, family: Sequence[Process]) -> bool:
+    """Is this very process listed, whatever it has done since?"""
+    return (process.pid, process.started_ticks) in {(each.pid, each.started_ticks) for each in family}
