@@ -56,7 +56,7 @@ def _fill(descriptor: int, chunk: bytes, deadline_ns: int | None) -> int:
 def _flushes(descriptor: int) -> float:
     block = os.urandom(BLOCK_BYTES)
     count, started_ns = 0, time.perf_counter_ns()
-    while time.perf_counter_ns() - started_ns < PATIENCE_S * 1e9:
+    while not count or time.perf_counter_ns() - started_ns < PATIENCE_S * 1e9:
         os.pwrite(descriptor, block, count * BLOCK_BYTES % FILE_BYTES)
         os.fdatasync(descriptor)
         count += 1
@@ -70,7 +70,7 @@ def _reads(file: Path) -> float:
         with mmap.mmap(-1, BLOCK_BYTES) as aligned:
             chance = random.Random(_SEED)
             count, started_ns = 0, time.perf_counter_ns()
-            while time.perf_counter_ns() - started_ns < PATIENCE_S * 1e9:
+            while not count or time.perf_counter_ns() - started_ns < PATIENCE_S * 1e9:
                 os.preadv(descriptor, [aligned], chance.randrange(FILE_BYTES // BLOCK_BYTES) * BLOCK_BYTES)
                 count += 1
             return count / ((time.perf_counter_ns() - started_ns) / 1e9)
