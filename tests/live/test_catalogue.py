@@ -103,6 +103,20 @@ def test_an_index_that_another_server_makes_at_the_same_time_is_used(
     assert len(names(Catalogue(root, kept))) == 6
 
 
+def test_an_index_that_another_server_removes_at_the_same_time_is_made_anew(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, unlink = tmp_path / "index", Path.unlink
+    kept.write_bytes(b"no database at all" * 1000)
+
+    def late(path: Path, missing_ok: bool = False) -> None:
+        unlink(path)
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", late)
+    assert len(names(Catalogue(root, kept))) == 6
+
+
 def test_a_number_that_no_index_can_hold_hides_no_run(root: Path, tmp_path: Path) -> None:
     with RunDirectory.open(root / "deep" / "two") as run:
         run.journal.append(Kind.DECISION, {"block": 2**63})

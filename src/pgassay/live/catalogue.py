@@ -98,7 +98,7 @@ class Catalogue:
                 pass
             try:
                 for path in self._kept.parent.glob(f"{self._kept.name}*"):
-                    path.unlink()
+                    path.unlink(missing_ok=True)  # another server may make it anew, too
                 with closing(_opened(self._kept)) as database, database:
                     database.executescript(_TABLE)
                     _refresh(database, self.root)
