@@ -17,10 +17,12 @@ from pgassay.fleet.messages import FleetError
 from pgassay.fleet.task import Shipped
 from pgassay.record.journal import Kind
 from pgassay.testing.fakes.crew import FakeCrew
+from tests.fleet.clusters import SLOW_DISK, in_process
 from tests.fleet.fleet_of_fakes import Fleet, hosted
 from tests.fleet.test_head import agreed, blocks_of, settling, told
 from tests.lab.simulation import simulate
 
+pytestmark = SLOW_DISK
 RELEASED = Event()
 WAIT_S = 600.0
 
@@ -33,10 +35,9 @@ def work(order: bytes) -> Shipped:
 
 
 @pytest.fixture
-def cluster() -> Iterator[LocalCluster]:
+def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
     RELEASED.clear()
-    where = {"processes": False, "protocol": "inproc://", "dashboard_address": None}
-    with LocalCluster(n_workers=1, threads_per_worker=1, **where) as found:  # type: ignore[no-untyped-call,unused-ignore]
+    with in_process(tmp_path / "dask", 1) as found:
         yield found
         RELEASED.set()
 

@@ -4,28 +4,29 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from pgassay import flash
 from pgassay.errors import PgassayError
-from pgassay.fleet import spread
+from pgassay.fleet import dask_crew, spread
 from pgassay.fleet.dask_crew import dashboard
 from pgassay.fleet.messages import FleetError
 from pgassay.fleet.simulations import simulate_on
+from tests.fleet.clusters import SLOW_DISK, in_process
+
+pytestmark = SLOW_DISK
+PATIENCE_S = 300.0
+"""For what always happens, but late on a busy machine."""
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with (
-        LocalCluster(  # type: ignore[no-untyped-call,unused-ignore]
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, protocol="inproc://"
-        ) as cluster,
-        Client(cluster, set_as_default=False) as found,
-    ):
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with in_process(tmp_path_factory.mktemp("dask"), 2) as cluster, Client(cluster, set_as_default=False) as found:
         yield found
 
 
@@ -59,18 +60,18 @@ def test_every_host_does_the_same_piece_once(client: Client) -> None:
 
 
 def test_hosts_are_awaited_and_too_few_are_said(client: Client) -> None:
-    assert len(spread.hosts_of(client, 2, 10.0)) == 2
+    assert len(spread.hosts_of(client, 2, PATIENCE_S)) == 2
     assert spread.least_cores(client) == len(os.sched_getaffinity(0))
     with pytest.raises(FleetError, match="2 of 3 hosts"):
         spread.hosts_of(client, 3, 0.0)
 
 
-def test_the_page_of_a_scheduler_is_found() -> None:
-    where = {"processes": False, "protocol": "inproc://", "dashboard_address": "127.0.0.1:0", "n_workers": 0}
-    with LocalCluster(**where) as cluster, Client(cluster, set_as_default=False) as found:  # type: ignore[no-untyped-call,unused-ignore]
+def test_the_page_of_a_scheduler_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_crew, "_PAGE_S", PATIENCE_S)
+    with in_process(tmp_path, 0) as cluster, Client(cluster, set_as_default=False) as found:
         page = dashboard(found)
         assert page is not None
-        with urlopen(page.replace("/status", "/health")) as answer:
+        with urlopen(page.replace("/status", "/health"), timeout=PATIENCE_S) as answer:
             assert answer.read() == b"ok"
 
 
