@@ -10,7 +10,7 @@ import pytest
 from pgassay.bench.probe import Target
 from pgassay.host.clock import SystemClock
 from pgassay.probe.processes import LabFiles, ProcessIo, ProcessTree
-from pgassay.probe.procfs import US_PER_TICK, children_of
+from pgassay.probe.procfs import US_PER_TICK, children_of, read_text
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.server import FakeInstallation
 
@@ -34,6 +34,11 @@ class Proc:
         (self.folder / str(pid) / "status").write_text(
             f"Name:\tp\nRssAnon:\t100 kB\nvoluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t0\n"
         )
+
+    def wrote(self, pid: int, written: int) -> None:
+        """So many bytes, with those of its dead children."""
+        text = f"rchar: 0\nwchar: {written}\nsyscr: 0\nsyscw: 0\nread_bytes: 0\n"
+        (self.folder / str(pid) / "io").write_text(text)
 
     def end(self, pid: int) -> None:
         """It is gone."""
@@ -117,12 +122,34 @@ def test_children_without_the_kernel_s_help(proc: Proc) -> None:
 def test_bytes_of_the_tree_without_another_one_in_it(proc: Proc) -> None:
     for pid, (children, written) in {1: ((2, 3), 1), 2: ((4,), 10), 3: ((), 100), 4: ((), 1000)}.items():
         proc.put(pid, *children)
-        (proc.folder / str(pid) / "io").write_text(f"rchar: 0\nwchar: {written}\nsyscr: 0\nsyscw: 0\nread_bytes: 0\n")
+        proc.wrote(pid, written)
     passed = {}
     for excluded in (frozenset[int](), frozenset({2})):
         (reading,) = ProcessIo("lab_io", 1, FakeClock(), excluded=excluded, proc=proc.folder).read()
         passed[len(excluded)] = reading.values["passed_written_bytes"]
     assert passed == {0: 1111.0, 1: 101.0}
+
+
+def test_bytes_of_a_backend_that_ends_between_two_files_are_counted(
+    proc: Proc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parent has them from its end on: after the parent's own file was read, before its own was."""
+    proc.put(1, 2, 3)
+    proc.put(2)
+    proc.put(3)
+    for pid, written in ((1, 1), (2, 10), (3, 100)):
+        proc.wrote(pid, written)
+
+    def reading(path: Path) -> str | None:
+        if path == proc.folder / "2/io" and path.exists():
+            proc.end(2)
+            proc.put(1, 3)
+            proc.wrote(1, 11)
+        return read_text(path)
+
+    monkeypatch.setattr("pgassay.probe.processes.read_text", reading)
+    (found,) = ProcessIo("process_io", 1, FakeClock(), proc=proc.folder).read()
+    assert found.values["passed_written_bytes"] == 111.0
 
 
 @pytest.mark.system

@@ -23,15 +23,7 @@ from pgassay.bench.probe import (
 )
 from pgassay.bench.running import Clock
 from pgassay.probe.drives import drive_cpu_us
-from pgassay.probe.procfs import (
-    ProcessTimes,
-    children_of,
-    parse_cpu,
-    parse_table,
-    parse_times,
-    read_text,
-    sum_counts,
-)
+from pgassay.probe.procfs import ProcessTimes, children_of, parse_cpu, parse_table, parse_times, read_text, sum_counts
 from pgassay.study.responses import Better, Response, Scale
 
 _TREE_METERS = (
@@ -189,9 +181,10 @@ class ProcessIo(_TreeReader):
     """Bytes that a process and its descendants passed to the file system, from /proc/PID/io.
 
     None throughout where we may not read that file. Read at the window's edges. The kernel adds the counters of
-    children that have been waited for to their parent's, so nothing is lost when backends or a load's program end. Its
-    `write_bytes` is left out: it counts a whole large folio for every page dirtied in it, for WAL on a current ext4
-    twenty times too much. Asynchronous I/O (libaio, io_uring) is in none of its counters.
+    children that have been waited for to their parent's, so nothing is lost when backends or a load's program end; the
+    tree is looked at again when one ended meanwhile, for neither it nor its parent may have had its bytes when they
+    were read. The file's `write_bytes` is left out: it counts a whole large folio for every page dirtied in it, for
+    WAL on a current ext4 twenty times too much. Asynchronous I/O (libaio, io_uring) is in none of its counters.
     """
 
     @property
@@ -205,9 +198,14 @@ class ProcessIo(_TreeReader):
         return False
 
     def _values(self) -> Mapping[str, float | None]:
-        if self._io(self._pid) is None:
-            return dict.fromkeys(_IO_FIELDS)
-        tables = [*filter(None, map(self._io, self._pids()))]
+        tables: list[dict[str, int]] = []
+        for _ in range(_ATTEMPTS):
+            if self._io(self._pid) is None:
+                return dict.fromkeys(_IO_FIELDS)
+            pids = [*self._pids()]
+            tables = [*filter(None, map(self._io, pids))]
+            if set(pids) <= set(self._pids()):
+                break
         return {name: float(sum(table.get(field, 0) for table in tables)) for name, (field, _) in _IO_FIELDS.items()}
 
     def _io(self, pid: int) -> dict[str, int] | None:

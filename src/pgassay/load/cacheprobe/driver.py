@@ -31,8 +31,10 @@ _LONGEST_S = 86400.0
 _FLUSHED_SINCE = 15
 """From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
 _COLLECTOR_S = 2.0
-_SESSION_END_S, _POLL_S = 5.0, 0.01
-_SESSIONS = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgassay-player'"
+_SESSION_END_S, _POLL_S = 60.0, 0.01
+_PGBENCH = "pgassay-pgbench"
+"""The name of pgbench's sessions: its own one has whoever else plays on the server."""
+_SESSIONS = f"SELECT 1 FROM pg_stat_activity WHERE application_name IN ('pgassay-player', '{_PGBENCH}')"
 _COUNTERS = (
     "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit FROM pg_statio_user_tables"
     f" WHERE relname = '{table.TABLE}'"
@@ -139,7 +141,10 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
 
     def _phase(self, server: Server, phase: Phase, output: Path) -> Outcome:
         """Run one to its end, whatever that is; its outputs stay."""
-        return (self._play if self.options.method == PLAYER else self._pgbench_phase)(server, phase, output)
+        found = (self._play if self.options.method == PLAYER else self._pgbench_phase)(server, phase, output)
+        if not found.problems:
+            self._wait_for_counts(server)
+        return found
 
     def _play(self, server: Server, phase: Phase, output: Path) -> Outcome:
         load = PlayedLoad((PlayedScript(phase.script, SCRIPTS[phase.script]),))
@@ -155,7 +160,6 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         except LoadError as error:
             return Outcome(None, (), {"aborted": f"{phase.name}: {error.message}"})
         (output / f"{phase.name}.json").write_text(json.dumps([asdict(each) for each in slices]), encoding="utf-8")
-        self._wait_for_counts(server)
         return phases.played(phase, slices)
 
     def _wait_for_counts(self, server: Server) -> None:
@@ -170,7 +174,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             arguments,
             stdout=output / f"{phase.name}.out",
             stderr=output / f"{phase.name}.err",
-            environment=server.endpoint.environment(),
+            environment={**server.endpoint.environment(), "PGAPPNAME": _PGBENCH},
             placement=program.place(self.options.cores, server),
         )
         try:
