@@ -26,7 +26,8 @@ PATIENCE_S = 300.0
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with real.server(autovacuum="off") as (started, _):
+    connections = 4 * len(os.sched_getaffinity(0)) + 20
+    with real.server(autovacuum="off", max_connections=str(connections)) as (started, _):
         load = pgbench({"scale": "2"})
         load.create(started)
         load.fill(started)

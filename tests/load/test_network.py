@@ -82,8 +82,10 @@ def _pass_on(source: socket.socket, target: socket.socket, wait_s: float) -> Non
         target.shutdown(socket.SHUT_WR)
 
 
+@pytest.mark.system
 def test_a_planted_delay_is_in_every_trip_and_the_clock_stays_within_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, number in (("TRIPS", 10), ("CLOCKS", 20), ("UNTIMED", 2)):
+    """The best of all exchanges counts, however long a busy machine takes for them."""
+    for name, number in (("TRIPS", 10), ("CLOCKS", 20), ("UNTIMED", 2), ("LONGEST_S", 600.0)):
         monkeypatch.setattr(f"pgassay.load.network.{name}", number)
     with served() as server, held_back(server.client_endpoint) as late:
         found = measure(late).responses()
@@ -96,6 +98,7 @@ def test_a_planted_delay_is_in_every_trip_and_the_clock_stays_within_its_error(m
     assert offset_us < -HELD_BACK_S * 1e6 / 4, "the answer alone was late, so half of the delay looks like an offset"
 
 
+@pytest.mark.system
 def test_the_reference_measures_only_where_a_network_is_used() -> None:
     reference = NetworkReference(lambda name: Loopback(real.runner()))
     assert reference.responses(PgbenchOptions()) == ()
@@ -120,6 +123,7 @@ LOADS: Mapping[str, LoadOptions] = {
 }
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_plays_over_tcp_with_encryption(name: str, tmp_path: Path) -> None:
     options = LOADS[name]
@@ -138,6 +142,7 @@ def test_a_load_plays_over_tcp_with_encryption(name: str, tmp_path: Path) -> Non
     assert "user=postgres" not in said.partition("pgassay_client")[2], "the load itself takes no other way"
 
 
+@pytest.mark.system
 def test_with_a_host_of_its_own_a_load_takes_no_turns() -> None:
     tools = Tools(real.installation().bindir, real.runner(), SystemClock())
     assert drivers.make(PgbenchOptions(), tools).ungated is None

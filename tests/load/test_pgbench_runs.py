@@ -62,7 +62,7 @@ def test_options_on_empty_tables_outlive_the_fill(bench: Bench) -> None:
 
 def test_a_division_by_zero_aborts_and_is_named(bench: Bench, tmp_path: Path) -> None:
     script = write(tmp_path, "zero.sql", "\\set n random(0, 20)\nSELECT 1 / (:n);\n")
-    result = pgbench({**BASE, "script": script}).run(bench.server, tmp_path / "out", 1)
+    result = pgbench({**BASE, "script": script, "transactions": "1000"}).run(bench.server, tmp_path / "out", 1)
     assert result.status == 2
     assert "division by zero" in result.problems["aborted"]
     assert (tmp_path / "out" / "script_1_zero.sql").read_text() == Path(script).read_text()
@@ -114,12 +114,13 @@ def test_serialization_failures_are_counted(bench: Bench, tmp_path: Path) -> Non
 
 
 def test_an_open_loop_keeps_its_rate_and_tells_its_lag(bench: Bench, tmp_path: Path) -> None:
-    wanted = {**BASE, "script": "select-only", "rate": "200", "latency_limit": "500ms", "duration": "3s"}
+    wanted = {**BASE, "script": "select-only", "rate": "200", "latency_limit": "10s", "duration": "3s"}
     result = pgbench(wanted).run(bench.server, tmp_path / "out", 1)
     skipped = result.responses["skipped_share"]
     assert skipped is not None
-    offered = result.transactions / (1 - skipped)
-    assert 0 < offered < 3 * 280, "200 a second, drawn at random; some are skipped where the machine is too busy"
+    assert 0 < result.transactions < 3 * 280 * (1 - skipped), (
+        "200 a second at random; a busy machine skips some of them"
+    )
     assert result.responses["schedule_lag_ms"] is not None
     assert result.responses["late_share"] is not None
     assert result.responses["latency_p99_ms"] is not None

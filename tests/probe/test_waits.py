@@ -47,17 +47,17 @@ def test_looks_add_up() -> None:
 
 
 def test_it_looks_between_the_readings() -> None:
+    before = set(threading.enumerate())
     probe = waits(Answers((1,) * (len(KINDS) + 1)), 0.001)
     probe.read()
     deadline = time.monotonic() + PATIENCE_S
-    looks = 0.0
-    while looks < 20 and time.monotonic() < deadline:
+    looks, asked = 0.0, 1
+    while looks < asked + 20 and time.monotonic() < deadline:
         time.sleep(0.005)
-        looks = probe.read()[0].values["looks"] or 0.0
+        looks, asked = probe.read()[0].values["looks"] or 0.0, asked + 1
     probe.close()
-    assert looks >= 20
-    assert threading.active_count() >= 1
-    assert all(thread.name != "waits" for thread in threading.enumerate())
+    assert looks >= asked + 20, "each reading is a look, and the others were between them"
+    assert [thread for thread in set(threading.enumerate()) - before if thread.name == "waits"] == []
 
 
 def test_a_lost_server_is_none_and_starts_no_thread() -> None:
