@@ -22,7 +22,6 @@ pytestmark = pytest.mark.slow
 
 INDEX = "CREATE INDEX ON orders (customer_id)"
 """It is missing."""
-SHORT = ("--blocks", "5..5", "--allow-busy", "--allow-volatile", "--set", "load.duration=2s", "--set", "load.warmup=0s")
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +62,7 @@ def test_data_from_statistics_answer_the_same_question(shop: Watched, capsys: py
     with real.private_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
-        assert main(["ask", str(path), "--index", INDEX, *SHORT, *where]) == 0
+        assert main(["ask", str(path), "--index", INDEX, *web_shop.SHORT, *where]) == 0
         (verdict,) = Findings(Run.open(run)).verdicts
     assert verdict.verdict.kind.value == "better"
 
@@ -90,7 +89,7 @@ def test_a_question_finds_the_missing_index(
     with real.private_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
-        assert main(["ask", str(captured), "--index", INDEX, *SHORT, *where]) == 0
+        assert main(["ask", str(captured), "--index", INDEX, *web_shop.SHORT, *where]) == 0
         said = capsys.readouterr().out
         (verdict,) = Findings(Run.open(run)).verdicts
     assert "how like the source's load is this one?" in said
@@ -109,7 +108,7 @@ def test_statements_that_get_slower_or_answer_otherwise_are_told(
     with real.private_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
-        assert main(["ask", str(captured), "--change", change, *SHORT, *where]) == 0
+        assert main(["ask", str(captured), "--change", change, *web_shop.SHORT, *where]) == 0
         findings = Findings(Run.open(run))
         found = findings.once(statements.of_run)
         answers, *_, slower = findings.once(headline.headline_of).sentences

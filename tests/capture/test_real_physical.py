@@ -21,6 +21,7 @@ from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.testing import real
 from tests.capture import web_shop
+from tests.capture.watched import slots
 
 pytestmark = pytest.mark.system
 
@@ -67,12 +68,12 @@ class Source:
         dumped = subprocess.run(words, capture_output=True, check=False)
         if dumped.returncode:
             dumped = subprocess.run(words[:-1], capture_output=True, check=True)
-        with psycopg.connect(self.conninfo()) as connection:
+        with psycopg.connect(self.conninfo(), autocommit=True) as connection:
             settings = connection.execute(
                 "SELECT name, setting, source FROM pg_settings WHERE source <> 'client' ORDER BY 1"
             ).fetchall()
-            slots = connection.execute("SELECT * FROM pg_replication_slots").fetchall()
-        return hashlib.sha256(dumped.stdout + repr((settings, slots)).encode()).hexdigest()
+            kept = slots(connection)
+        return hashlib.sha256(dumped.stdout + repr((settings, kept)).encode()).hexdigest()
 
     def take(self, path: Path, *words: str, user: str = "postgres") -> int:
         given = ("--for", "0.2s", "--checkpoint", "fast", "--out", str(path), *words)
@@ -287,10 +288,8 @@ def test_a_question_to_the_files_finds_the_missing_index_on_data_as_bloated_as_t
             words = ("--for", "4s", "--data", "basebackup", "--checkpoint", "fast", "--out", str(path))
             assert main(["capture", conninfo, *words]) == 0
         index = "CREATE INDEX ON orders (customer_id)"
-        short = ("--blocks", "5..5", "--allow-busy", "--allow-volatile")
-        brief = ("--set", "load.duration=2s", "--set", "load.warmup=0s")
         places = ("--data-dir", str(folder / "data"), "--out", str(folder / "run"))
-        assert main(["ask", str(path), "--index", index, *short, *brief, *places]) == 0
+        assert main(["ask", str(path), "--index", index, *web_shop.SHORT, *places]) == 0
         said = capsys.readouterr().out
         (verdict,) = Findings(Run.open(folder / "run")).verdicts
     source_hot, our_hot = next(line for line in said.splitlines() if "HOT updates" in line).split()[2:4]

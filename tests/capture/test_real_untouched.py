@@ -50,7 +50,7 @@ def test_a_capture_of_the_files_changes_no_row_and_no_setting() -> None:
         before = shop.contents(), shop.transactions()
         capture(shop, "files", "--data", "basebackup", "--checkpoint", "fast", user=shop.server.endpoint.user)
         assert (shop.contents(), shop.transactions()) == before
-        assert shop.server.query("SELECT * FROM pg_replication_slots") == []
+        assert shop.slots() == []
         assert shop.changes_by_us() == []
 
 

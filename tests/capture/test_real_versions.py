@@ -25,7 +25,10 @@ INSERT INTO orders SELECT n, n % 100 FROM generate_series(1, 10000) n;
 ANALYZE;
 """
 GONE, GONE_SINCE = "old_snapshot_threshold", 17
-SHORT = ("--blocks", "5..5", "--allow-busy", "--allow-volatile", "--set", "load.duration=1s", "--set", "load.warmup=0s")
+SHORT = (
+    "--blocks", "5..5", "--allow-busy", "--allow-volatile", "--slice", "500ms", "--set", "load.duration=1s",
+    "--set", "load.warmup=0s",
+)  # fmt: skip
 
 
 def two_versions() -> tuple[LocalInstallation, LocalInstallation]:

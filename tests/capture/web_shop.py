@@ -59,6 +59,12 @@ GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
 GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO reader;
 """
 
+SHORT = (
+    "--blocks", "5..5", "--allow-busy", "--allow-volatile", "--slice", "1s", "--set", "load.duration=4s",
+    "--set", "load.warmup=0s",
+)  # fmt: skip
+"""The words for a short question about it. Slices are long enough for a visit without the index on a busy machine."""
+
 LOGIN = "SELECT id, country FROM customers WHERE email = %s"
 VISIT = "SELECT id, status, total FROM orders WHERE customer_id = %s ORDER BY placed_at DESC LIMIT 10"
 BASKET = (
