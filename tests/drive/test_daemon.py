@@ -132,7 +132,7 @@ def looped(daemon: Daemon) -> Iterator[str]:
 
 
 def free(device: Path) -> None:
-    """Returns when it is: others may have it open for a moment, as another test's mkfs that looks at every device."""
+    """Returns when it is: others may have it open for a moment, as blkid(8), which looks at every device."""
     file = mounts.backing_file(device)
     run("losetup", "--detach", device)
     until(lambda: file is None or mounts.backing_file(device) != file, f"{device} is not free")

@@ -79,7 +79,7 @@ def test_a_slower_clock_makes_answers_later_and_is_told_in_the_drives_own_time(t
     with drive as (daemon, descriptor, buffer):
         os.pwritev(descriptor, [buffer], 0)
         os.fsync(descriptor)
-        # Many: another test's mkfs may look at every device just now, and reads what was never written in no time.
+        # Many: blkid(8) reads fifty blocks of every device, and those that were never written take no time.
         latencies = [took_ns(partial(os.preadv, descriptor, [buffer], 0)) for _ in range(200)]
         assert min(latencies) >= 5_000_000
         stats = daemon.ask("stats")["timing"]

@@ -193,7 +193,7 @@ def partitions(place: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def without(disk: Path, number: int) -> bool:
-    """Is the partition gone now? Not while another program has it open, as a mkfs that looks at every device."""
+    """Is the partition gone now? Not while another program has it open, as blkid(8), which looks at every device."""
     return subprocess.run(["delpart", str(disk), str(number)], capture_output=True, check=False).returncode == 0
 
 
