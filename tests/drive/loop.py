@@ -7,6 +7,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from pgassay.drive.block.kernel import unmount
+
+PATIENCE_S = 300.0
+"""Whoever works below it may take a moment longer to be gone."""
 MAKE = {"ext4": ("mkfs.ext4", "-q"), "xfs": ("mkfs.xfs", "-q", "-m", "reflink=1"), "btrfs": ("mkfs.btrfs", "-q")}
 
 
@@ -31,7 +35,7 @@ def mounted_image(filesystem: str, directory: Path, size_bytes: int) -> Iterator
         try:
             yield point
         finally:
-            subprocess.run(["umount", str(point)], check=True, capture_output=True)
+            unmount(point, patience_s=PATIENCE_S)
     finally:
         point.rmdir()
         image.unlink()
