@@ -13,14 +13,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from pgassay.design.schedule import ATTEMPTS_MAX
 from pgassay.drive.block import leftovers
 from pgassay.record.decisions import Decision, decisions_in
 from pgassay.record.reading import Run
+from pgassay.study.responses import Status
 
 PROGRAM = (sys.executable, "-c", "from pgassay.cli import console; console()")
 TINY = (
@@ -32,6 +35,8 @@ ANYWHERE = ("--allow-busy", "--allow-volatile")
 PATIENCE_S = 800.0
 LONG_S = 1500.0
 """For the journeys of tests marked slow, on a machine that has other work."""
+GONE_S = 120.0
+"""For servers whose lab was killed: they end by themselves, on a busy machine a while later."""
 _POLL_S = 0.02
 
 
@@ -156,8 +161,35 @@ def committed(path: Path) -> int:
 
 
 def load_runs(path: Path) -> bool:
-    """Is a trial under way whose measured load has begun?"""
-    return any((path / "trials").glob(".staging-*/pgbench.out"))
+    """Is a trial under way whose measured load has begun, and has not told its result?"""
+    found = []
+    for each in (path / "trials").glob(".staging-*/pgbench.out"):
+        with suppress(FileNotFoundError):  # its trial was committed meanwhile
+            found.append(each.read_text())
+    return any("tps = " not in text for text in found)
+
+
+def resumed(path: Path) -> int:
+    """How often it was gone on with."""
+    return sum(entry["kind"] == "resumed" for entry in entries(path))
+
+
+def lost(run: Run) -> set[tuple[int, str]]:
+    """Blocks and arms whose trial was discarded as often as it may run again: the machine was too busy."""
+    tried = Counter((trial.block, trial.arm) for trial in run.trials if trial.status is Status.INVALID)
+    return {each for each, times in tried.items() if times == ATTEMPTS_MAX}
+
+
+@contextmanager
+def stopped(process: "subprocess.Popen[str]") -> Iterator[None]:
+    """The lab stands still meanwhile, unless it has ended."""
+    process.send_signal(signal.SIGSTOP)
+    if process.returncode is None:
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # once every thread of it stands
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
 
 
 @contextmanager
@@ -165,15 +197,10 @@ def standing_still(holds: Callable[[], bool], process: "subprocess.Popen[str]") 
     """Wait for something, and stop the lab while it is so, which changes nothing meanwhile; it goes on afterwards."""
     while True:
         wait_until(holds, process)
-        process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # once every thread of it stands
-        if holds():
-            break
-        process.send_signal(signal.SIGCONT)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGCONT)
+        with stopped(process):
+            if holds():
+                yield
+                return
 
 
 def kill(process: "subprocess.Popen[str]") -> None:
@@ -208,7 +235,9 @@ def place() -> Iterator[Place]:
         yield found
     finally:
         found.end()
-        servers = found.servers()
+        deadline = time.monotonic() + GONE_S
+        while (servers := found.servers()) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
         found.kill_servers()
         for session in (found.data / "pgassay" / "sessions").glob("*"):
             leftovers.undo(session)  # of a lab that was killed because it took too long

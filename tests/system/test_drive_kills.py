@@ -21,7 +21,7 @@ LEVELS = ("--set", "drive.data=csd", "--set", "drive.data.capacity=2GB", "--set"
           "--set", "drive.wal=image", "--set", "drive.wal.capacity=512MB")  # fmt: skip
 SPAN_S = 4.0
 """After the first mount: preparation, clones and trials fall into it."""
-PATIENCE_S = 60.0
+PATIENCE_S = 600.0
 
 
 def kill(journey: Place, target: str, wait_s: float) -> list[str]:

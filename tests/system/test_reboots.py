@@ -2,10 +2,12 @@
 
 import shlex
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from pgassay.record.reading import Run
 from tests.system.journeys import ANYWHERE, TINY, Place
 
 pytestmark = pytest.mark.system
@@ -21,6 +23,11 @@ def boot(unit: Path, journey: Place) -> "subprocess.CompletedProcess[str]":
     return journey.pgassay(*words[3:])
 
 
+def blocks_of(run: Run) -> dict[int, int]:
+    """How many arms each block has tried: what is discarded on a busy machine runs again."""
+    return dict(Counter(block for block, _ in {(trial.block, trial.arm) for trial in run.trials}))
+
+
 @pytest.mark.slow
 def test_a_study_goes_on_after_every_block_and_takes_its_unit_away(
     journey: Place, monkeypatch: pytest.MonkeyPatch
@@ -32,12 +39,12 @@ def test_a_study_goes_on_after_every_block_and_takes_its_unit_away(
     first = journey.pgassay(*words, "--reboot-between-blocks")
     assert first.returncode == 0, first.stderr
     assert "rebooting" in first.stderr
-    assert [trial.block for trial in journey.record(name).trials] == [1, 1]
+    assert blocks_of(journey.record(name)) == {1: 2}
     assert unit.is_file()
     assert journey.left_behind() == []
     second = boot(unit, journey)
     assert second.returncode == 0, second.stderr
     assert "rebooting" not in second.stderr
-    assert [trial.block for trial in journey.record(name).trials] == [1, 1, 2, 2]
+    assert blocks_of(journey.record(name)) == {1: 2, 2: 2}
     assert journey.record(name).journal[-1].kind == "finished"
     assert [path for path in root.rglob("*") if not path.is_dir() or path.is_symlink()] == [], "the unit is gone"

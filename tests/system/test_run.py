@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.journeys import ANYWHERE, TINY, Place, finished
+from tests.system.journeys import ANYWHERE, TINY, Place, finished, lost
 
 pytestmark = pytest.mark.system
 
@@ -16,13 +16,14 @@ def test_a_whole_study(journey: Place) -> None:
     result = json.loads(done.stdout)
     assert result["finished"]
     assert result["ended"] in ("all 5 blocks are done", "every verdict is settled"), "five blocks may already tell"
-    trials = result["trials"]
-    assert trials["all"] - trials["invalid"] == 10, "a busy machine discards some, which run again"
+    trials, gone = result["trials"], lost(journey.record("whole"))
+    assert trials["all"] - trials["invalid"] == 10 - len(gone), "a busy machine discards some, which run again"
     (verdict,) = [each for each in result["verdicts"] if each["response"] == "tps"]
     assert verdict["treatment"] == "table.fillfactor=75"
     assert verdict["verdict"] in ("better", "worse", "equivalent", "unresolved")
-    assert verdict["blocks"] == 5
-    assert 0 < verdict["low"] < verdict["estimate"] < verdict["high"]
+    assert verdict["blocks"] == 5 - len({block for block, _ in gone})
+    if not gone:
+        assert 0 < verdict["low"] < verdict["estimate"] < verdict["high"]
     require_trials(journey)
     page = Path(result["report"])
     assert page.is_relative_to(journey.runs / "whole")

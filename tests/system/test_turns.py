@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.lab import messages
 from pgassay.record.slices import read_slices
-from tests.system.journeys import ANYWHERE, TINY, Place, entries, finished, kill, standing_still
+from pgassay.study.responses import Status
+from tests.system.journeys import ANYWHERE, TINY, Place, entries, finished, kill, lost, standing_still
 
 pytestmark = pytest.mark.system
 
-TURNS = (*TINY, "--blocks", "2..2", "--pairing", "alternate", "--slice", "300ms", *ANYWHERE)
+TURNS = (
+    *TINY, "--blocks", "2..2", "--pairing", "alternate", "--slice", "300ms", "--set", "server.synchronous_commit=off",
+    *ANYWHERE,
+)  # fmt: skip
+"""Slices hold many transactions however long the machine's disk takes for a flush."""
 
 
 def state(pid: int) -> str:
@@ -32,16 +38,17 @@ def test_a_study_whose_servers_take_turns(journey: Place) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["ended"] == "all 2 blocks are done"
     run = journey.record("turns")
-    assert len(run.trials) == 4
-    assert {trial.status.value for trial in run.trials} == {"valid"}
+    valid = [trial for trial in run.trials if trial.status is Status.VALID]
+    assert {trial.status for trial in run.trials} <= {Status.VALID, Status.INVALID}, "a busy machine makes some invalid"
+    assert len(valid) == 4 - len(lost(run))
     for first, second in zip(run.trials[::2], run.trials[1::2], strict=True):
         assert first.block == second.block
         slices = sorted((*read_slices(run, first.number), *read_slices(run, second.number)), key=lambda s: s.opened_ns)
         assert [each.round for each in slices] == [1, 1, 2, 2, 3, 3, 4, 4]
         assert all(sooner.drained_ns + sooner.flush_ns <= later.opened_ns for sooner, later in pairwise(slices))
-        assert all(each.transactions > 0 and sum(each.parts) > 0 for each in slices)
+        assert all(each.transactions > 0 and sum(each.parts) > 0 for each in slices if not each.discarded)
         assert all(each.covariates["metronome_ns"] for each in slices)
-    for trial in run.trials:
+    for trial in valid:
         wal_bytes, cpu_us = (trial.responses[f"{name}_per_transaction"] for name in ("wal_bytes", "server_cpu_us"))
         assert wal_bytes is not None
         assert 100 < wal_bytes < 50_000, "the transactions of the lead-ins are among those that it is divided by"
@@ -63,7 +70,9 @@ def test_servers_that_a_killed_run_left_frozen_are_ended(journey: Place) -> None
     done = finished(journey.resume("killed"))
     assert done.returncode == 0, done.stderr
     assert journey.left_behind() == []
-    assert [trial.number for trial in journey.record("killed").trials] == [1, 2, 3, 4]
+    numbers = [trial.number for trial in journey.record("killed").trials]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= 4, "what was discarded on a busy machine ran again"
     assert journey.pgassay("check", str(path)).returncode == 0
 
 
@@ -85,14 +94,15 @@ def test_a_server_that_dies_in_its_block_is_an_outcome_and_the_other_goes_on(jou
     done = finished(process)
     assert done.returncode == 0, done.stderr
     run = journey.record("dead")
-    first, second = ([trial for trial in run.trials if trial.block == block] for block in (1, 2))
-    assert sorted(trial.status.value for trial in first) == ["outcome", "valid"]
-    assert {trial.status.value for trial in second} <= {"valid", "invalid"}, "it is in play again"
-    (failed,) = [trial for trial in first if trial.status.value == "outcome"]
-    (other,) = [trial for trial in first if trial.status.value == "valid"]
+    (failed,) = [trial for trial in run.trials if trial.status is Status.OUTCOME]
+    assert failed.block == 1
     assert failed.reasons
-    kept = [each for each in read_slices(run, other.number) if not each.discarded]
-    assert len(kept) >= 8, "of ten rounds one ended early"
+    assert any(trial.arm == failed.arm for trial in run.trials if trial.block == 2), "it is in play again"
+    (other,) = [trial for trial in run.trials[:2] if trial is not failed]
+    slices = read_slices(run, other.number)
+    early = [each for each in slices if each.discarded == messages.round_ended(failed.arm)]
+    assert len(early) <= 1
+    assert len(slices) - len(early) >= 8, "of ten rounds one ended early"
     assert journey.left_behind() == []
 
 
