@@ -16,6 +16,7 @@ from pgassay import __version__
 from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
 from pgassay.cli.plan import lengths, reboot_lines, unbuilt_lines
+from pgassay.errors import UsageError
 from pgassay.lab.plan import Plan
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.testing.planted import make_run
@@ -237,6 +238,32 @@ def test_kept_snapshots_are_told_and_let_go(tmp_path: Path, capsys: pytest.Captu
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[-1] for line in lines[:2]] == ["a", "b"]
     assert lines[2:] == [f"no snapshots in {tmp_path}"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_can_be_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """argparse refuses some declarations only when it is asked for any order."""
+    assert main([name, "--no-such-option"]) == 2
+    assert "error:" in capsys.readouterr().err
+
+
+def test_options_and_arguments_may_come_in_any_order() -> None:
+    parser = Parser("pgassay ask", "ask")
+    import_module("pgassay.cli.ask").add_arguments(parser)
+    read = [
+        parser.read(["cap", *words])
+        for words in (
+            ["a=1,2", "b=1,2", "--replay", "--seed", "7"],
+            ["--seed", "7", "a=1,2", "--replay", "b=1,2"],
+            ["--replay", "a=1,2", "b=1,2", "--seed", "7"],
+        )
+    ]
+    assert read[0].levels_given == ["a=1,2", "b=1,2"]
+    assert read[0].replay
+    assert read[0] == read[1] == read[2]
+    assert parser.read(["cap", "--replay"]).levels_given == []
+    with pytest.raises(UsageError, match="CAPTURE"):
+        parser.read(["--replay"])
 
 
 def test_python_runs_the_package() -> None:

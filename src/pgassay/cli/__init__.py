@@ -82,7 +82,7 @@ def _dispatch(words: list[str]) -> int:
     command, summary = find_command(name)
     parser = Parser(f"pgassay {name}", summary)
     command.add_arguments(parser)
-    return command.run(parser.parse_args(rest))
+    return command.run(parser.read(rest))
 
 
 def find_command(name: str) -> tuple[Command, str]:

@@ -4,7 +4,7 @@ argparse because start-up counts: it adds milliseconds where richer libraries ad
 """
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from pgassay.cli import messages
@@ -58,6 +58,13 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, program: str, summary: str) -> None:
         super().__init__(prog=program, description=f"{program}: {summary}", add_help=False, allow_abbrev=False)
         self.add_argument("-?", "--help", action="help", help="show this help, then exit")
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Options and arguments in any order, as psql takes them; raises `UsageError`.
+
+        A command with actions keeps theirs after the action's name: what comes before it is its own.
+        """
+        return self.parse_args(words) if self._subparsers else self.parse_intermixed_args(words)
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` for a command line that cannot be parsed."""
