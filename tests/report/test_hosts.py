@@ -57,6 +57,26 @@ def test_every_host_is_a_row_and_the_kind_of_host_the_last(run: Run) -> None:
     assert data.blocks == (Sentences(("scale 100: sent from alpha to beta in 3 s; as asked",)),)
 
 
+def test_a_spread_that_may_be_anything_is_not_given_an_interval(run: Run) -> None:
+    effect, found = hosts._of_hosts(Findings(run))[0]
+    wide = replace(found, deviation=log(1.29), low=0.0, high=log(95_500.0), within=log(1.05))
+    said = hosts._sentence(effect, wide, Findings(run).primary)
+    assert said.endswith("; how far hosts differ is not known from so few: 29.0 % was seen, 5.00 % from block to block")
+    known = hosts._sentence(effect, replace(wide, high=log(1.9)), Findings(run).primary)
+    assert "between hosts the effect differs by 29.0 % [0 %, 90.0 %], from block" in known
+    apart = hosts._sentence(effect, replace(wide, low=log(1.1)), Findings(run).primary)
+    assert "between hosts the effect differs by 29.0 %, at least 10.0 %, from block" in apart
+
+
+def test_what_changes_by_the_minute_is_no_difference_among_hosts() -> None:
+    told = {
+        "kernel": {"release": "6.1"},
+        "load": {"average": "1.0"},
+        "storage.data": {"free_bytes": 1, "size_bytes": 2},
+    }
+    assert list(hosts._leaves({"facts": told})) == ["kernel.release", "storage.data.size_bytes"]
+
+
 def test_the_planted_difference_is_seen(run: Run) -> None:
     plain = hosts.SECTION.plain(Findings(run))["hosts"]
     assert isinstance(plain, list)
@@ -106,10 +126,3 @@ def test_hosts_differ_too_much_only_where_that_was_shown(values: tuple[float, ..
     assert between is not None
     assert (between.low > 0) is ("too much" in why)
     assert why in messages.more_hosts(2, differ=between.low > 0)
-
-
-def test_a_spread_without_bounds_is_a_number_that_can_be_read(run: Run) -> None:
-    verdict = Findings(run).verdicts[0].effect
-    assert verdict.between is not None
-    wild = replace(verdict.between, high=log(11.1))
-    assert "1,010 %" in hosts._sentence(replace(verdict, between=wild), wild, Findings(run).primary)

@@ -14,20 +14,12 @@ from pgassay.record.reading import Run
 from pgassay.report import messages, words
 from pgassay.report.findings import Findings
 from pgassay.report.phrases import of
-from pgassay.report.provenance import facts
+from pgassay.report.provenance import facts, lasting
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Response, Scale, Status
 
-_VOLATILE = {"load", "pairing", "remarks", "started", "imported", "disk_capacities", "golden"}
-_VOLATILE_FACTS = {
-    "mhz", "free_bytes", "available_bytes", "swap_free_bytes", "average", "uptime_s", "dirty_bytes", "nr_hugepages",
-}  # fmt: skip
-
-
 _REACH = 300.0
 """Per cent beyond which a difference is drawn at the edge."""
-_HOST = ("place", "host")
-"""A hash that tells machines apart and says nothing about them."""
 
 
 @dataclass(frozen=True)
@@ -273,14 +265,10 @@ def _held(findings: Findings) -> dict[str, object]:
 
 def _flat(host: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for group, found in host.items():
-        if group in _VOLATILE:
-            continue
-        if not isinstance(found, Mapping):
-            yield group, found
-            continue
-        for name, value in found.items():
-            if name not in _VOLATILE_FACTS and (group, name) != _HOST:
-                yield f"{group}.{name}", ", ".join(map(str, value)) if isinstance(value, list) else value
+        named = {f"{group}.{name}": value for name, value in found.items()} if isinstance(found, Mapping) else {}
+        for name, value in (named or {group: found}).items():
+            if lasting(name):
+                yield name, ", ".join(map(str, value)) if named and isinstance(value, list) else value
 
 
 def _differing(tables: Sequence[Mapping[str, object]]) -> Iterator[Fact]:

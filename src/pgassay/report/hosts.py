@@ -5,13 +5,13 @@ by the spread of blocks that all hosts share: it says whether one stands out, an
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import exp, isfinite
+from math import exp, isfinite, log
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval
 from pgassay.report import words
 from pgassay.report.colours import INK, PALETTE
-from pgassay.report.provenance import facts
+from pgassay.report.provenance import facts, lasting
 from pgassay.report.section import Block, Drawing, Figure, Folded, Section, Sentences, Surface, Table
 from pgassay.study.responses import Response, Scale
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 KIND = "this kind of host"
 """The row of a forest that the verdict is about."""
+_KNOWN_FOLD = 2.0
+"""Where the spread between hosts may be more than twofold, its interval tells nothing: two hosts allow anything."""
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
@@ -45,7 +47,12 @@ def _sentence(effect: "Effect", found: BetweenHosts, response: Response) -> str:
     if not isfinite(found.deviation):
         return f"{about}; how far hosts differ is not known: none has two blocks"
     within = _spread(found.within, response)
-    return f"{about}; between hosts the effect differs by {spread} [{low}, {high}], from block to block by {within}"
+    apart = f"between hosts the effect differs by {spread}"
+    if response.scale is not Scale.RATIO or found.high <= log(_KNOWN_FOLD):
+        return f"{about}; {apart} [{low}, {high}], from block to block by {within}"
+    if found.low > 0:
+        return f"{about}; {apart}, at least {low}, from block to block by {within}"
+    return f"{about}; how far hosts differ is not known from so few: {spread} was seen, {within} from block to block"
 
 
 def _spread(value: float, response: Response) -> str:
@@ -131,7 +138,7 @@ def _row(
 
 def _leaves(host: object) -> dict[str, str]:
     found = host.get("facts") if isinstance(host, Mapping) else None
-    return dict(facts(found)) if isinstance(found, Mapping) else {}
+    return {name: text for name, text in facts(found) if lasting(name)} if isinstance(found, Mapping) else {}
 
 
 def _facts(findings: "Findings") -> Iterator[Block]:

@@ -14,10 +14,23 @@ if TYPE_CHECKING:
 
 DEPTH_MAX = 6
 
+_MOMENTARY = {"load", "pairing", "remarks", "started", "imported", "disk_capacities", "golden"}
+_MOMENTARY_FACTS = {
+    "mhz", "free_bytes", "available_bytes", "swap_free_bytes", "average", "uptime_s", "dirty_bytes", "nr_hugepages",
+}  # fmt: skip
+_HOST = "place.host"
+"""A hash that tells machines apart and says nothing about them."""
+
 
 def facts(host: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Every leaf of the machine's facts with its path, in the record's order; empty ones left out."""
     return [(name, text) for name, text in _leaves(host, "", 0) if text not in ("", "None")]
+
+
+def lasting(name: str) -> bool:
+    """Is a fact by its path one of the machine? Others change by the minute, and say nothing about what differs."""
+    group, last = name.split(".")[0], name.split(".")[-1]
+    return group not in _MOMENTARY and last not in _MOMENTARY_FACTS and name != _HOST
 
 
 def _leaves(value: object, path: str, depth: int) -> Iterator[tuple[str, str]]:
