@@ -27,6 +27,8 @@ SETTINGS = {"shared_preload_libraries": "pg_stat_statements", "statement_timeout
 _ALONE_MS = 200
 _SLICE_MS = 500
 _SAMPLE_S = 0.1
+_SESSIONS = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgassay-player'"
+_SESSION_END_S, _POLL_S = 60.0, 0.01
 _CREATE = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
 _ERROR_TEXT_MAX = 160
 
@@ -109,7 +111,7 @@ def play(scripts: Sequence[CapturedScript], stage: Stage, owners: Mapping[int, i
         with _watching(server, clock, moments):
             _until_like(player, calls, [len(each.statements) for each in scripts], stage.most_ms)
         ended_ns = clock.monotonic_ns()
-    # A session hands in its counters when it ends, at the latest (manual, "The Cumulative Statistics System").
+    _await_counters(server, clock)
     after, recounted = _statements(server), _counters(server)
     found: dict[int, Statement] = {}
     for each in between(before, after):
@@ -127,6 +129,14 @@ def _until_like(player: Player, calls: int, lengths: Sequence[int], most_ms: int
         ended = player.play(duration_ms=_SLICE_MS)
         played += sum(each.count * length for each, length in zip(ended.scripts, lengths, strict=True))
         spent_ms += _SLICE_MS
+
+
+def _await_counters(server: Server, clock: Clock) -> None:
+    """A session hands in its counters when it ends, at the latest (manual, "The Cumulative Statistics System"), and a
+    server ends it a moment after its client."""
+    deadline_ns = clock.monotonic_ns() + int(_SESSION_END_S * 1e9)
+    while server.query(_SESSIONS) and clock.monotonic_ns() < deadline_ns:
+        clock.sleep(_POLL_S)
 
 
 @contextmanager
