@@ -7,7 +7,8 @@ import pytest
 from pgassay.bench.probe import Probe, Target
 from pgassay.host.clock import SystemClock
 from pgassay.probe.disks import Device, Diskstats, GroupIo
-from pgassay.probe.processes import MachineReader, ProcessIo, ProcessTree
+from pgassay.probe.machine import MachineReader
+from pgassay.probe.processes import ProcessIo, ProcessTree
 from pgassay.probe.registry import PROBES, Probes
 from pgassay.testing import real
 from pgassay.testing.contracts import ProbeContract, ReaderContract, Readers

@@ -15,7 +15,8 @@ from pgassay.bench.probe import Differences, Probe, Reader, Target
 from pgassay.bench.running import Clock
 from pgassay.probe.disks import Disks, ServerGroup
 from pgassay.probe.drives import Drives
-from pgassay.probe.processes import LabFiles, LabProcesses, Machine, ServerFiles, ServerProcesses
+from pgassay.probe.machine import Machine
+from pgassay.probe.processes import LabFiles, LabProcesses, ServerFiles, ServerProcesses
 from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Wal
 from pgassay.probe.statistics import Session, Statistics, View, ViewProbe, statement
 from pgassay.probe.waits import Waits
