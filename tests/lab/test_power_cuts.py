@@ -174,7 +174,7 @@ def made(
     resolved = arm(drive, installation, load or Load(state), len(plan), **levels)
     cuts = PowerCuts(resolved, Path("/clone"), SEED)
     cuts.start(cast(Any, Server()))
-    assert drive.done.wait(60)
+    assert drive.done.wait(600)
     cuts.stop()
     cuts.close()
     return cuts.judged(Path("/output")), drive, installation
