@@ -1,5 +1,7 @@
 """A lock of one process at a time, and lists of which torn lines do not count."""
 
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 
 from pgassay.json_lines import whole
 from pgassay.locks import FileLock
+from pgassay.record.disk import RealDisk
 
 TAKE = """import sys
 from pathlib import Path
@@ -33,6 +36,28 @@ def test_one_process_at_a_time_has_it(tmp_path: Path) -> None:
     assert taken_elsewhere(path)
     assert other.take(), "the process that had it is gone"
     other.release()
+
+
+def test_a_child_that_is_no_program_yet_holds_no_lock_that_was_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[int] = []
+    lock = fcntl.flock
+
+    def noted(number: int, how: int) -> None:
+        opened.append(number)
+        lock(number, how)
+
+    monkeypatch.setattr(fcntl, "flock", noted)
+    mine, kept = FileLock(tmp_path / "a.lock"), RealDisk().lock(tmp_path / "b.lock", "we")
+    assert mine.take()
+    copies = [os.dup(each) for each in opened]  # as a child of another thread has them between fork and exec
+    mine.release()
+    kept.release()
+    assert FileLock(tmp_path / "a.lock").take()
+    RealDisk().lock(tmp_path / "b.lock", "others").release()
+    for each in copies:
+        os.close(each)
 
 
 def test_a_lock_that_cannot_be_made_is_no_lock_of_another(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -37,5 +39,29 @@ class FileLock:
     def release(self) -> None:
         """Let others have it."""
         if self._descriptor is not None:
-            os.close(self._descriptor)
+            unlock(self._descriptor)
             self._descriptor = None
+
+
+def unlock(descriptor: int) -> None:
+    """Give a lock back and close its file.
+
+    Said and not left to the closing: a program that another thread starts just now has a copy of the descriptor until
+    it is that program, and the lock would be held so long.
+    """
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait for the lock on the file at `path`, and hold it for a few steps that must not cross with another process's.
+
+    Raises `OSError` where the file cannot be made.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        unlock(descriptor)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -27,7 +28,7 @@ class Programs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "extension").mkdir()
+        (folder / "extension").mkdir(exist_ok=True)
         (folder / "extension" / "hstore.control").touch()
         (folder / "auto_explain.so").touch()
 
@@ -37,9 +38,9 @@ class Programs:
         return Completed(tuple(command), 0, said, "")
 
 
-def asked(folder: Path, found: Capture, *versions: int) -> Asked:
+def asked(folder: Path, found: Capture, *versions: int, programs: Programs | None = None) -> Asked:
     whole = replace(found, data=Data("dump", "data.dump", 1, 1)) if found.data == Data() else found
-    programs = Programs(folder)
+    programs = programs or Programs(folder)
     serving = [FakeInstallation(version=Version(each, 1, f"{each}.1")) for each in versions or (OWN,)]
     return asking.write(folder, whole, ASKED, serving, programs, "now")  # type: ignore[arg-type]
 
@@ -51,6 +52,46 @@ def test_each_statement_has_a_script_with_its_calls_as_weight(tmp_path: Path) ->
     assert first.read_text() == found.load.played[0].text
     assert found.data == tmp_path / "data.dump"
     assert found.warnings == {}
+
+
+def test_two_questions_of_one_second_have_a_folder_each(tmp_path: Path) -> None:
+    first, second = asked(tmp_path, capture(KEYED)), asked(tmp_path, capture(SORTED))
+    assert [each.folder.name for each in (first, second)] == ["now", "now-2"]
+    assert [(each.folder / "001.sql").read_text() for each in (first, second)] == [
+        each.load.played[0].text for each in (first, second)
+    ]
+
+
+class AtOnce(Programs):
+    """A pg_restore that leaves a policy out; while it makes the first script, somebody else asks, too."""
+
+    scripts = 0
+
+    def __init__(self, folder: Path, other: Thread) -> None:
+        super().__init__(folder)
+        self.other = other
+
+    def run(self, command: Sequence[str], **more: object) -> Completed:
+        script = next((each.removeprefix("--file=") for each in command if each.startswith("--file=")), None)
+        if script is None:
+            done = super().run(command, **more)
+            return replace(done, stdout=f"{done.stdout}3300; 3256 16500 POLICY public orders own app\n")
+        self.scripts += 1
+        if self.scripts == 1:
+            self.other.start()
+            self.other.join(1.0)  # if it does not wait for us, it has its script now
+        Path(script).write_text(f"SELECT {self.scripts};\n")
+        return Completed(tuple(command), 0, "", "")
+
+
+def test_what_is_made_once_is_made_by_one_of_two_who_ask_at_the_same_time(tmp_path: Path) -> None:
+    answers: list[Asked] = []
+    other = Thread(target=lambda: answers.append(asked(tmp_path, capture(SORTED), programs=programs)))
+    programs = AtOnce(tmp_path, other)
+    answers.append(asked(tmp_path, capture(KEYED), programs=programs))
+    other.join()
+    assert [each.data for each in answers] == [tmp_path / "asked/data.sql"] * 2
+    assert (programs.scripts, (tmp_path / "asked/data.sql").read_text()) == (1, "SELECT 1;\n")
 
 
 def test_a_script_that_fails_is_left_out_and_named(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ resumed and the scripts can be read and changed.
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,10 @@ from pgassay.capture.physical import messages as refusals
 from pgassay.capture.question import Question, document
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
+from pgassay.locks import alone
 
 FOLDER = "asked"
+_LOCK = ".lock"
 LIBRARIES = "shared_preload_libraries"
 _ACTING = ("pg_cron", "pg_net", "pg_partman_bgw", "pglogical", "bdr", "spock", "repmgr", "pg_failover_slots")
 """Libraries whose workers run jobs or reach other servers, which a copy of the data must not do."""
@@ -98,17 +102,29 @@ def write(
     load = ScriptedLoad((), ()) if unscripted else scripted(described)
     if not load.played and not unscripted:
         raise messages.nothing_playable(each.reason for each in load.unplayed)
-    folder = (path / FOLDER / stamp).absolute()
-    folder.mkdir(parents=True)
+    folder = _new_folder((path / FOLDER).absolute(), stamp)
     for each in load.tried:
         (folder / f"{each.name}.sql").write_text(each.text, encoding="utf-8")
-    data = _data(path.absolute(), capture, synthesis, installations, folder.parent, runner)
+    with alone(folder.parent / _LOCK):  # what is made once is made by one of those who ask at the same time
+        data = _data(path.absolute(), capture, synthesis, installations, folder.parent, runner)
     warnings = _warnings(capture, installations, data.missing)
     if unknown:
         warnings["settings_left_out"] = messages.settings_left_out(unknown, dict.fromkeys(unknown.values()))
     if strange:
         warnings["libraries_left_out"] = messages.libraries_left_out(strange)
     return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed)
+
+
+def _new_folder(parent: Path, stamp: str) -> Path:
+    """A question's own, with a number behind `stamp` where another question has the same second."""
+    parent.mkdir(parents=True, exist_ok=True)
+    number = count(2)
+    folder = parent / stamp
+    while True:
+        with suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+        folder = parent / f"{stamp}-{next(number)}"
 
 
 def _data(

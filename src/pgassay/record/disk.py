@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from pgassay.locks import unlock
+
 BLOCK_BYTES = 1 << 20
 
 
@@ -175,7 +177,7 @@ class _FileLock:
     def release(self) -> None:
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
-            os.close(self._descriptor)
+            unlock(self._descriptor)
             self._descriptor = None
 
 

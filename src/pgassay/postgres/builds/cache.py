@@ -5,7 +5,6 @@ never found. The manifest lists every file with its size and SHA-256: a damaged 
 account must be able to enter it.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pgassay.locks import alone
 from pgassay.postgres import ownership
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.recipe import Recipe
@@ -140,8 +140,7 @@ class Cache:
     @contextmanager
     def alone(self, key: str) -> Iterator[None]:
         """One process a key: a second one waits and then finds the build."""
-        with (self._folder("locks") / key).open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with alone(self._folder("locks") / key):
             yield
 
     def put(self, installed: Path, manifest: Manifest) -> Path:
