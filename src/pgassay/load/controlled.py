@@ -131,7 +131,10 @@ class ControlledProgram:
         return messages.player_ended(text.strip().removeprefix(f"{PROGRAM}: "))
 
     def _answer(self) -> Mapping[str, Any]:
-        line = self._answers.readline()
+        try:
+            line = self._answers.readline()
+        except OSError:  # it ended with our order unread, of which the kernel tells in place of an end
+            line = ""
         if not line:
             raise self._gone()
         answer: Mapping[str, Any] = json.loads(line)
