@@ -12,6 +12,7 @@ import pytest
 
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.drive import named
+from pgassay.drive.block.daemon import CONFIGURATION
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import Root, open_root
@@ -28,6 +29,10 @@ def root_at(place: Path) -> Root:
 def make(root: Root, name: str, kernel: FakeKernel | None = None, **levels: str) -> named.NamedDrive:
     options = DriveOptions.from_levels({"data": "image", "data.capacity": "512MB", **levels})
     return named.create(root, name, options, kernel or FakeKernel(), FakeDaemon())
+
+
+NO_PROCESS = 2**22 + 1
+"""No process can have this number (proc(5), pid_max)."""
 
 
 class DyingKernel(FakeKernel):
@@ -119,6 +124,22 @@ def test_a_run_that_keeps_no_snapshots_leaves_drives_alone(tmp_path: Path) -> No
     named.destroy(made)
     attach(tmp_path, keep_snapshots=False).release()
     assert list(tmp_path.iterdir()) == [], "the last one out takes all along"
+
+
+def test_a_drive_that_is_not_mounted_now_is_not_put_away_while_its_program_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = root_at(tmp_path)
+    made = make(root, "mine")
+    (made.home / CONFIGURATION).write_text("{}")
+    serving: list[int | None] = [NO_PROCESS]
+    monkeypatch.setattr("pgassay.drive.block.daemon.running", lambda home: serving[0])
+    (found,) = named.all_drives(root)
+    assert (found.emulated, found.state) == (True, "stopped"), "as while it is checked"
+    assert named.repair(root) == []
+    serving[0] = None
+    assert named.repair(root) == ["drive mine, whose daemon is gone"]
+    assert named.all_drives(root) == []
 
 
 class Telling(named.NamedDrive):

@@ -120,11 +120,12 @@ def destroy(drive: NamedDrive) -> None:
 def repair(root: Root) -> list[str]:
     """Remove drives whose program is gone, because their contents are gone with it; images stay as they are.
 
+    One whose program serves stays, too: somebody has unmounted it, perhaps to check it, and its contents are there.
     What a killed `create` or `destroy` has left goes, too: it has no name that anybody could destroy.
     """
     done = []
     for drive in all_drives(root):
-        if drive.emulated and drive.state == "stopped":
+        if drive.emulated and daemon.running(drive.home) is None:
             _remove(drive.home)
             done.append(f"drive {drive.name}, whose daemon is gone")
     with alone(root.path):

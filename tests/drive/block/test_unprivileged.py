@@ -275,3 +275,15 @@ def test_a_missing_program_is_named_with_its_remedy(tmp_path: Path) -> None:
 def test_mkfs_gets_our_options_first_and_the_users_last() -> None:
     command = Filesystem("xfs", ("-i", "size=1024")).make_command(Path("/dev/loop7"), "pgassay-test")
     assert command == ["mkfs.xfs", "-q", "-f", "-K", "-L", "pgassay-test", "-i", "size=1024", "/dev/loop7"]
+
+
+def test_a_daemon_is_not_taken_to_be_ready_because_an_earlier_one_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho 'pgassay-drive: there is no room' >&2\nexit 2\n")
+    program.chmod(0o755)
+    (tmp_path / daemon.LOG).write_text("ready\n")
+    monkeypatch.setattr(daemon, "root_group", lambda: None)
+    with pytest.raises(DriveError, match="there is no room"):
+        daemon.start(tmp_path, {}, {daemon.VARIABLE: str(program)})

@@ -86,6 +86,7 @@ def start(
         str(group.processes) if group else "-",
     ]
     with (directory / LOG).open("ab") as log:
+        begins = log.tell()
         process = subprocess.Popen(
             [*launcher, str(find(environment)), "serve", "--config", str(path)],
             stdin=subprocess.DEVNULL,
@@ -95,7 +96,7 @@ def start(
             start_new_session=True,
         )
     try:
-        _wait_ready(process, directory)
+        _wait_ready(process, directory, begins)
     except BaseException:
         process.kill()
         process.wait()
@@ -154,12 +155,13 @@ def complaint(text: str) -> tuple[str, str]:
     return said, hint
 
 
-def _wait_ready(process: "subprocess.Popen[bytes]", directory: Path) -> None:
+def _wait_ready(process: "subprocess.Popen[bytes]", directory: Path, begins: int) -> None:
+    """Until its log says so from `begins` on: what is before is of a daemon that served the directory earlier."""
     deadline = time.monotonic() + READY_S
     while True:
         if process.poll() is not None:
             raise messages.daemon_failed(directory / LOG, *last_words(directory))
-        if "ready" in (directory / LOG).read_text(encoding="utf-8", errors="replace").splitlines():
+        if b"ready" in (directory / LOG).read_bytes()[begins:].splitlines():
             return
         if time.monotonic() > deadline:
             raise messages.daemon_failed(directory / LOG, f"not ready after {READY_S:.0f} s")
