@@ -1,9 +1,11 @@
 """The directory drive beyond its contract (tests/bench/test_drives.py): markers, killed labs, several labs, errors."""
 
+import fcntl
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account
 from pgassay.drive import copying
 from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.root import MARKER_FILE
+from pgassay.drive.root import MARKER_FILE, Root, open_root
 from pgassay.drive.sessions import killed_runs
 from pgassay.lab.drives import remove_left
 from pgassay.study.findings import Severity
@@ -51,6 +53,53 @@ def test_a_later_format_is_named(tmp_path: Path) -> None:
     (tmp_path / "pgassay" / MARKER_FILE).write_text('{"format": 2}')
     with pytest.raises(DriveError, match="has format 2, this version of pgassay reads formats up to 1"):
         attach(tmp_path)
+
+
+def test_a_root_that_goes_with_its_last_lab_while_another_waits_for_it_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, flock = with_snapshot(attach(tmp_path, keep_snapshots=False)), fcntl.flock
+
+    def late(descriptor: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        first.release()
+        assert list(tmp_path.iterdir()) == []
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    second = attach(tmp_path)
+    assert not second.has_snapshot("k")
+    with_snapshot(second).release()
+    assert [path.name for path in tmp_path.iterdir()] == ["pgassay"]
+
+
+def test_a_root_that_goes_with_its_last_lab_before_another_has_a_session_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = attach(tmp_path, keep_snapshots=False)
+
+    def late(directory: Path, account: Account, *more: Any) -> Root:
+        monkeypatch.undo()
+        root = open_root(directory, account, *more)
+        first.release()
+        assert not root.path.exists()
+        return root
+
+    monkeypatch.setattr("pgassay.drive.sessions.open_root", late)
+    with_snapshot(attach(tmp_path)).release()
+    assert [path.name for path in tmp_path.iterdir()] == ["pgassay"]
+
+
+def test_two_labs_make_a_missing_directory_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Path.mkdir
+
+    def late(path: Path, *more: Any, **options: Any) -> None:
+        monkeypatch.setattr(Path, "mkdir", made)
+        attach(tmp_path / "new").release()
+        made(path, *more, **options)
+
+    monkeypatch.setattr(Path, "mkdir", late)
+    with_snapshot(attach(tmp_path / "new")).release()
 
 
 def test_a_missing_directory_is_made_but_not_its_parents(tmp_path: Path) -> None:

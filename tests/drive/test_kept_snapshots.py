@@ -1,12 +1,13 @@
 """Kept snapshots: what is listed of them, and which are removed first."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive import kept_snapshots
+from pgassay.drive import kept_snapshots, snapshots
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import Root, find_root
 from tests.drive.places import OURSELVES, fill, mounted
@@ -103,3 +104,20 @@ def test_a_directory_without_ours_has_none_and_a_foreign_one_is_refused(tmp_path
     (tmp_path / "pgassay").mkdir()
     with pytest.raises(DriveError, match="was not made by pgassay"):
         find_root(tmp_path)
+
+
+def test_one_that_a_run_removes_while_they_are_listed_is_not_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = keep(tmp_path, "a", "b")
+    gone = next(each for each in kept_snapshots.all_kept([root]) if each.what == "data a")
+    listed = Path.iterdir
+
+    def late(path: Path) -> Iterator[Path]:
+        found = list(listed(path))
+        snapshots.forget(root, "a")
+        return iter(found)
+
+    monkeypatch.setattr(Path, "iterdir", late)
+    assert names(kept_snapshots.all_kept([root])) == ["b"]
+    assert not gone.path.exists()

@@ -26,8 +26,8 @@ from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.directory import DirectoryDrive, saying
 from pgassay.drive.options import AGED, DriveOptions, OneDrive
-from pgassay.drive.root import Root, look_at_root, open_root
-from pgassay.drive.sessions import Session
+from pgassay.drive.root import Root, look_at_root
+from pgassay.drive.sessions import Session, session_below
 from pgassay.drive.sets import DriveSet
 from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_pages, sized
 from pgassay.drive.smart import SmartOfMounts
@@ -109,7 +109,7 @@ class Attacher:
             self._require_owned(drive)
         if self.planned:
             return self._planned(drive, options, directory, needs)
-        session = Session(open_root(directory, self.account, self.mount_of, self.allow_volatile))
+        session = session_below(directory, self.account, self.mount_of, self.allow_volatile)
         try:
             home = session.path / HOME
             home.mkdir(mode=0o711)

@@ -18,8 +18,8 @@ from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Trait
 from pgassay.drive import copying, messages, snapshots
 from pgassay.drive.copying import copy_tree
-from pgassay.drive.root import Root, open_root
-from pgassay.drive.sessions import Repaired, Session
+from pgassay.drive.root import Root
+from pgassay.drive.sessions import Repaired, Session, session_below
 from pgassay.study.drives import DriveKind
 
 RESERVE_BYTES = 64 << 20
@@ -79,15 +79,19 @@ class DirectoryDrive:
         foreign or unreachable directory, no permission.
         """
         with saying(directory, "attach a drive"):
-            root = open_root(directory, account, mount_of, allow_volatile)
-            if snapshots_in is None:
-                return cls(root, Session(root), account, mount_of, keep_snapshots, counting)
-        with saying(snapshots_in, "keep snapshots"):
-            keeper = Session(open_root(snapshots_in, account, mount_of, allow_volatile))
+            session = session_below(directory, account, mount_of, allow_volatile)
         try:
-            return cls(root, Session(root), account, mount_of, keep_snapshots, counting, keeper)
+            if snapshots_in is None:
+                return cls(session.root, session, account, mount_of, keep_snapshots, counting)
+            with saying(snapshots_in, "keep snapshots"):
+                keeper = session_below(snapshots_in, account, mount_of, allow_volatile)
+            try:
+                return cls(session.root, session, account, mount_of, keep_snapshots, counting, keeper)
+            except BaseException:
+                keeper.close(keep_snapshots=True)
+                raise
         except BaseException:
-            keeper.close(keep_snapshots=True)
+            session.close(keep_snapshots=True)
             raise
 
     @property

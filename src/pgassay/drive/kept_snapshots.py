@@ -6,7 +6,7 @@ need any of them. A run that finds its snapshot gone makes it again.
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,4 +62,5 @@ def _below(root: Root) -> Iterator[Kept]:
             kept = json.loads(facts.read_text())
             yield Kept(path, str(kept.get("what", "")), int(kept["bytes"]), facts.stat().st_mtime)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            yield Kept(path, "unreadable, so no run can use it", size_bytes(path), path.stat().st_mtime)
+            with suppress(FileNotFoundError):  # a run has removed it since it was listed
+                yield Kept(path, "unreadable, so no run can use it", size_bytes(path), path.stat().st_mtime)

@@ -17,12 +17,17 @@ from pathlib import Path
 
 from pgassay.bench.places import Account, Mount
 from pgassay.drive import messages
+from pgassay.locks import unlock
 
 NAME = "pgassay"
 SNAPSHOTS = "snapshots"
 SESSIONS = "sessions"
 DRIVES = "drives"
 VOLATILE = frozenset({"tmpfs", "ramfs", "overlay"})
+
+
+class RemovedError(FileNotFoundError):
+    """The last lab that used a root has removed it since it was found; it can be made again."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +58,28 @@ class Root:
 
 
 def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool) -> Root:
-    """Find or make `directory/pgassay`; raises `DriveError`, or `OSError` as the operating system does."""
+    """Find or make `directory/pgassay`; raises `DriveError`, or `OSError` as the operating system does.
+
+    Other labs may make or remove it at the same time.
+    """
     directory = directory.absolute()
-    made_parent = not directory.exists()
-    if made_parent and not directory.parent.is_dir():
-        raise messages.no_directory(directory)
-    root = _suitable(directory, directory.parent if made_parent else directory, account, mount_of, allow_volatile)
-    if made_parent:
-        root.path.parent.mkdir()
-        root.path.parent.chmod(0o755)
-    if not os.path.lexists(root.path):
-        _make(root.path)
-    require_marker(root.path)
-    with alone(root.path):
-        root.snapshots.mkdir(mode=0o700, exist_ok=True)
-        root.sessions.mkdir(exist_ok=True)
-        root.sessions.chmod(0o711)
-    return root
+    while True:
+        made_parent = not directory.exists()
+        if made_parent and not directory.parent.is_dir():
+            raise messages.no_directory(directory)
+        root = _suitable(directory, directory.parent if made_parent else directory, account, mount_of, allow_volatile)
+        if made_parent:
+            root.path.parent.mkdir(exist_ok=True)
+            root.path.parent.chmod(0o755)
+        if not os.path.lexists(root.path):
+            _make(root.path)
+        require_marker(root.path)
+        with contextlib.suppress(RemovedError):
+            with alone(root.path):
+                root.snapshots.mkdir(mode=0o700, exist_ok=True)
+                root.sessions.mkdir(exist_ok=True)
+                root.sessions.chmod(0o711)
+            return root
 
 
 def look_at_root(directory: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool) -> Root:
@@ -110,11 +120,20 @@ def find_root(directory: Path) -> Root | None:
 
 
 def remove_root(root: Root) -> None:
-    """Remove everything of ours; the user's directory too if we made it and nothing else is in it."""
+    """Remove everything of ours; the user's directory too if we made it and nothing else is in it.
+
+    The caller is alone in the root. Whoever comes meanwhile finds it with its marker, or not at all.
+    """
     require_marker(root.path)
-    shutil.rmtree(root.path)
-    if root.made_parent and not any(root.path.parent.iterdir()):
-        root.path.parent.rmdir()
+    for folder in (root.snapshots, root.sessions, root.drives):
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    gone = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=root.path.parent))
+    root.path.rename(gone)
+    shutil.rmtree(gone)
+    if root.made_parent:
+        with contextlib.suppress(OSError):  # somebody else has something in it
+            root.path.parent.rmdir()
 
 
 def require_reachable(directory: Path, account: Account) -> None:
@@ -194,13 +213,33 @@ def take_lock(directory: Path) -> int | None:
 
 @contextlib.contextmanager
 def alone(directory: Path) -> Iterator[None]:
-    """Wait for the directory's lock and hold it for a few steps that must not cross with another lab's."""
-    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Wait for the directory's lock and hold it for a few steps that must not cross with another lab's.
+
+    Raises `RemovedError` where the directory is gone.
+    """
+    descriptor = None
+    while descriptor is None:
+        descriptor = _waited_for(directory / LOCK_FILE)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(descriptor)
+        unlock(descriptor)
+
+
+def _waited_for(path: Path) -> int | None:
+    """The locked file; None where it is not the one at `path` any more, since who had it has removed the directory."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        raise RemovedError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent)) from None
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                stack.pop_all()
+                return descriptor
+    return None
 
 
 def server_in(directory: Path) -> int | None:

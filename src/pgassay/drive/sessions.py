@@ -4,18 +4,31 @@ A session is locked by flock(2), which ends with its process however that ends; 
 killed lab's, and goes with all that is in it, unless a server still runs there.
 """
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.errors import DriveError
+from pgassay.bench.places import Account, Mount
 from pgassay.drive import messages
 from pgassay.drive.block import leftovers, mounts
-from pgassay.drive.root import LOCK_FILE, Root, alone, find_root, remove_root, server_in, take_lock
+from pgassay.drive.root import (
+    LOCK_FILE,
+    RemovedError,
+    Root,
+    alone,
+    find_root,
+    open_root,
+    remove_root,
+    server_in,
+    take_lock,
+)
 from pgassay.drive.snapshots import remove, remove_half_forgotten, remove_half_taken
 from pgassay.study.findings import Finding, Severity
 
@@ -37,6 +50,7 @@ class Session:
     """Open until `close`; `repaired` says what was removed when it was opened."""
 
     def __init__(self, root: Root) -> None:
+        """Raises `RemovedError` where another lab has taken the root along since it was found."""
         self.root = root
         with alone(root.path):
             self.repaired = _repair(root)
@@ -82,6 +96,16 @@ class Session:
                         remove_root(self.root)
         finally:
             os.close(lock)  # else a drive that is gone could not be unmounted
+
+
+def session_below(
+    directory: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool
+) -> Session:
+    """A session in the root below `directory`, which is found or made; raises as `open_root` does."""
+    while True:
+        root = open_root(directory, account, mount_of, allow_volatile)
+        with contextlib.suppress(RemovedError):
+            return Session(root)
 
 
 def _repair(root: Root) -> Repaired:
