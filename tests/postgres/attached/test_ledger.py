@@ -1,9 +1,15 @@
 """The list of what is owed to a user's server: on disk before anything is done, for one lab at a time."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from pgassay.bench.places import Endpoint
-from pgassay.postgres.attached.attachment import owed
+import pytest
+
+from pgassay.bench.errors import BenchError
+from pgassay.bench.lacking import Lacking
+from pgassay.bench.places import Endpoint, Version
+from pgassay.postgres.attached.attachment import attach, owed
+from pgassay.postgres.attached.facts import Client, Facts
 from pgassay.postgres.attached.ledger import AttachedLedger, Debt, ledgers
 from pgassay.study.findings import Severity
 
@@ -52,3 +58,29 @@ def test_one_lab_at_a_time_and_doctor_tells_which_it_is(tmp_path: Path) -> None:
     assert "db1.example:5433" in finding.text
     assert finding.remedy == "pgassay doctor --repair"
     assert other.take()
+
+
+class Agreeing:
+    """A session that says yes."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        return [(True,)]
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def test_a_server_with_other_clients_is_free_for_the_next_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Facts(Version(17, 1, "17.1"), "712", False, "me", True, True, True, True, True, True, 100, None)
+    ours = "pgassay.postgres.attached"
+    monkeypatch.setattr(f"{ours}.address.resolve", lambda dsn, environment: ENDPOINT)
+    monkeypatch.setattr(f"{ours}.attachment.Session", Agreeing)
+    monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: found)
+    monkeypatch.setattr(f"{ours}.facts.others", lambda sql: (Client(1, "app", "shop", "app", "client backend"),))
+    with pytest.raises(BenchError, match="has other clients"):
+        attach("service=staging", tmp_path, Lacking())
+    monkeypatch.setattr(f"{ours}.facts.others", lambda sql: ())
+    attach("service=staging", tmp_path, Lacking()).close()

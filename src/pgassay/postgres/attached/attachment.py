@@ -53,6 +53,7 @@ def attach(
     """
     endpoint = address.resolve(dsn, environment)
     sql = Session(endpoint)
+    ledger: AttachedLedger | None = None
     try:
         found = facts.ask(sql)
         if found.standby:
@@ -68,6 +69,8 @@ def attach(
             lacking.name("other clients", messages.other_clients(others))
     except BaseException:
         sql.close()
+        if ledger is not None:
+            ledger.release()
         raise
     return made
 
