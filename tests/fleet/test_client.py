@@ -29,7 +29,7 @@ class FakeFuture:
     def done(self) -> bool:
         return self.status != "pending"
 
-    def result(self) -> object:
+    def result(self, timeout: float | None = None) -> object:
         return self.ending
 
     def exception(self) -> object:
@@ -111,6 +111,22 @@ def test_a_worker_that_goes_is_noticed_and_its_task_called_off(tmp_path: Path) -
     dask.workers.clear()
     with pytest.raises(ClientLostError, match='the host "h1" of the load is gone'):
         started.wait(60.0)
+    assert dask.cancelled == [future]
+
+
+def test_a_worker_that_goes_with_its_result_is_noticed(tmp_path: Path) -> None:
+    made, dask = worker()
+
+    @dataclass
+    class Lost(FakeFuture):
+        def result(self, timeout: float | None = None) -> object:
+            assert timeout is not None, "it would be waited for without end"
+            dask.workers.clear()
+            raise TimeoutError
+
+    future = Lost(status="finished")
+    with pytest.raises(ClientLostError, match='the host "h1" of the load is gone'):
+        running(future, made, tmp_path).wait(60.0)
     assert dask.cancelled == [future]
 
 

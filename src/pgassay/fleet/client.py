@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ BACK_S = 300.0
 SILENT_S = 30.0
 """Without a heartbeat for so long, a worker is gone; it sends one every second or so."""
 _LOOK_S = 0.5
+_TAKE_S = 60.0
+"""So long a result may be on its way before its worker is looked for again."""
 
 
 @dataclass
@@ -254,7 +257,12 @@ def _version() -> str:
 def _result(future: Future, worker: Worker, address: str, timeout_s: float | None = None) -> Any:
     """What a task gave; raises `TimeoutError`, `ClientLostError`, and `LoadError` for what it raised."""
     until = None if timeout_s is None else time.monotonic() + timeout_s
-    while not future.done():
+    while True:
+        if future.status == "finished":
+            with suppress(TimeoutError):  # a worker that is lost now takes its result along
+                return future.result(timeout=_TAKE_S)
+        elif future.done():
+            break
         if not worker.heard(address):
             worker.client.cancel(future, force=True)
             raise messages.client_lost(worker.name)
@@ -266,8 +274,6 @@ def _result(future: Future, worker: Worker, address: str, timeout_s: float | Non
                 wait([future], timeout=left_s)
         except TimeoutError:
             continue
-    if future.status == "finished":
-        return future.result()
     if future.status == "error" and isinstance(error := future.exception(), RuntimeError):
         raise messages.client_failed(worker.name, str(error))
     raise messages.client_lost(worker.name)
