@@ -187,6 +187,10 @@ class _Site:
             raise HTTPException(404, messages.NO_SUCH_FILE)
         if not path.is_dir():
             return _download(run, asked)
+        try:
+            items = files.items(path)
+        except OSError as failure:  # a staged trial has its place meanwhile
+            raise HTTPException(404, messages.NO_SUCH_FILE) from failure
         within = asked.removesuffix("/")
         above = "" if not within else within.rpartition("/")[0]
         return pages.shown(
@@ -194,7 +198,7 @@ class _Site:
             run=known,
             within=within,
             up=f"/run/{known.identity}/files/{quote(above)}" if within else "",
-            items=[(item, quote("/".join(filter(None, (within, item.name))))) for item in files.items(path)],
+            items=[(item, quote("/".join(filter(None, (within, item.name))))) for item in items],
         )
 
     def compare(self, request: Request) -> Response:
