@@ -12,7 +12,7 @@ from pgassay.fleet.task import HostError, Shipped, is_wanted
 from tests.fleet.fleet_of_fakes import hosted
 
 HANGS = "hangs"
-"""Name of a file of which the worker hangs that is to die of any other."""
+"""Name of a file of which the worker hangs that is to die of any other; which it was is in `hangs.over` in the end."""
 
 FAILS = "fails"
 """Of this one h1 can run no block."""
@@ -31,7 +31,9 @@ def work(job: bytes) -> Shipped:
         key = worker.get_current_task()
         while is_wanted(worker, key):
             time.sleep(0.1)
-        Path(order.bench.document).with_suffix(".over").touch()
+        over = Path(order.bench.document).with_suffix(".name")
+        over.write_text(str(worker.name), encoding="utf-8")
+        over.rename(over.with_suffix(".over"))
         raise RuntimeError("nobody wants this block any more")
     if Path(order.bench.document).name == FAILS and get_worker().name == "h1":
         raise HostError("h1", "no space left on device")

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 HEAD = "198.18.0.1"
 PORT = 8786
 END_S = 300.0
+WAIT_S = 600.0
 _MEMORY = Path("/sys/fs/cgroup/memory")
 _ENTER = """\
 test -z "$GROUP" || echo $$ >"$GROUP/cgroup.procs"
@@ -87,6 +88,19 @@ class Host:
     def cable(self, state: str) -> None:
         """`down`: it is cut off; `up`: no more."""
         subprocess.run(["ip", "-n", self.space, "link", "set", "eth0", state], check=True)
+
+
+def awaited(what: str, happens: Callable[[], object], seconds: float = WAIT_S) -> None:
+    """Wait for it; fails by name where it does not happen."""
+    until = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < until, f"{what}: not within {seconds:g} s"
+        time.sleep(0.2)
+
+
+def joined(host: Host) -> int:
+    """How often its workers were registered by a scheduler."""
+    return host.said().count("Registered to:")
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

@@ -9,7 +9,7 @@ from pgassay.cli.postgres import builder
 from pgassay.lab.building import Building
 from pgassay.testing import real
 from tests.fleet import namespaces
-from tests.fleet.test_namespaces import Fleet, awaited, joined
+from tests.fleet.test_namespaces import Fleet
 from tests.postgres.builds.test_real_build import CFLAGS, built
 
 WAIT_S = 1200.0
@@ -26,7 +26,6 @@ def test_a_build_on_every_host(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PGASSAY_CACHE", str(ours.cache.root))
     with namespaces.lab(place, 2) as lab, ExitStack() as stack:
         fleet = Fleet(lab, stack)
-        awaited("the workers are there", lambda: all(joined(host) for host in lab.hosts))
         asked = ("postgres", "build", "--block-size", "4kB", "--wal-block-size", "16kB", f"--cflags={CFLAGS}")
         assert fleet.head(*asked).wait(WAIT_S) == 0, lab.head.said("head")
         told = [line for line in lab.head.said("head").splitlines() if line.startswith("h")]

@@ -14,8 +14,7 @@ from pgassay.study.findings import Severity
 from pgassay.study.responses import Status
 from pgassay.testing import real
 from tests.fleet import namespaces
-from tests.fleet.namespaces import Host, Lab
-from tests.fleet.test_namespaces import WAIT_S, awaited
+from tests.fleet.namespaces import WAIT_S, Host, Lab, awaited, joined
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
@@ -61,8 +60,9 @@ def written(place: Path, seconds: int, blocks: int) -> str:
 
 
 def conducted(lab: Lab, stack: ExitStack, study: str, out: Path) -> "subprocess.Popen[bytes]":
-    """The head runs the study, and its load on h1."""
+    """The head runs the study, and its load on h1, whose worker was started."""
     stack.callback(namespaces.end, lab.scheduler())
+    awaited("the worker is there", lambda: all(joined(host) for host in lab.hosts))  # a head waits for a minute
     found = ("--client", "h1", "--scheduler", lab.address, "--certs", str(lab.certs), "--client-port", PORT)
     words = ("run", study, *found, "--out", str(out), "--allow-busy", "--allow-volatile", "--quiet")
     head = lab.head.start("pgassay", *words, log="head")
@@ -121,7 +121,7 @@ def test_a_client_that_dies_costs_its_trial_and_the_run_goes_on_when_it_is_back(
     with ExitStack() as stack:
         first = lab.worker(host)
         stack.callback(namespaces.end, first)
-        head = conducted(lab, stack, written(place, 6, 1), out)
+        head = conducted(lab, stack, written(place, 15, 1), out)  # far longer than it takes to see it and to kill
         awaited("a load on the host", lambda: loads(host) or head.poll() is not None)
         first.send_signal(signal.SIGKILL)
         awaited("nothing is left of its load", lambda: not loads(host))

@@ -21,6 +21,7 @@ from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard
 from pgassay.fleet.head import FleetConductor
 from pgassay.fleet.job import Bench, Jobs
 from pgassay.fleet.messages import FleetError
+from pgassay.fleet.spread import names
 from pgassay.lab.notes import HostState
 from pgassay.lab.runner import Watcher
 from pgassay.record.check import check
@@ -29,7 +30,7 @@ from pgassay.record.reading import Run
 from pgassay.study.findings import Severity
 from pgassay.testing import real
 from tests.fleet import fake_worker
-from tests.fleet.namespaces import end
+from tests.fleet.namespaces import awaited, end
 from tests.lab.simulation import RUN, ending, header, simulate
 
 pytestmark = pytest.mark.slow
@@ -133,7 +134,8 @@ def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, fo
         while not hangs.with_suffix(".over").exists() and time.monotonic() < until:
             time.sleep(0.1)
     assert hangs.with_suffix(".over").exists()
-    (late,) = {each.host for each in told if each.late and each.block == 3}
+    late = hangs.with_suffix(".over").read_text(encoding="utf-8")
+    assert late in {each.host for each in told if each.late and each.block == 3}
     found = ending(simulation)
     assert {trial.host for trial in found.trials if trial.block == 3} < {"h1", "h2", "h3"} - {late}
     assert {each.host for each in told} == {"h1", "h2", "h3"}
@@ -182,6 +184,8 @@ def test_real_servers_on_two_workers_and_a_head_that_is_killed(place: Path, fold
         "load.scale=1", "--blocks", "5..5", "--pairing", "sequential",
     ]  # fmt: skip
     with fleet(folder, ("h1", "h2"), PGASSAY_DATA_DIR=str(data)) as address:
+        with connect(addresses.parse(address), certificates.find(folder, "head"), READY_S) as client:
+            awaited("the workers are there", lambda: len(names(client)) == 2, READY_S)  # a head waits for a minute
         where = ["--on", address, "--certs", str(folder), "--hosts", "2", "--shared-machine", "--allow-busy",
                  "--allow-volatile"]  # fmt: skip
         command = ["pgassay", "run", "fillfactor", "--quick", *study, *where, "--out", str(out)]

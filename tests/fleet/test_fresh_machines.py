@@ -6,9 +6,9 @@ folders, and the run is a small one; all else is what a reader types.
 
 import os
 import shlex
+import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from pgassay.record.reading import Run
 from pgassay.study.findings import Severity
 from pgassay.testing import real
 from tests.fleet import namespaces
-from tests.fleet.namespaces import HEAD, Host, Lab
+from tests.fleet.namespaces import HEAD, Host, Lab, awaited
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fleet.md"
 TITLE = "## From fresh machines to a verdict"
@@ -59,6 +59,12 @@ def programs(folder: Path) -> str:
     return os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
+def stands_or_ended(host: Host, started: "subprocess.Popen[bytes]") -> Callable[[], bool]:
+    """Does its scheduler listen, is its worker registered by one, or has it ended?"""
+    words = ("Scheduler at:", "Registered to:")
+    return lambda: started.poll() is not None or any(each in host.said() for each in words)
+
+
 @pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.timeout(900)
@@ -81,7 +87,7 @@ def test_each_line_from_fresh_machines_to_a_verdict(lab: Lab) -> None:
                 started = host.enter("sh", "-ec", words, PATH=search, LAB=str(root))
                 stack.callback(namespaces.end, started)
                 if stays:
-                    time.sleep(1.0)
+                    awaited(line, stands_or_ended(host, started))
                     assert started.poll() is None, host.said()
                 else:
                     assert started.wait(600.0) == 0, host.said()

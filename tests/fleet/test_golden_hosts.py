@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.drive.snapshots import FACTS_FILE
 from tests.fleet import namespaces
-from tests.fleet.namespaces import Host, Lab
+from tests.fleet.namespaces import Host, Lab, awaited, joined
 from tests.fleet.test_namespaces import SMALL, Fleet, lab, whole
 
 __all__ = ["lab"]
@@ -66,8 +66,10 @@ def test_sending_to_a_host_of_another_architecture_is_refused_by_name(lab: Lab, 
     with ExitStack() as stack:
         fleet = Fleet(lab, stack)
         namespaces.end(fleet.workers[second.name])
+        before = joined(second)
         worker = ("worker", lab.address, "--certs", str(lab.certs), "--name", second.name)
         fleet.keep(second.enter("setarch", "i686", sys.executable, "-m", "pgassay", *worker))
+        awaited("it is back as another machine", lambda: joined(second) > before)
         words = ("run", "fillfactor", "--quick", *SMALL, "--blocks", "5..5", "--out", str(place / "refused"))
         assert fleet.head(*words, "--golden", "sent").wait(WAIT_S) == 2
         named = "prepared data cannot be sent: h2: differs from h1 in architecture (x86_64, i686)"

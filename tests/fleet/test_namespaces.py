@@ -19,7 +19,7 @@ from pgassay.record.reading import Run
 from pgassay.study.findings import Severity
 from pgassay.testing import real
 from tests.fleet import namespaces
-from tests.fleet.namespaces import Host, Lab
+from tests.fleet.namespaces import WAIT_S, Host, Lab, awaited, joined
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
@@ -28,7 +28,6 @@ SMALL = (
     "load.scale=1", "--pairing", "sequential", "--allow-busy", "--allow-volatile", "--quiet",
 )  # fmt: skip
 CUT_OFF_S = 60.0
-WAIT_S = 600.0
 
 
 @pytest.fixture
@@ -38,22 +37,9 @@ def lab(place: Path) -> Iterator[Lab]:
         yield made
 
 
-def awaited(what: str, happens: Callable[[], object], seconds: float = WAIT_S) -> None:
-    """Wait for it; fails by name where it does not happen."""
-    until = time.monotonic() + seconds
-    while not happens():
-        assert time.monotonic() < until, f"{what}: not within {seconds:g} s"
-        time.sleep(0.2)
-
-
 def idle(host: Host) -> Callable[[], bool]:
     """Has it no server?"""
     return lambda: not host.servers()
-
-
-def joined(host: Host) -> int:
-    """How often its workers were registered by a scheduler."""
-    return host.said().count("Registered to:")
 
 
 class Fleet:
@@ -63,6 +49,7 @@ class Fleet:
         self.lab, self._stack = lab, stack
         self.scheduler = self.keep(lab.scheduler())
         self.workers = {host.name: self.keep(lab.worker(host)) for host in lab.hosts}
+        awaited("the workers are there", lambda: all(joined(host) for host in lab.hosts))  # a head waits for a minute
 
     def keep(self, process: "subprocess.Popen[bytes]") -> "subprocess.Popen[bytes]":
         self._stack.callback(namespaces.end, process)
@@ -107,7 +94,9 @@ def test_a_killed_worker_a_minute_without_a_cable_and_a_killed_head(lab: Lab, pl
         head.wait()
         for host in (second, third):
             awaited(f"{host.name} gives back what it held for the head", idle(host))
+        before = joined(first)
         fleet.workers[first.name] = fleet.keep(lab.worker(first))
+        awaited("the first host is back", lambda: joined(first) > before)
         assert fleet.head("resume", str(out), "--allow-busy", "--allow-volatile", "--quiet").wait(WAIT_S) == 0
         found = whole(out, 6)
         assert {trial.host for trial in found.trials} <= {host.name for host in lab.hosts}
@@ -151,7 +140,7 @@ def test_a_killed_scheduler_leaves_no_server_and_workers_find_the_next_one(lab: 
         awaited("the workers are back", lambda: all(joined(each) >= 2 for each in lab.hosts))
         namespaces.end(scheduler)
         awaited("they end with a scheduler that is ended", lambda: not any(each.processes() for each in lab.hosts))
-        assert {each.poll() for each in fleet.workers.values()} == {0}
+        assert {each.wait(WAIT_S) for each in fleet.workers.values()} == {0}
 
 
 @pytest.mark.timeout(1200)
