@@ -24,7 +24,9 @@ def opened(address: str, *, width: int = WIDE, dark: bool = False) -> Iterator[t
     """A page at `address`, and what the browser complains of (errors of scripts, refusals of the policy)."""
     program = chromium()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"], timeout=PATIENCE_MS
+        )
         try:
             theme: Any = "dark" if dark else "light"
             page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
