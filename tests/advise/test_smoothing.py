@@ -1,13 +1,21 @@
 """What a search saw, smoothed: neighbours tell of each other, one lucky trial is no winner, idle lines are seen."""
 
 import random
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pytest
+from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]
+from scipy.optimize import approx_fprime  # type: ignore[import-untyped]
 
-from benchmarks.advise import LIMITS, space_with
-from pgassay.advise import front
-from pgassay.advise.smoothing import by_configuration, hopeful, promising, smoothed, trimmed
+from benchmarks.advise import LIMITS, Server, space_with
+from pgassay.advise import front, smoothing
+from pgassay.advise.elimination import Compared
+from pgassay.advise.smoothing import Fit, by_configuration, hopeful, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, index_of
+from pgassay.advise.walk import walk
+from tests.advise.test_walk import task
 
 SPACE = space_with(6).narrowed(["s0", "s1", "s5"])
 NOISE = 0.1
@@ -114,3 +122,61 @@ def test_a_point_of_a_front_keeps_what_the_screening_has_shown() -> None:
     whole = at("16", "4", "b")
     assert process.trimmed(whole, LIMITS, [], 0.04, False) == at("16", "4")
     assert process.trimmed(whole, LIMITS, [], 0.04, False, keep={"s5"}) == whole
+
+
+def test_the_fit_goes_down_the_gradient_of_what_it_minimises() -> None:
+    chance = np.random.default_rng(1)
+    points, gains = chance.random((12, 3)), chance.normal(size=12)
+    together = np.eye(12) + (np.arange(12)[:, None] // 6 == np.arange(12)[None, :] // 6)
+    fit = Fit(points, gains, together, points[0])
+    for parameters in (np.array([-1.0, -2.0, 0.5, 0.1, -0.4]), np.array([0.4, -0.5, 2.0, 1.0, 0.0])):
+        found = fit.cost(parameters)[1]
+        assert found == pytest.approx(approx_fprime(parameters, lambda at: fit.cost(at)[0], 1e-7), rel=1e-4, abs=1e-4)
+
+
+class Followed(Server):
+    """Keeps what is asked of it; `last_bits` is how many of the last bits of its values differ."""
+
+    last_bits = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.path: list[tuple[str, tuple[Configuration, ...]]] = []
+
+    def measure(self, configuration: Configuration, common: float = 0.0) -> float | None:
+        """One trial."""
+        found = super().measure(configuration, common)
+        return found and float(jittered(np.array(found), self.last_bits, self.trials))
+
+    def batch(
+        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
+    ) -> Mapping[Configuration, float | None]:
+        """One trial of each."""
+        self.path.append((name, (start, *configurations)))
+        return super().batch(name, start, configurations, seed)
+
+    def study(
+        self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
+    ) -> Mapping[Configuration, Compared]:
+        """Blocks of all."""
+        self.path.append((name, (baseline, *arms)))
+        return super().study(name, baseline, arms, seed, budget_s)
+
+
+def jittered(values: Any, last_bits: int, seed: int) -> Any:
+    """The values, some of them so many units in the last place away."""
+    steps = np.random.default_rng(seed).integers(-last_bits, last_bits + 1, np.shape(values))
+    return values * (1 + steps * np.finfo(float).eps)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_a_search_tries_does_not_hang_on_a_processors_last_bits(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    here, there = (Followed(space_with(10), 0.05, 60 + seed) for _ in range(2))
+    walk(task(here), here)
+    there.last_bits = 4
+    monkeypatch.setattr(smoothing, "cho_factor", lambda a, **how: cho_factor(jittered(a, 4, 1), **how))
+    monkeypatch.setattr(smoothing, "cho_solve", lambda factor, b: jittered(cho_solve(factor, b), 4, 2))
+    walk(task(there), there)
+    assert there.path == here.path

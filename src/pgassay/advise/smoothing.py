@@ -3,6 +3,9 @@
 A sample seen once is half luck, and its neighbours know more of it than it does. The start that a batch is set against
 has noise of its own, which all of its ratios share: the process is told so. C. E. Rasmussen and C. K. I. Williams,
 "Gaussian Processes for Machine Learning" (2006), chapters 2 and 5. It helps to choose; nothing it says is evidence.
+
+Processors and libraries of linear algebra differ in the last bits, and a choice between two levels must not hang on
+them: the fit goes down exact gradients to its end, and what it finds and expects is rounded.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,6 +32,9 @@ _LENGTH, _LENGTH_SD = 0.5, 1.0
 """Where the length of a setting's axis (in logarithms, of a range of 1) is expected, and how surely."""
 _NOISE, _NOISE_SD = -2.5, 1.5
 """The same of a trial's noise: about 8 %, and almost anything."""
+_FIT = {"maxiter": 200, "ftol": 1e-12, "gtol": 1e-6}
+_FITTED_DIGITS, _GAIN_DIGITS = 2, 6
+"""Of logarithms: a length to 1 %, a gain to 0.0001 %. Far more than the last bits are, and less than matters."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,13 @@ class Smoothed:
         own = 2 * self.scale**2 * (1 - np.exp(-0.5 * np.sum(((at - self.origin) / self.lengths) ** 2, axis=1)))
         known = np.sum(near * cho_solve((self.factor, True), near.T).T, axis=1)
         found: Floats = near @ self.weights + spreads * np.sqrt(np.maximum(own - known, 0.0))
-        return found
+        return np.round(found, _GAIN_DIGITS)
 
     def gain(self, configuration: Configuration) -> float:
         """The expected log-ratio to the start."""
         at = _place(self.space, configuration)[None, :]
-        return float((_anchored(at, self.points, self.origin, self.scale, self.lengths) @ self.weights)[0])
+        near = _anchored(at, self.points, self.origin, self.scale, self.lengths)
+        return round(float((near @ self.weights)[0]), _GAIN_DIGITS)
 
 
 def smoothed(space: Space, batches: Batches) -> Smoothed | None:
@@ -77,40 +84,54 @@ def smoothed(space: Space, batches: Batches) -> Smoothed | None:
     shared = np.eye(len(seen)) + (numbers[:, None] == numbers[None, :])
     origin = _place(space, space.start)
     some = np.unique(np.linspace(0, len(seen) - 1, min(len(seen), _FITTED)).astype(int))
-    few, known, together = points[some], gains[some], shared[np.ix_(some, some)]
-    between = (few[:, None, :] - few[None, :, :]) ** 2
-    from_start = (few - origin) ** 2
-
-    def covariance(scale: float, lengths: Floats, noise: float) -> Floats:
-        """As `_anchored`, by squares that every step of the fit needs again."""
-        start = np.exp(-0.5 * (from_start @ lengths**-2.0))
-        near = np.exp(-0.5 * (between @ lengths**-2.0))
-        found: Floats = scale**2 * (near - start[:, None] - start[None, :] + 1.0) + noise**2 * together
-        return found
-
-    def parts(parameters: Floats) -> tuple[float, Floats, float]:
-        return float(np.exp(parameters[0])), np.exp(parameters[2:]), float(np.exp(parameters[1]))
-
-    def cost(parameters: Floats) -> float:
-        scale, lengths, noise = parts(parameters)
-        try:
-            factor = cho_factor(covariance(scale, lengths, noise), lower=True)
-        except LinAlgError:
-            return 1e9
-        prior = (
-            float(np.sum((parameters[2:] - _LENGTH) ** 2)) / _LENGTH_SD**2
-            + ((float(parameters[1]) - _NOISE) / _NOISE_SD) ** 2
-        )
-        fit = float(known @ cho_solve(factor, known))
-        return 0.5 * (fit + prior) + float(np.sum(np.log(np.diag(factor[0]))))
-
-    first = np.array([np.log(max(float(np.std(known)), 1e-3)), _NOISE, *[_LENGTH] * points.shape[1]])
+    fit = Fit(points[some], gains[some], shared[np.ix_(some, some)], origin)
+    first = np.array([np.log(max(float(np.std(fit.gains)), 1e-3)), _NOISE, *[_LENGTH] * points.shape[1]])
     bounds = [(-7.0, 3.0), (-7.0, 1.0), *[(-2.0, 4.0)] * points.shape[1]]
-    best = minimize(cost, first, method="L-BFGS-B", bounds=bounds, options={"maxiter": 40}).x
-    scale, lengths, noise = parts(best)
+    best = minimize(fit.cost, first, jac=True, method="L-BFGS-B", bounds=bounds, options=_FIT).x
+    scale, noise, lengths = parts_of(np.round(best, _FITTED_DIGITS))
     factor = cho_factor(_anchored(points, points, origin, scale, lengths) + noise**2 * shared, lower=True)
     weights = cho_solve(factor, gains)
     return Smoothed(space, points, weights, origin, scale, lengths, noise, factor[0])
+
+
+def parts_of(parameters: Floats) -> tuple[float, float, Floats]:
+    """Scale, noise and lengths; the parameters of the fit are their logarithms."""
+    return float(np.exp(parameters[0])), float(np.exp(parameters[1])), np.exp(parameters[2:])
+
+
+class Fit:
+    """How unlikely what was seen is, by the logarithms of scale, noise and lengths; ibid., equations 5.8 and 5.9."""
+
+    def __init__(self, points: Floats, gains: Floats, together: Floats, origin: Floats) -> None:
+        self.gains = gains
+        self._together = together
+        self._between = (points[:, None, :] - points[None, :, :]) ** 2
+        self._from_start = (points - origin) ** 2
+
+    def cost(self, parameters: Floats) -> tuple[float, Floats]:
+        """Minus the logarithm of the posterior, but for a constant, and its gradient."""
+        scale, noise, lengths = parts_of(parameters)
+        start = np.exp(-0.5 * (self._from_start @ lengths**-2.0))
+        near = np.exp(-0.5 * (self._between @ lengths**-2.0))
+        signal = scale**2 * (near - start[:, None] - start[None, :] + 1.0)  # as `_anchored`
+        try:
+            factor = cho_factor(signal + noise**2 * self._together, lower=True)
+        except LinAlgError:
+            return 1e9, np.zeros_like(parameters)
+        weights = cho_solve(factor, self.gains)
+        unlike = cho_solve(factor, np.eye(len(weights))) - np.outer(weights, weights)
+        apart = np.einsum("ij,ijd->d", unlike * near, self._between)
+        apart -= 2 * (np.sum(unlike, axis=1) * start) @ self._from_start
+        surprise = np.array([(parameters[1] - _NOISE) / _NOISE_SD, *(parameters[2:] - _LENGTH) / _LENGTH_SD])
+        gradient = np.array(
+            [
+                np.sum(unlike * signal),
+                noise**2 * np.sum(unlike * self._together) + surprise[0] / _NOISE_SD,
+                *(0.5 * scale**2 * apart / lengths**2 + surprise[1:] / _LENGTH_SD),
+            ]
+        )
+        misfit = float(self.gains @ weights) + float(surprise @ surprise)
+        return 0.5 * misfit + float(np.sum(np.log(np.diag(factor[0])))), gradient
 
 
 def by_configuration(batches: Batches) -> dict[Configuration, list[float | None]]:
