@@ -7,9 +7,10 @@ import pytest
 from benchmarks.advise import space_with
 from pgassay.advise import budget
 from pgassay.advise.asking import as_many_as_fit, objective_of, read_configuration, read_space, settings_of
+from pgassay.advise.failures import broken
 from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.knowledge import known_settings
-from pgassay.advise.laboratory import Question, document, keeps
+from pgassay.advise.laboratory import Question, document
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.run import write_study
@@ -86,7 +87,7 @@ def test_limits_are_held_against_a_trial(condition: str, holds: bool) -> None:
     response = Response("latency_p99_ms", "99th percentile", "ms", Better.LOWER)
     trial = TrialRecord(1, 1, 1, "a", "", "", {}, Status.VALID, 0, 1, {"latency_p99_ms": 3.0})
     limits = resolve([parse("latency_p99_ms", condition)], [response], ["latency_p99_ms"], compared=True)
-    assert keeps(trial, limits) is holds
+    assert (broken(trial, limits) == ()) is holds
 
 
 def test_a_folder_keeps_its_task(tmp_path: Path) -> None:
@@ -159,6 +160,9 @@ def test_an_objective_that_nobody_measures_or_that_has_no_direction_is_refused_w
     assert "latency_p99_ms" in str(raised.value.hint)
     with pytest.raises(UsageError, match="neither more nor less of rows"):
         objective_of("rows", [P99, size])
+    with pytest.raises(UsageError, match='nothing measures "crash_recovery_max_ms"') as raised:
+        objective_of("crash_recovery_max_ms", [P99, size])
+    assert "--set load.cuts=" in str(raised.value.hint)
     assert objective_of("latency_p99_ms", [P99, size]) is P99
 
 

@@ -1,6 +1,7 @@
 """The whole way to a front on simulated servers whose truth is known; its text, its page, its JSON."""
 
 from functools import cache
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from pgassay.advise import budget
 from pgassay.advise.asking import objectives_of
 from pgassay.advise.front import SURE, Standing
 from pgassay.advise.front_page import drawing, rows_of, sections
-from pgassay.advise.front_text import auto_conf, explained, headline, render, values
+from pgassay.advise.front_text import auto_conf, explained, headline, line_standing, render, values
 from pgassay.advise.front_walk import FrontAdvice, walk_front
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task
@@ -26,8 +27,8 @@ from pgassay.testing.planted import make_run
 TITLES = ("transactions per second", "cost of a transaction")
 
 
-def task(server: TwoServer, points: int = 4) -> Task:
-    steps = budget.front_amounts(600.0, TRIAL_S, len(server.space.dimensions), points=points)
+def task(server: TwoServer, points: int = 4, budget_s: float = 600.0) -> Task:
+    steps = budget.front_amounts(budget_s, TRIAL_S, len(server.space.dimensions), points=points)
     return Task(server.space, LIMITS, steps, True, 0.05, server.seed, (False,))
 
 
@@ -52,6 +53,28 @@ def test_points_across_the_front_are_found_and_confirmed() -> None:
         assert max(truth) > 0
         for effect, gain, sign in zip(point.effects, truth, (1, -1), strict=True):
             assert (effect.estimate > 1) == (sign * gain > 0) or effect.low < 1 < effect.high
+
+
+def test_lines_of_points_are_left_out_in_turn_and_what_does_nothing_is_not_said_to_help() -> None:
+    server = TwoServer(space_with(6), 0.02, 1)
+    wanted = task(server, budget_s=1500.0)
+    found = walk_front(wanted, server, OBJECTIVES, RESOLUTION, lambda said: None)
+    assert server.trials * TRIAL_S <= 1500.0
+    left_out = [(each, name) for each in found.front for name in each.left_out]
+    assert len(left_out) > 2
+    for point, name in left_out:
+        without = server.gains(point.configuration.with_values({name: wanted.space.start.values[name]}))
+        earned = [mine - other for mine, other in zip(server.gains(point.configuration), without, strict=True)]
+        said = line_standing(wanted, point, name, OBJECTIVES)
+        assert ("earns its place" in said) <= (max(earned) > 0), (name, said)
+    assert any(line_standing(wanted, *each, OBJECTIVES).startswith("earns its place by") for each in left_out)
+    few = found_on(1)[1].front
+    assert not any(each.left_out for each in few), "in ten minutes there is no time for it"
+    told = render(wanted, found, OBJECTIVES, "x")
+    point, name = left_out[0]
+    assert f"  {point.label}: {name} = {point.configuration.values[name]}: " in told
+    told_lines = [each["lines"] for each in values(wanted, found, OBJECTIVES, "x")["points"] if each["lines"]]
+    assert any(len(line["effects"]) == 2 for lines in told_lines for line in lines)
 
 
 def test_walked_again_it_decides_the_same() -> None:
@@ -98,7 +121,9 @@ def test_the_page_begins_with_the_answer_and_its_figure_is_not_called_as_the_sec
     answer, mine = sections(task(server), found, tuple(findings.responses)[:2])
     assert answer.name == "headline", "it takes the place of the run's own"
     sentences, _ = answer.blocks(findings)
-    figure, table, *lines = mine.blocks(findings)
+    figure, table, their_lines, *lines = mine.blocks(findings)
+    assert isinstance(their_lines, Table)
+    assert {str(row[0]) for row in their_lines.rows} == {each.label for each in found.front}
     assert isinstance(sentences, Sentences)
     assert isinstance(figure, Figure)
     assert isinstance(table, Table)
@@ -125,6 +150,43 @@ def test_a_limit_is_hard() -> None:
     assert all(one.probability >= SURE for each in found.front for one in each.kept)
     assert all(each.kept for each in found.points)
     assert "keeps tps < 1700" in render(task(server), found, OBJECTIVES, "x")
+
+
+class Sized(TwoServer):
+    """Its second objective repeats to the byte, as the size of data does, and one setting alone changes it."""
+
+    growth = 0.3
+
+    def cost(self, configuration: Configuration) -> float:
+        """The true log-size: 0 at the start."""
+        return self.growth * (configuration.values["s0"] != "1")
+
+    def both(self, configuration: Configuration, common: float) -> tuple[float, ...] | None:
+        """One trial."""
+        speed = self.measure(configuration, common)
+        return None if speed is None else (speed, round(1e9 * exp(self.cost(configuration))))
+
+
+class Fixed(Sized):
+    """The size is always the same."""
+
+    growth = 0.0
+
+
+@pytest.mark.parametrize("kind", [Sized, Fixed])
+def test_an_objective_without_any_noise_has_its_points_and_its_picture(kind: type[Sized]) -> None:
+    server = kind(space_with(6), 0.02, 2)
+    wanted = task(server, budget_s=900.0)
+    found = walk_front(wanted, server, OBJECTIVES, RESOLUTION, lambda said: None)
+    assert found.front
+    for point in found.points:
+        for effect in point.effects[1:]:
+            size = exp(server.cost(point.configuration))
+            assert effect.low <= size * 1.000001
+            assert effect.high >= size / 1.000001
+    assert all(max(server.gains(each.configuration)) > 0 for each in found.front)
+    assert drawing(found, TITLES) is not None
+    assert headline(found, OBJECTIVES) in render(wanted, found, OBJECTIVES, "x")
 
 
 def test_where_nothing_matters_nothing_is_offered() -> None:
@@ -180,3 +242,8 @@ def test_a_small_budget_says_what_it_needs() -> None:
     spent = 5.0 * (2 * enough.screening_pairs + enough.batches * 7) + enough.confirmation_s
     assert spent <= 7200.0
     assert enough.blocks > budget.BLOCKS_MIN
+    arms = 8 + budget.left_out(enough, 8)
+    assert arms > 8
+    assert budget.blocks_of(enough, arms) >= budget.FRONT_BLOCKS
+    least = budget.front_amounts(enough.needed_s, 5.0, 15, points=5)
+    assert (budget.left_out(least, 8), budget.blocks_of(least, 8)) == (0, budget.BLOCKS_MIN)

@@ -10,6 +10,7 @@ from pgassay.advise.asking import settings_of
 from pgassay.advise.budget import BLOCKS_MIN
 from pgassay.advise.laboratory import Question, RealLaboratory, document, names_of
 from pgassay.advise.space import Machine, space_of
+from pgassay.errors import UsageError
 from pgassay.lab.run import write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
@@ -69,3 +70,22 @@ def test_configurations_go_by_names_and_not_by_all_their_settings() -> None:
     table = configurations(study)
     assert "advised" in str(table)
     assert "64MB" in str(table)
+
+
+def test_an_objective_that_no_trial_tells_ends_the_advice_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, and not when all of the screening has shown nothing."""
+    findings = Findings(make_run(tmp_path / "screening-01", discarded=False))
+    space = space_of(settings_of({}, ["work_mem", "jit"]), Machine(8 << 30, 2), {})
+    others = [space.start.with_values(each) for each in ({"jit": "off"}, {"work_mem": "64MB"})]
+    monkeypatch.setattr(RealLaboratory, "_measured", lambda self, name, wanted: findings)
+
+    def asked(*objectives: str) -> RealLaboratory:
+        question = Question({"driver": "pgbench"}, objectives[0], others=objectives[1:])
+        return RealLaboratory(tmp_path, question, space, BenchOptions(), lambda study: nullcontext(Watcher()))
+
+    found = asked("tps", "latency_p99_ms").vectors("screening-01", space.start, others, 1)
+    assert all(values is not None and len(values) == 2 for values in found.values())
+    with pytest.raises(UsageError, match="no trial of screening-01 has a value of physical_bytes"):
+        asked("tps", "physical_bytes").vectors("screening-01", space.start, others, 1)

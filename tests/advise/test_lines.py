@@ -178,6 +178,21 @@ def test_a_default_that_is_shown_to_do_better_is_taken(seed: int) -> None:
         asked, found, "tps", "x"
     )
     assert values(asked, found, "tps", "x")["outdone_by"] == found.outdone.by
+    assert server.trials * TRIAL_S <= 1200.0, "its time is in the budget"
+
+
+def test_a_default_is_taken_where_the_budget_holds_its_proof_and_else_the_headline_says_so() -> None:
+    own = space_of([each.setting for each in space().dimensions], Machine(64 << 30, 8), {**BAD, "s0": "16"})
+    server = Better(own, 0.02, 1, misled=False)
+    asked, count = task(server), len(own.dimensions)
+    assert asked.amounts.takeover_s == TRIAL_S * budget.BLOCKS_MIN * 4
+    needed_s = asked.amounts.needed_s
+    least = budget.amounts(needed_s, TRIAL_S, count, finalists=1)
+    assert (least.needed_s, least.takeover_s) == (needed_s, 0.0)
+    assert budget.amounts(1200.0, TRIAL_S, count, finalists=1, references=1).takeover_s == 0.0, "there is no other"
+    found = walk(replace(asked, amounts=replace(asked.amounts, takeover_s=0.0)), server)
+    assert found.outdone is None
+    assert "did better still" in headline(found, "tps")
 
 
 def test_what_goes_although_the_screening_showed_it_is_told_so() -> None:

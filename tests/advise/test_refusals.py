@@ -9,6 +9,7 @@ import pytest
 
 from pgassay.advise import refusals
 from pgassay.advise.asking import settings_of
+from pgassay.advise.failures import Cause, Failure
 from pgassay.advise.laboratory import Question, RealLaboratory
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import relative
@@ -92,7 +93,10 @@ def test_a_run_goes_on_without_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RanError, match="2"):
         laboratory(tmp_path, told).study("confirmation", MEMORY, [JIT, START], 1, 10.0)
     assert len(told) == 1, "it is known, and not asked again"
-    assert laboratory(tmp_path).batch("search-02", START, [JIT], 1) == {JIT: None}
+    lab = laboratory(tmp_path)
+    for name in ("search-02", "search-03"):
+        assert lab.batch(name, START, [JIT], 1) == {JIT: None}
+    assert lab.refused() == (Failure({"jit": "off"}, 1, Cause.REFUSED, "jit is refused", 1),), "once, and not each time"
     assert laboratory(tmp_path).study("confirmation", JIT, [START, MEMORY], 1, 10.0) == {}
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import robust_page, text
+from pgassay.advise import failures_page, robust_page, text
 from pgassay.advise.explain import AtLevel, costs, sliced
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.task import Task
@@ -63,6 +63,7 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
             "All settings that were screened",
             (Table(["setting", "start", "far level", objective, "standing"], found, notes=(note,), texts=True),),
         )
+        yield from failures_page.table(advice.refused)
 
     answer = contents.headline_instead((text.headline(advice, objective),))
     return answer, Section("advice", "The advice", blocks, link="Advice", open=True)

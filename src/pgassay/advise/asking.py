@@ -12,7 +12,7 @@ from typing import Any
 
 from pgassay.advise import budget, messages
 from pgassay.advise.budget import Amounts
-from pgassay.advise.constraints import Limits, require_room
+from pgassay.advise.constraints import Limits, require_room, within
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
 from pgassay.advise.refusals import OURS
@@ -21,8 +21,9 @@ from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.task import Task
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.arms import resolve
+from pgassay.lab.drives import NEEDED
 from pgassay.lab.forecast import forecast, window_s
-from pgassay.lab.run import Prepared, prepare, write_study
+from pgassay.lab.run import DRIVES, Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
 from pgassay.study.document import read
 from pgassay.study.responses import Better, Response, Scale
@@ -110,6 +111,8 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     require_room(space, limits)
     (higher, *others), trial_s = _tried(wish.question, space, bench)
 
+    usual = within(space.dimensions, space.rule_of_thumb, limits)
+    references = len({space.start, space.default, usual})
     conditions = () if others else _conditions(wish)
 
     def steps(settings: int) -> Amounts:
@@ -117,7 +120,9 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
             points = budget.FRONT_POINTS_QUICK if wish.quick else budget.FRONT_POINTS
             return budget.front_amounts(wish.budget_s, trial_s, settings, points=points)
         finalists = 1 if wish.quick else 3
-        return budget.amounts(wish.budget_s, trial_s, settings, finalists=finalists, conditions=len(conditions))
+        return budget.amounts(
+            wish.budget_s, trial_s, settings, finalists=finalists, conditions=len(conditions), references=references
+        )
 
     if conditions and not wish.robust and not _fits(steps, len(space.dimensions)):
         conditions = ()
@@ -183,6 +188,10 @@ def _tried(question: Question, space: Space, bench: Workbench) -> tuple[tuple[bo
     for each in found:
         if len(found) > 1 and each.scale is Scale.DIFFERENCE:
             raise messages.no_ratio(each.name)
+    if NEEDED.keys() & set(question.objectives):
+        told = [each.recorded for each in _prepared(question, space, bench).remarks if each.code == DRIVES]
+        if told:
+            raise messages.silent_drive(told[0])
     return tuple(each.better is Better.HIGHER for each in found), forecast(prepared.resolved).trial_s * _OVERHEAD
 
 

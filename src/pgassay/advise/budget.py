@@ -17,8 +17,10 @@ LINES_MAX = 6
 """Lines that may be recommended."""
 BLOCKS_MIN, BLOCKS_MAX = 5, 20
 _BATCHES_MIN = 3
-_PROOF_ARMS = 4
-"""The advice, the start, the default, the rule of thumb."""
+REFERENCES = 3
+"""The start, the default, the rule of thumb."""
+_PROOF_ARMS = 1 + REFERENCES
+"""The advice beside them."""
 _SEARCH_SHARE, _LINES_SHARE = 0.7, 0.2
 """Of the time to spare; the rest is the confirmation's."""
 _ROBUST_SHARE = 0.05
@@ -26,6 +28,9 @@ _ROBUST_SHARE = 0.05
 FRONT_POINTS, FRONT_POINTS_QUICK = 5, 3
 """Points of a front that are confirmed."""
 _FRONT_SEARCH_SHARE = 0.5
+FRONT_BLOCKS = 8
+"""So many blocks has a confirmation of points before any of their lines is left out in it: with fewer no interval is
+short enough to tell anything."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Least:
     confirmation_s: float
     robust_s: float
     restoration_s: float
+    takeover_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,10 +70,18 @@ class Amounts:
     least: Least | None = None
     spare_s: float = 0.0
     """What all of them have beyond the least; none of several objectives."""
+    takeover_s: float = 0.0
+    """Of proving the default or the rule of thumb where one does better; none, and it is not taken, where there is no
+    time."""
 
 
-def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, conditions: int = 0) -> Amounts:
-    """The steps within a budget; raises `UsageError` where it is too small, and says what it needs."""
+def amounts(
+    budget_s: float, trial_s: float, settings: int, *, finalists: int, conditions: int = 0, references: int = REFERENCES
+) -> Amounts:
+    """The steps within a budget; raises `UsageError` where it is too small, and says what it needs.
+
+    `references` are how many different configurations start, default and rule of thumb are.
+    """
     pairs, lines = rows_needed(settings), min(settings, LINES_MAX)
     least = Least(
         pairs,
@@ -77,6 +91,7 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, c
         confirmation_s=trial_s * BLOCKS_MIN * (_PROOF_ARMS + lines),
         robust_s=trial_s * BLOCKS_MIN * ARMS_MAX * conditions,
         restoration_s=trial_s * BLOCKS_MIN * (lines + 4),  # put back in turn, the rest; what is left at once, twice
+        takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # what was left is beside them
     )
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
     trials = _screening(settings) + _BATCHES_MIN * (BATCH + 1) + finals
@@ -89,7 +104,9 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int, c
 def screened_again(steps: Amounts, settings: int) -> Amounts | None:
     """What is left for the other steps where the screening is done once more; None where there is no time for that."""
     left_s = steps.spare_s - steps.trial_s * _screening(settings)
-    return _shared(steps.least, steps.needed_s, left_s) if steps.least and left_s >= 0 else None
+    if steps.least is None or left_s < steps.least.takeover_s:
+        return None
+    return _shared(steps.least, steps.needed_s, left_s)
 
 
 def _screening(settings: int) -> int:
@@ -99,8 +116,9 @@ def _screening(settings: int) -> int:
 
 def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
     """The least of each step, and its share of the time to spare."""
-    restores = spare_s >= 2 * least.restoration_s
-    given_s = spare_s - (least.restoration_s if restores else 0.0)
+    takeover_s = least.takeover_s if spare_s >= least.takeover_s else 0.0
+    restores = spare_s - takeover_s >= 2 * least.restoration_s
+    given_s = spare_s - takeover_s - (least.restoration_s if restores else 0.0)
     robust_share = _ROBUST_SHARE if least.robust_s else 0.0
     return Amounts(
         least.screening_pairs,
@@ -114,6 +132,7 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
         trial_s=least.trial_s,
         least=least,
         spare_s=spare_s,
+        takeover_s=takeover_s,
     )
 
 
@@ -123,14 +142,35 @@ def batches_of(steps: Amounts, configurations: int) -> int:
 
 
 def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int) -> Amounts:
-    """The steps for several objectives: no elimination. Raises `UsageError` where the budget is too small."""
+    """The steps for several objectives: lines are left out within the confirmation, where it has time for that.
+
+    Raises `UsageError` where the budget is too small.
+    """
     pairs = rows_needed(settings)
     screening = 2 * pairs + batches_needed(settings, PAIRS_A_BATCH)
-    arms = points + _PROOF_ARMS - 1
+    arms = points + REFERENCES
     needed_s = trial_s * (screening + _BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
     spare_s = budget_s - needed_s
     batches = _BATCHES_MIN + int(spare_s * _FRONT_SEARCH_SHARE // (trial_s * (BATCH + 1)))
-    blocks = min(BLOCKS_MAX, BLOCKS_MIN + int(spare_s * (1 - _FRONT_SEARCH_SHARE) // (trial_s * arms)))
-    return Amounts(pairs, batches, points, 0.0, trial_s * arms * blocks, needed_s, blocks)
+    trials = BLOCKS_MIN * arms + int(spare_s * (1 - _FRONT_SEARCH_SHARE) // trial_s)
+    trials = min(trials, BLOCKS_MAX * (arms + points * min(settings, LINES_MAX)))
+    blocks = min(BLOCKS_MAX, trials // arms)
+    return Amounts(pairs, batches, points, 0.0, trial_s * trials, needed_s, blocks, trial_s=trial_s)
+
+
+def left_out(steps: Amounts, arms: int) -> int:
+    """How many lines may be left out in the confirmation of a front, beside so many arms."""
+    return max(0, _trials(steps) // FRONT_BLOCKS - arms)
+
+
+def blocks_of(steps: Amounts, arms: int) -> int:
+    """Blocks of the confirmation of a front, of so many arms: all that there is time for."""
+    if not steps.trial_s:
+        return steps.blocks
+    return max(BLOCKS_MIN, min(BLOCKS_MAX, _trials(steps) // arms))
+
+
+def _trials(steps: Amounts) -> int:
+    return round(steps.confirmation_s / steps.trial_s) if steps.trial_s else 0

@@ -75,7 +75,9 @@ class Point:
     searched: tuple[float, ...] = ()
     """What the search expected, as ratios to the start; nothing of a reference."""
     shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of each line the objectives for which the screening has shown that it helps; none: it is unproven."""
+    """Of each line the objectives for which the screening has shown that it helps."""
+    left_out: Mapping[str, tuple[Effect, ...]] = field(default_factory=dict)
+    """Of each line that was left out beside it: the point against itself without the line, of each objective."""
 
 
 def dominates(one: Gains, other: Gains, width: float = 0.0) -> bool:
@@ -186,11 +188,12 @@ def judged(
 
     Differences within `resolution` (a share) count for nothing.
     """
-    effects = _effects(seen, objectives, blocks)
+    own_arms = [each for each in seen.configurations if each in labels.values()]
+    effects = _effects(seen, own_arms, objectives, blocks)
     numbers = {each: number for number, each in enumerate(seen.configurations)}
     responses = [seen.responses[name] for name in objectives]
-    kept = {each: _kept(seen, str(number)) for each, number in numbers.items()}
-    own = {each: Standing.FAILED for each in seen.configurations if _without_result(seen, each, effects)}
+    kept = {each: _kept(seen, str(numbers[each])) for each in own_arms}
+    own = {each: Standing.FAILED for each in own_arms if _without_result(seen, each, effects)}
     own |= {
         each: Standing.BREAKS
         for each, limits in kept.items()
@@ -205,11 +208,12 @@ def judged(
     if start not in own:
         gains[start] = (0.0,) * len(objectives)
     betters = _betters(labels, gains, log(1 + resolution))
+    higher = [each.better is Better.HIGHER for each in responses]
     found = []
     for label, each in labels.items():
         by = betters.get(label, "")
         standing = own.get(each) or (Standing.DOMINATED if by else Standing.FRONT)
-        if standing is Standing.FRONT and not any(map(_helps, effects.get(each, ()), responses)):
+        if standing is Standing.FRONT and not any(map(helps, effects.get(each, ()), higher)):
             standing = Standing.OPEN
         if each not in searched:
             standing = Standing.REFERENCE
@@ -234,23 +238,52 @@ def _betters(labels: Mapping[str, Configuration], gains: Mapping[Configuration, 
     return found
 
 
-def _effects(seen: Seen, objectives: Sequence[str], blocks: int) -> dict[Configuration, tuple[Effect, ...]]:
-    """Against the start: one family of all configurations and objectives, and one look, since nothing stops early."""
-    arms = [Place(str(number), "", "") for number in range(1, len(seen.configurations))]
-    by_objective = [
-        compare(
+def _effects(
+    seen: Seen, own: Sequence[Configuration], objectives: Sequence[str], blocks: int
+) -> dict[Configuration, tuple[Effect, ...]]:
+    """Against the start: one family of `own` and all objectives, and one look, since nothing stops early."""
+    arms = {each: number for number, each in enumerate(seen.configurations) if number and each in own}
+    return {each: _against(seen, number, 0, objectives, blocks, len(arms)) for each, number in arms.items()}
+
+
+def without_lines(
+    seen: Seen,
+    objectives: Sequence[str],
+    without: Mapping[Configuration, Mapping[str, Configuration]],
+    blocks: int,
+) -> dict[Configuration, dict[str, tuple[Effect, ...]]]:
+    """Of each point what it has from each line that was left out: itself against the same without the line.
+
+    They are a family of their own: all lines and objectives together.
+    """
+    numbers = {each: number for number, each in enumerate(seen.configurations)}
+    count = sum(map(len, without.values()))
+    return {
+        point: {
+            name: _against(seen, numbers[point], numbers[other], objectives, blocks, count)
+            for name, other in others.items()
+        }
+        for point, others in without.items()
+    }
+
+
+def _against(
+    seen: Seen, arm: int, baseline: int, objectives: Sequence[str], blocks: int, arms: int
+) -> tuple[Effect, ...]:
+    """One arm against another in each objective, as one of so many arms."""
+    found: list[Effect] = []
+    for name in objectives:
+        found += compare(
             seen.observations[name],
             seen.responses[name],
-            "0",
+            str(baseline),
             blocks_max=blocks,
-            comparisons=len(arms) * len(objectives),
+            comparisons=arms * len(objectives),
             looks="once",
             primary=True,
-            arms=arms,
+            arms=[Place(str(arm), "", "")],
         )
-        for name in objectives
-    ]
-    return dict(zip(seen.configurations[1:], zip(*by_objective, strict=True), strict=True))
+    return tuple(found)
 
 
 def _without_result(seen: Seen, each: Configuration, effects: Mapping[Configuration, tuple[Effect, ...]]) -> bool:
@@ -265,8 +298,9 @@ def _gain(effect: Effect, response: Response) -> float:
     return sign * log(effect.estimate) if effect.estimate > 0 else -inf
 
 
-def _helps(effect: Effect, response: Response) -> bool:
-    return effect.low > effect.none if response.better is Better.HIGHER else effect.high < effect.none
+def helps(effect: Effect, higher: bool) -> bool:
+    """Is it shown to be an improvement, where more is better or less?"""
+    return effect.bounded and (effect.low > effect.none if higher else effect.high < effect.none)
 
 
 def _kept(seen: Seen, treatment: str) -> tuple[Kept, ...]:

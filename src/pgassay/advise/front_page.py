@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import front_text
+from pgassay.advise import failures_page, front_text
 from pgassay.advise.front import Standing
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.task import Task
@@ -43,13 +43,30 @@ def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tupl
             "a limit's probability is that of one further trial",
         )
         yield Table([*head, "changes"], shown, "Points to choose from", notes)
+        if advice.front:
+            yield _lines(task, advice, objectives)
         for each in advice.front:
             yield Folded(
                 f"Lines of {each.label}", (Code(front_text.auto_conf(task, each, objectives), "postgresql.auto.conf"),)
             )
+        yield from failures_page.table(advice.refused)
 
     answer = contents.headline_instead((front_text.headline(advice, objectives),))
     return answer, replace(verdict.SECTION, title="The front", blocks=blocks, link="Front", open=True)
+
+
+def _lines(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> Table:
+    """Each line of the points to choose from, with what the point has from it."""
+    rows = [
+        [
+            each.label, f"{name} = {value}", *front_text.line_effects(each, name, objectives),
+            front_text.line_standing(task, each, name, objectives),
+        ]
+        for each in advice.front
+        for name, value in each.configuration.changes_from(task.space.start).items()
+    ]  # fmt: skip
+    notes = ("a point against itself without the line; intervals hold for all lines and objectives together, at 95 %",)
+    return Table(["point", "line", *objectives, "standing"], rows, "Their lines", notes, texts=True)
 
 
 def drawing(advice: FrontAdvice, titles: Sequence[str]) -> Drawing | None:
@@ -98,7 +115,8 @@ def rows_of(advice: FrontAdvice, titles: Sequence[str]) -> list[dict[str, Any]]:
                     "x_title": titles[first], "y_title": titles[second],
                 }
             )  # fmt: skip
-    return found if any(each["x_high"] != each["x_low"] for each in found) else []
+    wide = any(each[f"{axis}_high"] != each[f"{axis}_low"] for each in found for axis in "xy")
+    return found if wide else []
 
 
 def _percent(ratio: float) -> float:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from math import exp
 from typing import Any
 
-from pgassay.advise.front import Point, Standing
+from pgassay.advise import failures_page
+from pgassay.advise.front import Point, Standing, helps
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.knowledge import Risk
 from pgassay.advise.laboratory import REPORT
@@ -47,17 +48,42 @@ def auto_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
     told = [f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together"]
     for name, value in point.configuration.changes_from(task.space.start).items():
         setting = setting_in(task, name)
-        told.append(
-            f"# {evidence(point, name)}; {setting.reason or 'no reason is known'}; takes effect by {setting.apply}"
-        )
+        why = f"{line_words(task, point, name, objectives)}; {setting.reason or 'no reason is known'}"
+        told.append(f"# {why}; takes effect by {setting.apply}")
         told.append(setting.line(value))
     return "\n".join(told) + "\n"
 
 
-def evidence(point: Point, name: str) -> str:
-    """What shows that a line of a point does anything."""
-    shown = point.shown.get(name, ())
-    return f"shown by the screening to help {' and '.join(shown)}" if shown else "unproven by itself"
+def line_words(task: Task, point: Point, name: str, objectives: Sequence[str]) -> str:
+    """What a line of a point does, and what shows it."""
+    seen = [f"{of} {words}" for of, words in zip(objectives, line_effects(point, name, objectives), strict=True)]
+    told = f": with it {', '.join(seen)}" if name in point.left_out else ""
+    return f"{line_standing(task, point, name, objectives)}{told}"
+
+
+def line_effects(point: Point, name: str, objectives: Sequence[str]) -> list[str]:
+    """The point against itself without a line, by each objective."""
+    found = point.left_out.get(name)
+    return ["–" for _ in objectives] if found is None else [effect_words(each) for each in found]
+
+
+def line_standing(task: Task, point: Point, name: str, objectives: Sequence[str]) -> str:
+    """Does a line earn its place in a point, and by what is that shown?"""
+    if len(point.configuration.changes_from(task.space.start)) == 1:
+        return "its only line"
+    shown = f"shown by the screening to help {' and '.join(point.shown[name])}" if point.shown.get(name) else ""
+    if name not in point.left_out:
+        return shown or "not shown to help: no time to leave it out"
+    effects = point.left_out[name]
+    if not any(each.bounded for each in effects):
+        return "without it there is no result"
+    more = (task.higher, *task.others)
+    good = [of for of, each, higher in zip(objectives, effects, more, strict=True) if helps(each, higher)]
+    bad = [of for of, each, higher in zip(objectives, effects, more, strict=True) if helps(each, not higher)]
+    harms = f"harms {' and '.join(bad)}" if bad else ""
+    if good:
+        return f"earns its place by {' and '.join(good)}{f', and {harms}' if harms else ''}"
+    return "; ".join(each for each in (harms or "not shown to help beside the others", shown) if each)
 
 
 def explained(name: str, advice: FrontAdvice, objectives: Sequence[str]) -> str:
@@ -119,11 +145,14 @@ def _sentences(task: Task, advice: FrontAdvice, objectives: Sequence[str], folde
         yield from _shrinkage(advice, objectives)
     if advice.front:
         yield f"risks: {_risks(task, advice) or 'none of these points trades durability'}"
-        yield "no line was left out in turn: a point is confirmed as a whole; its lines, by the screening:"
-        yield from (f"  {_by_line(task, each)}" for each in advice.front)
+        yield "a point is confirmed as a whole; its lines by trials without each, whose intervals hold for all of them:"
+        for each in advice.front:
+            for name, value in each.configuration.changes_from(task.space.start).items():
+                yield f"  {each.label}: {name} = {value}: {line_words(task, each, name, objectives)}"
     for objective, screened in zip(objectives, advice.screened, strict=True):
         yield from _screened(objective, screened, task.margin)
     yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
+    yield from failures_page.sentences(advice.refused)
     if task.space.left_out:
         yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
     if advice.points:
@@ -141,11 +170,6 @@ def _shrinkage(advice: FrontAdvice, objectives: Sequence[str]) -> Iterator[str]:
     for point in advice.front:
         seen = ", ".join(f"{name} ×{number(exp(each))}" for name, each in zip(objectives, point.searched, strict=True))
         yield f"shrinkage of {point.label}: the search expected {seen}"
-
-
-def _by_line(task: Task, point: Point) -> str:
-    names = list(point.configuration.changes_from(task.space.start))
-    return f"{point.label}: {'; '.join(f'{name} {evidence(point, name)}' for name in names)}"
 
 
 def _risks(task: Task, advice: FrontAdvice) -> str:
@@ -182,6 +206,13 @@ def values(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: s
                 "label": each.label, "standing": each.standing.value, "by": each.by or None,
                 "settings": each.configuration.changes_from(task.space.start),
                 "shown": {name: list(of) for name, of in each.shown.items()},
+                "lines": [
+                    {
+                        "name": name, "value": value, "standing": line_standing(task, each, name, objectives),
+                        "effects": [effect_values(effect) for effect in each.left_out.get(name, ())],
+                    }
+                    for name, value in each.configuration.changes_from(task.space.start).items()
+                ],
                 "effects": [effect_values(effect) for effect in each.effects],
                 "keep": {one.limit: one.probability for one in each.kept},
                 "searched": {name: exp(seen) for name, seen in zip(objectives, each.searched, strict=False)},
@@ -198,6 +229,7 @@ def values(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: s
             ]
             for objective, screened in zip(objectives, advice.screened, strict=True)
         },
+        "refused": failures_page.values(advice.refused),
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
         "record": folder,

@@ -1,7 +1,8 @@
 """The way to a front: screen for every objective, search all of them at once, confirm a few points afresh.
 
-As `walk`, it holds no state and decides the same when it is walked again over what was measured. No line of a point is
-left out in turn: what is confirmed of a point is the point as a whole.
+As `walk`, it holds no state and decides the same when it is walked again over what was measured. What is confirmed is a
+point as a whole; within its confirmation its lines are left out in turn, as many as there is time for, and none goes by
+that: it is said of each what it earns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,9 @@ from string import ascii_uppercase
 from typing import Protocol
 
 from pgassay.advise import budget, front, messages, screening
-from pgassay.advise.constraints import within
-from pgassay.advise.elimination import shown_to_help
+from pgassay.advise.constraints import allowed, within
+from pgassay.advise.elimination import left_out_in_turn, shown_to_help
+from pgassay.advise.failures import Failure, Noted, gathered, lowered
 from pgassay.advise.front import Gains, Point, Seen, Standing
 from pgassay.advise.lines import IDLE
 from pgassay.advise.proof import CONFIRMATION
@@ -53,6 +55,8 @@ class FrontAdvice:
     """All that was confirmed, references first; empty where there was nothing to confirm."""
     trials: int
     failed: int
+    refused: tuple[Failure, ...] = ()
+    """What was refused or failed on the way."""
 
     @property
     def front(self) -> tuple[Point, ...]:
@@ -64,9 +68,24 @@ def walk_front(
     task: Task, laboratory: FrontLaboratory, objectives: Sequence[str], resolution: float, tell: Tell
 ) -> FrontAdvice:
     """From a task to points to choose from. Raises `UsageError` where screening tells nothing."""
+    noted: list[Noted] = []
+    found = _walked(task, laboratory, objectives, resolution, tell, noted)
+    return replace(found, refused=gathered(noted, task.space.start))
+
+
+def _walked(
+    task: Task,
+    laboratory: FrontLaboratory,
+    objectives: Sequence[str],
+    resolution: float,
+    tell: Tell,
+    noted: list[Noted],
+) -> FrontAdvice:
+    """The same; what does not fit the limits is `noted`."""
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
-    measure = relative(task, laboratory.vectors, _vector_ratio)
+    noted.extend(lowered(task.space, plan.levels, task.limits))
+    measure = relative(task, laboratory.vectors, _vector_ratio, noted)
     values = screened_pairs(task, plan, measure)
     level = 1 - 0.05 / len(objectives)
 
@@ -101,15 +120,47 @@ def walk_front(
     chosen = [each for each in front.picked(gains, task.amounts.finalists) if each != task.space.start]
     if not chosen:
         return replace(nothing, trials=len(tried), failed=failed)
-    tell(messages.confirms_front(len(chosen)))
     labels = _labels(task, chosen)
-    arms = [each for each in dict.fromkeys(labels.values()) if each != task.space.start]
-    amounts = task.amounts
-    seen = laboratory.seen(CONFIRMATION, task.space.start, arms, task.seed + 3, amounts.blocks, amounts.confirmation_s)
+    own = list(dict.fromkeys([task.space.start, *labels.values()]))
+    without = _without(task, chosen, own, {each: shown(each) for each in chosen})
+    arms = list(dict.fromkeys([*own, *(each for others in without.values() for each in others.values())]))
+    blocks = budget.blocks_of(task.amounts, len(arms))
+    tell(messages.confirms_front(len(chosen), sum(map(len, without.values())), blocks))
+    budget_s = task.amounts.confirmation_s
+    seen = laboratory.seen(CONFIRMATION, task.space.start, arms[1:], task.seed + 3, blocks, budget_s)
     searched = {each: _ratios(task, gains[each]) for each in chosen}
-    points = front.judged(seen, objectives, labels, searched, amounts.blocks, resolution)
-    points = tuple(replace(each, shown=shown(each.configuration)) for each in points)
+    points = front.judged(seen, objectives, labels, searched, blocks, resolution)
+    lines = front.without_lines(seen, objectives, without, blocks)
+    points = tuple(
+        replace(each, shown=shown(each.configuration), left_out=lines.get(each.configuration, {})) for each in points
+    )
     return FrontAdvice(screened, fixed, points, len(tried), failed)
+
+
+def _without(
+    task: Task,
+    chosen: Sequence[Configuration],
+    own: Sequence[Configuration],
+    shown: Mapping[Configuration, Mapping[str, Sequence[str]]],
+) -> dict[Configuration, dict[str, Configuration]]:
+    """Each point without each of its lines, as many as there is time for: first those that the screening has not shown.
+
+    Where that is one of the confirmation's `own` arms it takes no time. A point's only line is the point itself.
+    """
+    wanted = [
+        (point, name, without)
+        for point in chosen
+        for name, without in left_out_in_turn(point, task.space.start).items()
+        if without != task.space.start and allowed(without, task.limits)
+    ]
+    room, arms = budget.left_out(task.amounts, len(own)), set(own)
+    found: dict[Configuration, dict[str, Configuration]] = {each: {} for each in chosen}
+    for point, name, without in sorted(wanted, key=lambda each: bool(shown[each[0]][each[1]])):
+        if without in arms or room:
+            room -= without not in arms
+            arms.add(without)
+            found[point][name] = without
+    return found
 
 
 def _shown(

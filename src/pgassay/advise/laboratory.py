@@ -13,6 +13,7 @@ from typing import Any
 from pgassay.advise import messages, refusals
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
+from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
 from pgassay.advise.front import Kept, Seen, kept_limits
 from pgassay.advise.refusals import failed
 from pgassay.advise.robust import Condition, Found
@@ -27,14 +28,13 @@ from pgassay.lab.run import WrittenStudy, continue_run, prepare, run_study, writ
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
-from pgassay.record.values import TrialRecord
 from pgassay.report import page
 from pgassay.report.findings import Findings
 from pgassay.report.section import Section
 from pgassay.study.document import Document
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
-from pgassay.study.thresholds import Limit, Relation, resolve, split
+from pgassay.study.thresholds import Limit, resolve, split
 from pgassay.study.units import canonical
 
 REPORT = "report"
@@ -79,6 +79,8 @@ class RealLaboratory:
     tell: Tell = lambda text: None
     named: Mapping[Configuration, str] = field(default_factory=dict)
     """What everything is proved against, by name."""
+    noted: list[Noted] = field(default_factory=list)
+    """What was refused or failed in the runs that were asked for so far."""
 
     def batch(
         self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
@@ -99,10 +101,16 @@ class RealLaboratory:
             return found
         named = _named(findings.study, tried)
         limits = self._limits(findings)
+        valid = [each for each in findings.trials if each.status is Status.VALID]
+        for objective in self.question.objectives:
+            if valid and all(each.responses.get(objective) is None for each in valid):
+                raise messages.no_value(objective, name)
         for trial in findings.trials:
             values = [trial.responses.get(each) for each in self.question.objectives]
             if trial.status is not Status.INVALID:
-                usable = trial.status is Status.VALID and keeps(trial, limits)
+                breaks = broken(trial, limits) if trial.status is Status.VALID else ()
+                self.noted.extend((named[trial.treatment], Cause.LIMIT, each.text) for each in breaks)
+                usable = trial.status is Status.VALID and not breaks
                 known = tuple(each for each in values if each is not None)
                 found[named[trial.treatment]] = known if usable and len(known) == len(values) else None
         return found
@@ -133,6 +141,10 @@ class RealLaboratory:
             named[each.treatment]: "; ".join(reason.detail for reason in each.reasons) for each in findings.outcomes
         }
         return Seen(everything, observations, findings.responses, limits, outcomes)
+
+    def refused(self) -> tuple[Failure, ...]:
+        """What was refused or failed in the runs that were asked for so far, by its reasons."""
+        return gathered(self.noted, self.space.start)
 
     def report(self, name: str, sections: Sequence[Section]) -> None:
         """The page of a study, with sections of one's own at its head."""
@@ -217,11 +229,18 @@ class RealLaboratory:
         known = refusals.known(self.folder)
         while True:
             refused = {each: known[each] for each in everything if each in known}
+            self.noted.extend((each, Cause.REFUSED, why) for each, why in refused.items())
             tried = [each for each in everything if each not in refused]
             if len(tried) < 2 or (against_first and everything[0] in refused):
                 return None, tried, refused
             try:
-                return self._measured(name, wanted(tried)), tried, refused
+                findings = self._measured(name, wanted(tried))
+                named = _named(findings.study, tried)
+                self.noted.extend(
+                    (named[each.treatment], Cause.FAILED, "; ".join(reason.detail for reason in each.reasons))
+                    for each in findings.outcomes
+                )
+                return findings, tried, refused
             except refusals.OURS:
                 if (self.folder / name).exists():
                     raise
@@ -359,20 +378,3 @@ def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:
 
 def _named(study: Study, configurations: Sequence[Configuration]) -> dict[str, Configuration]:
     return {each.name: one for each, one in zip(study.treatments, configurations, strict=True)}
-
-
-def keeps(trial: TrialRecord, limits: Sequence[Limit]) -> bool:
-    """Does a trial keep all limits that are no changes against a baseline?"""
-    for limit in limits:
-        value = trial.responses.get(limit.response.name)
-        if limit.change or value is None:
-            continue
-        holds = {
-            Relation.BELOW: value < limit.value,
-            Relation.AT_MOST: value <= limit.value,
-            Relation.ABOVE: value > limit.value,
-            Relation.AT_LEAST: value >= limit.value,
-        }
-        if not holds[limit.relation]:
-            return False
-    return True

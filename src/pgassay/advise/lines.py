@@ -4,16 +4,17 @@ What a search saw is no evidence, so it takes away nothing that the screening ha
 level than PostgreSQL's default, or than the one that was screened: then both levels are tried beside all other lines.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from math import log
 
 from pgassay.advise import messages, screening
 from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import Line, shown_to_help
+from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.space import Configuration, Dimension, index_of
-from pgassay.advise.task import Laboratory, Task, Tell, Values
+from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting
 from pgassay.errors import UsageError
 from pgassay.study.units import canonical
 
@@ -91,11 +92,18 @@ def _is_level(dimension: Dimension, value: str) -> bool:
 
 
 def in_and_out(
-    task: Task, best: Configuration, screened: Sequence[Screened], laboratory: Laboratory, tell: Tell, pairs: Pairs
+    task: Task,
+    best: Configuration,
+    screened: Sequence[Screened],
+    laboratory: Laboratory,
+    tell: Tell,
+    pairs: Pairs,
+    noted: MutableSequence[Noted] | None = None,
 ) -> tuple[tuple[Screened, ...], int]:
     """What the lines do that the screening has not shown to help, and levels against the usual ones; and trials.
 
-    Each line is in or out, and each level the one or the other, beside all that the screening has shown.
+    Each line is in or out, and each level the one or the other, beside all that the screening has shown. What may not
+    be tried is `noted`.
     """
     levels = contested(task, best, screened)
     known = shown(task, best, screened)
@@ -112,7 +120,7 @@ def in_and_out(
 
     def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
         nonlocal spent
-        tried = [each for each in dict.fromkeys(wanted) if allowed(each, task.limits)]
+        tried = fitting(wanted, task.limits, noted)
         if len(tried) < 2:
             return {}
         spent += len(tried)

@@ -143,7 +143,23 @@ def _minutes(seconds: float) -> str:
 
 def unmeasured(response: str, known: Iterable[str]) -> UsageError:
     """An objective that no load and no probe gives."""
-    return UsageError(f'nothing measures "{response}" under this load', _nearest(response, known))
+    hint = _nearest(response, known)
+    if response.startswith("crash_recovery"):
+        hint = "crashes are made on an emulated drive: --set drive.data=ssd --set load.cuts=2"
+    return UsageError(f'nothing measures "{response}" under this load', hint)
+
+
+def silent_drive(said: str) -> UsageError:
+    """An objective that a drive counts, and not this one; `said` names both."""
+    return UsageError(said, "an emulated drive counts everything: --set drive.data=ssd, or csd for one that compresses")
+
+
+def no_value(objective: str, run: str) -> UsageError:
+    """An objective that no trial could tell."""
+    return UsageError(
+        f"no trial of {run} has a value of {objective}, so nothing can be found by it",
+        "see why in its report, and give another --for",
+    )
 
 
 def no_direction(response: str) -> UsageError:
@@ -221,9 +237,13 @@ def confirms_better(name: str) -> str:
     return f"confirming the {name}, which was shown to do better than what was left"
 
 
-def confirms_front(points: int) -> str:
+def confirms_front(points: int, lines: int, blocks: int) -> str:
     """A step begins."""
-    return f"confirming {points} points of the front beside the start, the default and the rule of thumb"
+    without = f", and without {counted(lines, 'line')} of theirs" if lines else ""
+    return (
+        f"confirming {counted(points, 'point')} of the front beside the start, the default and the rule of thumb"
+        f"{without}, in {counted(blocks, 'block')}"
+    )
 
 
 def tries_elsewhere(names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 One study of fresh trials. What it shows to be as good without a line loses that line, and then the rest is proved in a
 study of its own. Where it shows the default or the rule of thumb to do better than what is left, that is
-taken as a whole, and proved in its turn.
+taken as a whole, and proved in its turn, where the budget has room for that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,21 +93,25 @@ def proved(
         compared = laboratory.study(AGAIN, final, arms, task.seed + 8, rest_s)
     proof = {name: compared[each] for name, each in others.items() if each in compared}
     found = Proved(lines, final, proof, chosen, CONFIRMATION if final == candidate else AGAIN)
-    return _of_what_did_better(task, found, final, others, laboratory, tell)
+    if not amounts.takeover_s:
+        return found
+    unused_s = amounts.confirmation_s + spare_s - first_s if final == candidate else 0.0
+    return _of_what_did_better(task, found, final, laboratory, tell, amounts.takeover_s + unused_s)
 
 
 def _of_what_did_better(
     task: Task,
     before: Proved,
     left: Configuration,
-    others: Mapping[str, Configuration],
     laboratory: Laboratory,
     tell: Tell,
+    budget_s: float,
 ) -> Proved:
     """The proof of the default or the rule of thumb, where one was shown to do better; else that of what was left.
 
     It is taken as a whole, since that is what was shown: which of its lines make it better is not known.
     """
+    others = references(task)
     better = {name: each for name, each in before.proof.items() if name != START and each.verdict.kind is Kind.BETTER}
     if not better or before.proof[START].verdict.kind not in (Kind.WORSE, Kind.FAILED):
         return before
@@ -115,7 +119,7 @@ def _of_what_did_better(
     taken = others[name]
     tell(messages.confirms_better(name))
     arms = [each for each in dict.fromkeys([*others.values(), left]) if each != taken]
-    compared = laboratory.study(TAKEN, taken, arms, task.seed + 9, 0.0)
+    compared = laboratory.study(TAKEN, taken, arms, task.seed + 9, budget_s)
     start = compared.get(others[START])
     if start is None or start.verdict.kind not in (Kind.WORSE, Kind.FAILED) or left not in compared:
         return before

@@ -4,14 +4,15 @@ All that measures is a `Laboratory`, so that the whole way is tried on simulated
 (benchmarks/advise.py).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from pgassay.advise import robust
 from pgassay.advise.budget import Amounts
-from pgassay.advise.constraints import Limits, allowed
+from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.elimination import Compared
+from pgassay.advise.failures import Cause, Noted
 from pgassay.advise.front import Kept
 from pgassay.advise.robust import Condition
 from pgassay.advise.space import Configuration, Space
@@ -78,15 +79,34 @@ class Task:
     """What is to be said of the load beside every answer."""
 
 
-def relative(task: Task, trials: Trials[V], ratio: Callable[[V | None, V | None], V | None]) -> Measure[V]:
-    """Measures a batch as `ratio`s to its start; what may not be tried has failed without a trial.
+def fitting(
+    wanted: Iterable[Configuration], limits: Limits, noted: MutableSequence[Noted] | None
+) -> list[Configuration]:
+    """Those that may be tried, each once; what may not goes to `noted`, with the reason."""
+    found = []
+    for each in dict.fromkeys(wanted):
+        why = next(objections(each, limits), None)
+        if why is None:
+            found.append(each)
+        elif noted is not None:
+            noted.append((each, Cause.UNFIT, why))
+    return found
+
+
+def relative(
+    task: Task,
+    trials: Trials[V],
+    ratio: Callable[[V | None, V | None], V | None],
+    noted: MutableSequence[Noted] | None = None,
+) -> Measure[V]:
+    """Measures a batch as `ratio`s to its start; what may not be tried has failed without a trial, and is `noted`.
 
     What other programs disturbed is missing: it has not failed, and teaches nothing. `ratio` is None for what failed.
     """
     start = task.space.start
 
     def measure(name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, V | None]:
-        tried = [each for each in dict.fromkeys(wanted) if each != start and allowed(each, task.limits)]
+        tried = [each for each in fitting(wanted, task.limits, noted) if each != start]
         values = trials(name, start, tried, seed) if tried else {}
         base = values.get(start)
         found: dict[Configuration, V | None] = {each: None for each in wanted if each != start and each not in tried}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import exp, isfinite
 from typing import Any
 
-from pgassay.advise import robust_page
+from pgassay.advise import failures_page, robust_page
 from pgassay.advise.elimination import Line, inverted, shown_to_help
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.lines import Level
@@ -61,6 +61,7 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
         yield "matter:"
         yield from (f"  {screened_words(each)}" for each in active)
     yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
+    yield from failures_page.sentences(advice.refused)
     if task.space.left_out:
         yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
     yield f"record: {folder}"
@@ -154,7 +155,8 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
     )
     if len(objectives) > 1:
         proof = (
-            f" {counted(steps.finalists, 'point')} of the front in a confirmation of {counted(steps.blocks, 'block')}"
+            f" {counted(steps.finalists, 'point')} of the front in a confirmation of at most"
+            f" {counted(steps.blocks, 'block')}, fewer where lines are left out in it"
         )
     told = [
         f"advice for {' and '.join(objectives)}: {counted(len(names), 'setting')}: {', '.join(names)}",
@@ -195,6 +197,7 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         ],
         "outdone_by": advice.outdone.by if advice.outdone else None,
         "in_and_out": [screened_values(each) for each in advice.in_and_out],
+        "refused": failures_page.values(advice.refused),
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
         "record": folder,

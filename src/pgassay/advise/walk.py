@@ -11,6 +11,7 @@ from math import exp, log, prod
 from pgassay.advise import budget, lines, messages, robust, screening
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.elimination import Compared, Line
+from pgassay.advise.failures import Failure, Noted, gathered, lowered
 from pgassay.advise.front import SURE, Kept
 from pgassay.advise.lines import Level
 from pgassay.advise.proof import CONFIRMATION, Outdone, Proved, proved
@@ -69,6 +70,8 @@ class Advice:
     """Lines of which the search's level was set against the usual one."""
     outdone: Outdone | None = None
     """What was shown to do better than the search's lines, and is recommended instead."""
+    refused: tuple[Failure, ...] = ()
+    """What was refused or failed on the way."""
 
     @property
     def confirmed(self) -> bool:
@@ -84,9 +87,17 @@ class Advice:
 
 def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
     """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening tells nothing."""
+    noted: list[Noted] = []
+    found = _walked(task, laboratory, tell, noted)
+    return replace(found, refused=gathered(noted, task.space.start))
+
+
+def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -> Advice:
+    """The same; what does not fit the limits is `noted`."""
     start = task.space.start
-    measure = relative(task, laboratory.batch, _ratio)
+    measure = relative(task, laboratory.batch, _ratio, noted)
     task, plan, values, screened = _screened(task, measure, tell)
+    noted.extend(lowered(task.space, plan.levels, task.limits))
     names = screening.worth_searching(screened, budget.SEARCHED_MAX)
     fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
     failed = len({each for pair in values for each, value in pair.items() if value is None})
@@ -110,7 +121,7 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
     pairs = partial(screened_pairs, task, kind="lines", seed=300)
-    tried, trials = lines.in_and_out(task, best, screened, laboratory, tell, pairs)
+    tried, trials = lines.in_and_out(task, best, screened, laboratory, tell, pairs, noted)
     levels = lines.levels_of(task, best, screened, tried)
     earned, why = lines.earned(task, best, screened, tried, levels)
     spare_s = task.amounts.lines_s - task.amounts.trial_s * trials

@@ -269,6 +269,7 @@ def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, n
 
     task, objective = kept.task, kept.question.objective
     advice = walk(task, laboratory, tell)
+    advice = replace(advice, refused=(*advice.refused, *laboratory.refused()))
     if advice.proof:
         laboratory.report(advice.study, advice_page.sections(task, advice, objective))
     (path / folder.LINES_FILE).write_text(text.auto_conf(task, advice, objective), encoding="utf-8")
@@ -288,6 +289,7 @@ def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path,
 
     task, objectives = kept.task, kept.question.objectives
     advice = walk_front(task, laboratory, objectives, kept.question.resolution, tell)
+    advice = replace(advice, refused=(*advice.refused, *laboratory.refused()))
     if advice.points:
         laboratory.report(CONFIRMATION, front_page.sections(task, advice, objectives))
     for point in advice.front:

@@ -1,0 +1,97 @@
+"""What was refused or failed on the way to an advice, by its reason: what, why, how often.
+
+A search that keeps away from part of its space without a word looks as if it had seen all of it. Reasons that differ
+only in their numbers (a process, a port) are one.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pgassay.advise.constraints import Limits, objections
+from pgassay.advise.space import Configuration, Space
+from pgassay.record.values import TrialRecord
+from pgassay.study.thresholds import Limit, Relation
+
+
+class Cause(StrEnum):
+    """Who says no."""
+
+    UNFIT = "left out, it does not fit"
+    """This machine's memory, the load's clients, or two settings each other."""
+    REFUSED = "refused before any trial"
+    """PostgreSQL does not take it, or the rules of a study."""
+    FAILED = "failed in its trial"
+    LIMIT = "broke a limit in its trial"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What failed for one reason."""
+
+    changes: Mapping[str, str]
+    """What all these configurations change of the start."""
+    configurations: int
+    cause: Cause
+    why: str
+    times: int
+    """Configurations that were left out, or trials."""
+
+
+Noted = tuple[Configuration, Cause, str]
+
+
+def gathered(noted: Iterable[Noted], start: Configuration) -> tuple[Failure, ...]:
+    """The same by cause and reason, in the order of causes, the most frequent first.
+
+    What never had a trial counts once a configuration, however often it was proposed.
+    """
+    found: dict[tuple[Cause, str], list[tuple[Configuration, str]]] = {}
+    for each, cause, why in noted:
+        seen = found.setdefault((cause, re.sub(r"\d+", "#", why)), [])
+        if cause in (Cause.FAILED, Cause.LIMIT) or each not in [one for one, _ in seen]:
+            seen.append((each, why))
+    grouped = []
+    for (cause, _), seen in found.items():
+        configurations = list(dict.fromkeys(each for each, _ in seen))
+        changes = _common(configurations, start)
+        grouped.append(Failure(changes, len(configurations), cause, seen[0][1], len(seen)))
+    return tuple(sorted(grouped, key=lambda each: (list(Cause).index(each.cause), -each.times)))
+
+
+def _common(configurations: Sequence[Configuration], start: Configuration) -> dict[str, str]:
+    first, *others = (each.changes_from(start) for each in configurations)
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+
+
+def lowered(space: Space, levels: Mapping[str, tuple[str, str]], limits: Limits) -> Iterator[Noted]:
+    """Far levels that are not screened, since all of them together would not fit: `levels` are start and far of each.
+
+    A setting that is none of them stays at its start.
+    """
+    whys = list(objections(space.start.with_values({each.name: each.far for each in space.dimensions}), limits))
+    for each in space.dimensions:
+        if each.name not in levels or levels[each.name][1] != each.far:
+            why = next((one for one in whys if each.name in one), whys[0] if whys else "no room is left for it")
+            taken = f"up to {levels[each.name][1]}" if each.name in levels else "not at all"
+            told = f"{why}, so {each.name} is screened {taken}"
+            yield space.start.with_values({each.name: each.far}), Cause.UNFIT, told
+
+
+def broken(trial: TrialRecord, limits: Sequence[Limit]) -> tuple[Limit, ...]:
+    """The limits that a trial does not keep, of those that are no changes against a baseline."""
+    found = []
+    for limit in limits:
+        value = trial.responses.get(limit.response.name)
+        if limit.change or value is None:
+            continue
+        holds = {
+            Relation.BELOW: value < limit.value,
+            Relation.AT_MOST: value <= limit.value,
+            Relation.ABOVE: value > limit.value,
+            Relation.AT_LEAST: value >= limit.value,
+        }
+        if not holds[limit.relation]:
+            found.append(limit)
+    return tuple(found)
