@@ -1,18 +1,21 @@
 """How often does `pgassay advise --quick` confirm a gain, from a server that was made bad? Its whole run, simulated.
 
-usage: python -m benchmarks.advise_quick [--runs 40] [--noises 0.03,0.05,0.08,0.12] [--losses 0.2] [--trial 6.6]
+usage: python -m benchmarks.advise_quick [--runs 40] [--noises 0.03,0.05,0.08,0.12] [--losses 0.2] [--trial 6.6] [--hiding]
 
 The space, the budget of 20 minutes and the schedule are the quick form's own; only the trials are made up: of the
 settings that were made bad one loses `--losses` (a log-ratio), one loses 3 %, the others nothing. A trial has the noise
 that is named, a block a common one of 10 %. Printed: how many runs confirmed an interval above the start, with at most
 eight lines and at least five settings shown not to matter; the settings so shown, the widths of the screening's
 intervals, lines that do nothing, and the minutes. All figures are of a simulation.
+
+`--hiding`: `commit_delay` costs 94 % of the speed beside, other settings matter more while it does, and one trial in
+twenty is disturbed and half as fast, as on the real server that was seen.
 """
 
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import exp, log
 from statistics import fmean, median
 
 from benchmarks.advise import Server
@@ -29,6 +32,8 @@ BAD = {
     "shared_buffers": "1MB", "wal_buffers": "32kB", "work_mem": "64kB", "random_page_cost": "100",
     "commit_delay": "3000", "effective_cache_size": "8MB",
 }  # fmt: skip
+HIDING, DISTURBED, SLOWED = 2.8, 0.05, 0.7
+"""What the setting that hides the others gains (a log-ratio); the share of trials that are disturbed, and by how much."""
 BUDGET_S, MARGIN = 1200.0, 0.10
 LINES_MOST, PLACEBOS_LEAST = 8, 5
 MACHINE = Machine(8 << 30, 2, 15)
@@ -36,9 +41,10 @@ MACHINE = Machine(8 << 30, 2, 15)
 
 @dataclass
 class BadServer(Server):
-    """Slow by `wal_buffers`, and a little by `shared_buffers`; nothing else matters."""
+    """Slow by `wal_buffers`, and a little by `shared_buffers`; nothing else matters, but where `commit_delay` hides."""
 
     loss: float = 0.2
+    hiding: bool = False
 
     def truth(self, configuration: Configuration) -> float:
         """The true log-speed: 0 at the start."""
@@ -50,11 +56,22 @@ class BadServer(Server):
                 return 1.0
             return min(1.0, abs(index_of(levels, value) - index_of(levels, BAD[name])) / 2)
 
-        return self.loss * up("wal_buffers") + 0.03 * up("shared_buffers")
+        found = self.loss * up("wal_buffers") + 0.03 * up("shared_buffers")
+        if self.hiding:
+            slow = 1 - up("commit_delay")
+            found += HIDING * up("commit_delay") + slow * 0.4 * up("wal_buffers")
+            found += slow * (1 - up("wal_buffers")) * 0.5 * up("wal_writer_delay")
+        return found
+
+    def measure(self, configuration: Configuration, common: float = 0.0) -> float | None:
+        """One trial; now and then it is disturbed."""
+        value = super().measure(configuration, common)
+        disturbed = self.hiding and self.chance.random() < DISTURBED
+        return value * exp(-SLOWED) if value and disturbed else value
 
     def best(self) -> float:
         """The truth of the best configuration."""
-        return self.loss + 0.03
+        return self.loss + 0.03 + HIDING * self.hiding
 
 
 @dataclass(frozen=True)
@@ -78,14 +95,14 @@ def space_and_fit(trial_s: float) -> Space:
     return as_many_as_fit(space, BAD, lambda settings: amounts(BUDGET_S, trial_s, settings, finalists=1))
 
 
-def ran(noise: float, loss: float, trial_s: float, seed: int) -> Run:
+def ran(noise: float, loss: float, trial_s: float, seed: int, hiding: bool) -> Run:
     """One run."""
     space = space_and_fit(trial_s)
-    server = BadServer(space, noise, seed, trial_s=trial_s, loss=loss)
+    server = BadServer(space, noise, seed, trial_s=trial_s, loss=loss, hiding=hiding)
     steps = amounts(BUDGET_S, trial_s, len(space.dimensions), finalists=1)
     found = walk(Task(space, Limits(MACHINE.memory_bytes, 4), steps, True, MARGIN, seed), server)
     kept = [each for each in found.lines if each.kept]
-    placebos = sum(each.standing is Standing.PLACEBO for each in found.screened)
+    placebos = sum(each.standing is Standing.PLACEBO for each in found.known)
     good = confirmed(found)
     final = found.recommended if good and found.recommended else space.start
     return Run(
@@ -93,7 +110,7 @@ def ran(noise: float, loss: float, trial_s: float, seed: int) -> Run:
         good,
         placebos,
         median(log(each.high / each.low) / 2 for each in found.screened),
-        sum(each not in ("wal_buffers", "shared_buffers") for each in final.changes_from(space.start)),
+        sum(each not in ("wal_buffers", "shared_buffers", *(("commit_delay",) if hiding else ())) for each in final.changes_from(space.start)),
         server.best() - server.truth(final),
         server.trials * trial_s / 60,
     )
@@ -121,13 +138,14 @@ def main() -> None:
     parser.add_argument("--losses", default="0.2")
     parser.add_argument("--trial", type=float, default=6.6, help="seconds of a trial")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--hiding", action="store_true", help="one setting hides the others, and trials are disturbed")
     arguments = parser.parse_args()
     print(f"{len(space_and_fit(arguments.trial).dimensions)} settings")
     print(HEAD)
     for loss in map(float, arguments.losses.split(",")):
         for noise in map(float, arguments.noises.split(",")):
             seeds = range(arguments.seed, arguments.seed + arguments.runs)
-            print(row(noise, loss, [ran(noise, loss, arguments.trial, seed) for seed in seeds]), flush=True)
+            print(row(noise, loss, [ran(noise, loss, arguments.trial, seed, arguments.hiding) for seed in seeds]), flush=True)
 
 
 if __name__ == "__main__":

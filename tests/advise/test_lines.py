@@ -101,6 +101,50 @@ def screened(name: str, start: str, far: str, effect: float, standing: Standing 
 SCREENED = (screened("delay", "20000", "0", 14.0), screened("buffers", "32", "65536", 1.3))
 
 
+def test_settings_that_a_far_larger_one_hid_are_tried_beside_the_lines() -> None:
+    asked = task(Delayed(space(), 0.03, 1))
+    best = asked.space.start.with_values({"delay": "0", "s0": "4"})
+    open_ = [screened(f"s{number}", "1", "16", 1.0 + number / 50, Standing.OPEN) for number in (3, 0, 1, 2)]
+    assert [each.name for each in lines.hidden(asked, best, [*SCREENED, *open_])] == ["s1", "s2", "s3"]
+    assert not lines.hidden(asked, best, [SCREENED[1], *open_]), "an effect of 1.3 hides nothing"
+    said: list[str] = []
+    tried, _ = lines.in_and_out(
+        asked, best, [*SCREENED, *open_], Quiet(asked.space, 0.0, 1), said.append,
+        lambda plan, measure: [measure(f"lines-{number}", (each.row, each.mirror), number) for number, each in
+                               enumerate(plan.pairs)],
+    )  # fmt: skip
+    assert [(each.name, each.start, each.far) for each in tried] == [
+        ("s0", "1", "4"), ("s1", "1", "16"), ("s2", "1", "16"), ("s3", "1", "16"),
+    ]  # fmt: skip
+    assert {each.name: each.effect > 1.09 for each in tried} == {"s0": False, "s1": False, "s2": True, "s3": False}
+    assert "3 settings that the screening could not see: s1, s2, s3" in said[0]
+
+
+@dataclass
+class Quiet(Server):
+    """A server where one setting gains a tenth once nothing hides it."""
+
+    def truth(self, configuration: Configuration) -> float:
+        """The true log-speed."""
+        return 0.1 * (configuration.values["delay"] == "0") * (configuration.values["s2"] == "16")
+
+
+def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screening_left_open() -> None:
+    delay, s0, s1, s2 = (
+        SCREENED[0],
+        *(screened(name, "1", "16", 1.0, Standing.OPEN) for name in ("s0", "s1", "s2")),
+    )
+    beside = [replace(screened(name, "1", "16", 1.0, standing), beside=True) for name, standing in (
+        ("delay", Standing.PLACEBO), ("s0", Standing.PLACEBO), ("s1", Standing.OPEN),
+    )]  # fmt: skip
+    found = Advice((delay, s0, s1, s2), (), (), None, None, 0, 0, None, None, {}, in_and_out=tuple(beside))
+    assert found.known == (delay, beside[1], s1, s2)
+    asked = task(Delayed(space(), 0.03, 1))
+    told = render(asked, found, "tps", "RUN")
+    assert "do not matter within ±10 % from start to far level: 1 setting\n  s0 1 to 16 beside the advised lines: " in told
+    assert "nor shown to have none: s1, s2" in told
+
+
 def test_what_the_search_leaves_alone_is_put_in_at_the_default_or_the_screened_level() -> None:
     asked = task(Delayed(space(), 0.03, 1))
     one = asked.space.start.with_values({"s0": "4"})

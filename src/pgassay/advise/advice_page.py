@@ -50,18 +50,21 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
         if elsewhere:
             yield elsewhere
         title = findings.responses[objective].title
-        yield Figure("screened-settings", lambda: drawing(advice.screened, title, task.margin), key=1)
+        yield Figure("screened-settings", lambda: drawing(advice.known, title, task.margin), key=1)
         shapes = sliced(task, advice)
         if shapes:
             yield Figure("slices", lambda: slices(shapes, title))
         found = [
-            [each.name, each.start, each.far, ratio_interval(each.effect, each.low, each.high), _WORDS[each.standing]]
-            for each in _sorted(advice.screened)
-        ]
+            [
+                each.name, each.start, each.far, ratio_interval(each.effect, each.low, each.high),
+                _WORDS[each.standing], "beside the advised lines" if each.beside else "over all of the screening",
+            ]
+            for each in _sorted(advice.known)
+        ]  # fmt: skip
         note = f"intervals hold for all settings together, at 95 %; within ±{100 * task.margin:.3g} % none matters"
         yield Folded(
             "All settings that were screened",
-            (Table(["setting", "start", "far level", objective, "standing"], found, notes=(note,), texts=True),),
+            (Table(["setting", "start", "far level", objective, "standing", "seen"], found, notes=(note,), texts=True),),
         )
         yield from failures_page.table(advice.refused)
 
@@ -104,7 +107,8 @@ def drawing(screened: Sequence[Screened], title: str, margin: float) -> Drawing 
     ]
     return Drawing(
         "What each setting does alone",
-        "Change from the setting's start to its far level, in per cent, over all rows of the screening. Lines: "
+        "Change from the setting's start to its far level, in per cent, over all rows of the screening "
+        "or, where those could not tell, beside the advised lines. Lines: "
         "intervals that hold for all settings together. "
         f"Shaded: within ±{100 * margin:.3g} % a setting does not matter (grey).",
         charts.layered(layers, found, _ROW * len(found)),

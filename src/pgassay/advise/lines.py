@@ -23,6 +23,10 @@ IDLE = 0.5
 and a level that gains less than this over the default is not worth a line of its own."""
 _PAIRS_A_LINE = 12
 """Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
+_HIDES = log(2)
+"""A setting that doubles or halves the objective: half of the screening ran where the others could show little."""
+_KNOWN_BY = 8
+"""Pairs more than lines, at least, where hidden settings are tried beside them: by these the noise is known."""
 Pairs = Callable[[screening.Plan, Callable[[str, Sequence[Configuration], int], Values]], screening.Measured]
 """Measures the pairs of a plan in batches."""
 
@@ -91,6 +95,30 @@ def _is_level(dimension: Dimension, value: str) -> bool:
     return True
 
 
+def hidden(task: Task, best: Configuration, screened: Sequence[Screened]) -> tuple[Screened, ...]:
+    """The settings that the screening has left open beside one that does far more, and that `best` leaves alone.
+
+    What it saw of them it saw half of the time under the worse level of that one. The likeliest not to matter first.
+    """
+    if not any(each.standing is Standing.ACTIVE and abs(log(each.effect)) >= _HIDES for each in screened):
+        return ()
+    lines = best.changes_from(task.space.start)
+    left = [each for each in screened if each.standing is Standing.OPEN and each.name not in lines]
+    return tuple(sorted(left, key=lambda each: abs(log(each.effect))))
+
+
+def _riding(task: Task, best: Configuration, found: Sequence[Screened], lines: int, most: int) -> dict[str, str]:
+    """Those of the hidden settings that trials of so many lines can tell of as well, with their far levels."""
+    riding: dict[str, str] = {}
+    for each in found:
+        more = {**riding, each.name: each.far}
+        if screening.rows_of(lines + len(more) + _KNOWN_BY) > most:
+            break
+        if allowed(best.with_values(more), task.limits):
+            riding = more
+    return riding
+
+
 def in_and_out(
     task: Task,
     best: Configuration,
@@ -102,20 +130,23 @@ def in_and_out(
 ) -> tuple[tuple[Screened, ...], int]:
     """What the lines do that the screening has not shown to help, and levels against the usual ones; and trials.
 
-    Each line is in or out, and each level the one or the other, beside all that the screening has shown. What may not
-    be tried is `noted`.
+    Each line is in or out, and each level the one or the other, beside all that the screening has shown. So are
+    settings that it could not see, as far as these trials can tell of them without more of them. What
+    may not be tried is `noted`.
     """
     levels = contested(task, best, screened)
     known = shown(task, best, screened)
     unshown = [name for name in best.changes_from(task.space.start) if name not in known and name not in levels]
     names = [*unshown, *levels]
-    if not names:
-        return (), 0
     most = int(task.amounts.lines_s / task.amounts.trial_s / 2) if task.amounts.trial_s else 0
-    most = min(most, _PAIRS_A_LINE * len(names))
-    tell(messages.lines_in_and_out(unshown, {name: (best.values[name], usual) for name, usual in levels.items()}))
+    riding = _riding(task, best, hidden(task, best, screened), len(names), most)
+    if not names and not riding:
+        return (), 0
+    most = min(most, _PAIRS_A_LINE * (len(names) + len(riding)))
+    both = {name: (best.values[name], usual) for name, usual in levels.items()}
+    tell(messages.lines_in_and_out(unshown, both, tuple(riding)))
     out = task.space.start.with_values(levels)
-    plan = screening.plan_of_lines(out, best, names, task.seed, most)
+    plan = screening.plan_of_lines(out, best, names, task.seed, most, riding, _KNOWN_BY if riding else 1)
     spent = 0
 
     def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:

@@ -217,12 +217,16 @@ def searches(names: Sequence[str]) -> str:
     return f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}"
 
 
-def lines_in_and_out(names: Sequence[str], levels: Mapping[str, tuple[str, str]]) -> str:
-    """A step begins; `levels` are of the search and the usual ones, by setting."""
+def lines_in_and_out(
+    names: Sequence[str], levels: Mapping[str, tuple[str, str]], riding: Sequence[str] = ()
+) -> str:
+    """A step begins; `levels` are of the search and the usual ones, by setting; `riding` are no lines."""
     told = []
     if names:
         told.append(f"{counted(len(names), 'line')} in and out that no trial has shown to help yet: {', '.join(names)}")
     told += [f"{name} = {chosen} beside {usual}" for name, (chosen, usual) in levels.items()]
+    if riding:
+        told.append(f"{counted(len(riding), 'setting')} that the screening could not see: {', '.join(riding)}")
     return f"trying {'; '.join(told)}"
 
 

@@ -109,9 +109,14 @@ def _hadamard(order: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]] | 
     return None if half is None else np.block([[half, half], [half, -half]])
 
 
+def rows_of(least: int) -> int:
+    """Pairs of the smallest design with at least so many."""
+    return len(matrix(least))
+
+
 def rows_needed(settings: int) -> int:
     """Pairs that a screening of so many settings takes."""
-    return len(matrix(settings + SPARE))
+    return rows_of(settings + SPARE)
 
 
 def batches_needed(settings: int, most: int) -> int:
@@ -172,14 +177,25 @@ def least_pairs(lines: int) -> int:
     return order * (1 + (order < lines + SPARE_OF_LINES))
 
 
-def plan_of_lines(start: Configuration, best: Configuration, names: Sequence[str], seed: int, most: int) -> Plan:
+def plan_of_lines(
+    start: Configuration,
+    best: Configuration,
+    names: Sequence[str],
+    seed: int,
+    most: int,
+    riding: Mapping[str, str] | None = None,
+    spare: int = 1,
+) -> Plan:
     """The pairs in which each of these lines of `best` is in or out, all other lines in: at most so many, or the least.
 
-    Whole designs follow each other, each with its columns drawn anew. The far level of a setting is that of `best`.
+    Whole designs follow each other, each with its columns drawn anew and `spare` more of them than settings. The far
+    level of a setting is that of `best`, or the one of `riding`: settings that are no lines.
     """
-    order = matrix(len(names) + 1)
-    designs = [order] * (max(least_pairs(len(names)), most) // len(order))
     levels = {name: (start.values[name], best.values[name]) for name in names}
+    levels |= {name: (start.values[name], far) for name, far in (riding or {}).items()}
+    order = matrix(len(levels) + spare)
+    least = least_pairs(len(levels)) if spare == 1 else len(order)
+    designs = [order] * (max(least, most) // len(order))
     return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), beside=True)
 
 

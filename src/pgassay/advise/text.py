@@ -50,13 +50,13 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
     yield auto_conf(task, advice, objective).rstrip("\n")
     yield ""
     yield from proof_sentences(task, advice, objective)
-    placebos = [each for each in advice.screened if each.standing is Standing.PLACEBO]
-    yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {len(placebos)} settings"
+    placebos = [each for each in advice.known if each.standing is Standing.PLACEBO]
+    yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {counted(len(placebos), 'setting')}"
     yield from (f"  {screened_words(each)}" for each in placebos)
-    open_ = [each for each in advice.screened if each.standing is Standing.OPEN]
+    open_ = [each for each in advice.known if each.standing is Standing.OPEN]
     if open_:
         yield f"not told apart from no effect, nor shown to have none: {', '.join(each.name for each in open_)}"
-    active = [each for each in advice.screened if each.standing is Standing.ACTIVE]
+    active = [each for each in advice.known if each.standing is Standing.ACTIVE]
     if active:
         yield "matter:"
         yield from (f"  {screened_words(each)}" for each in active)
@@ -198,6 +198,7 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "outdone_by": advice.outdone.by if advice.outdone else None,
         "in_and_out": [screened_values(each) for each in advice.in_and_out],
         "refused": failures_page.values(advice.refused),
+        "known": [{**screened_values(each), "beside_lines": each.beside} for each in advice.known],
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
         "record": folder,
@@ -260,4 +261,5 @@ def without(line: Line) -> str:
 
 def screened_words(each: Screened) -> str:
     """A screened setting with its effect."""
-    return f"{each.name} {each.start} to {each.far}: {ratio_interval(each.effect, each.low, each.high)}"
+    where = " beside the advised lines" if each.beside else ""
+    return f"{each.name} {each.start} to {each.far}{where}: {ratio_interval(each.effect, each.low, each.high)}"

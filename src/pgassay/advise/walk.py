@@ -16,7 +16,7 @@ from pgassay.advise.front import SURE, Kept
 from pgassay.advise.lines import Level
 from pgassay.advise.proof import CONFIRMATION, Outdone, Proved, proved
 from pgassay.advise.robust import Tried
-from pgassay.advise.screening import Screened
+from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import Search
 from pgassay.advise.smoothing import Batches, by_configuration, hopeful, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, Space
@@ -61,7 +61,8 @@ class Advice:
     idle: Mapping[str, str] = field(default_factory=dict)
     """Lines of the best configuration of which too little was expected to put them to the proof."""
     in_and_out: tuple[Screened, ...] = ()
-    """Effects of lines that the screening had not shown to help, each in or out beside the others."""
+    """Effects of lines that the screening had not shown to help, each in or out beside the others, and of settings
+    that it could not see."""
     study: str = CONFIRMATION
     """The name of the study whose page has the answer."""
     kept: tuple[Kept, ...] = ()
@@ -72,6 +73,14 @@ class Advice:
     """What was shown to do better than the search's lines, and is recommended instead."""
     refused: tuple[Failure, ...] = ()
     """What was refused or failed on the way."""
+
+    @property
+    def known(self) -> tuple[Screened, ...]:
+        """What is known of each setting: by the screening, or, where that left it open, by the trials beside lines."""
+        beside = {each.name: each for each in self.in_and_out if each.standing is not Standing.OPEN}
+        return tuple(
+            beside.get(each.name, each) if each.standing is Standing.OPEN else each for each in self.screened
+        )
 
     @property
     def confirmed(self) -> bool:
