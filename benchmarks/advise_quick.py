@@ -54,7 +54,7 @@ class BadServer(Server):
             levels, value = self.space.dimension(name).levels, configuration.values[name]
             if value not in levels:  # PostgreSQL's default, which is none of them
                 return 1.0
-            return min(1.0, abs(index_of(levels, value) - index_of(levels, BAD[name])) / 2)
+            return min(1.0, abs(index_of(levels, value) - index_of(levels, self.space.start.values[name])) / 2)
 
         found = self.loss * up("wal_buffers") + 0.03 * up("shared_buffers")
         if self.hiding:
