@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.capture.format import Load, Moment, Statement
+from pgassay.capture.format import Load, Logged, Moment, Statement
 from pgassay.capture.likeness import ENOUGH, compare
 from pgassay.capture.texts import likeness, unlike
 from pgassay.record.likeness import Likeness
@@ -47,6 +47,19 @@ def test_a_statement_that_was_drawn_more_often_moves_no_mean_of_a_call() -> None
     assert parts["calls by statement"] == pytest.approx(0.9 * 100 / 110 + 0.1)
     alike = ("rows a call", "blocks a call", "WAL records a call", "WAL a call", "time a call")
     assert [parts[name] for name in alike] == pytest.approx([1.0] * len(alike))
+
+
+def test_what_a_log_does_not_tell_is_not_compared() -> None:
+    plain = tuple(Statement(each.query_id, each.text, each.calls, each.exec_ms, 0) for each in SOURCE.statements)
+    by_log = Load(10.0, plain, logged=Logged(10.0, 100))
+    found = compare(by_log, SOURCE)
+    known = {name for name, like in likenesses(found).items() if like is not None}
+    assert known == {"calls by statement", "time by statement", "time a call"}
+    assert found.score == 1.0
+    untimed = replace(by_log, statements=tuple(replace(each, exec_ms=0.0) for each in plain))
+    found = compare(untimed, SOURCE)
+    assert {name for name, like in likenesses(found).items() if like is not None} == {"calls by statement"}
+    assert [(each.distance, each.source_ms) for each in found.statements] == [(0.0, None), (0.0, None)]
 
 
 def test_what_the_machine_decides_does_not_count() -> None:

@@ -13,9 +13,11 @@ from pgassay.capture import files, logs
 from pgassay.capture.format import Load, Statement
 from pgassay.capture.logs import LogFiles
 from pgassay.capture.messages import CaptureError
+from pgassay.capture.mixture import scripted
+from pgassay.capture.question import clients_of
 from pgassay.capture.scripts import script
 from pgassay.capture.taking import Request, identify
-from pgassay.capture.texts import announcement, summary
+from pgassay.capture.texts import announcement, played, summary
 from pgassay.cli import main
 from pgassay.errors import UsageError
 from tests.capture.test_scripts import capture as capture_of
@@ -152,12 +154,36 @@ def test_a_log_that_cannot_be_read_says_why(tmp_path: Path, messages: tuple[str,
 def test_lines_with_another_prefix_and_a_torn_end_are_warned_of(tmp_path: Path) -> None:
     found = logged(tmp_path)
     path = found.paths[0]
-    first = "bob 2026-11-23 01:29:46 UTC: LOG:  statement: SELECT 1"
+    first = "bob 2026-11-23 01:29:46 UTC: LOG:  duration: 1.000 ms  statement: SELECT 1"
     path.write_text(f"{first}\n{path.read_text()}2026-11-23 01:29:4", encoding="utf-8")
     said = list(logs.warnings_of(read(found)))
     assert said[0] == f"1 of 6 lines of the log could not be read; the first: {first}"
     assert "last line is not whole" in said[1]
     assert list(logs.warnings_of(read(LogFiles(found.paths, (logs.DEFAULT_PREFIX, "%u %t: "))))) == said[1:]
+
+
+def test_a_log_without_durations_tells_no_time_and_no_pauses_and_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "postgresql.log"
+    texts = ("BEGIN", f"{QUERY} 1", "UPDATE orders SET status = 'a' WHERE id = 1", "COMMIT", "VACUUM")
+    begun = [f"2026-11-23 01:29:{n:02d}.500 UTC [77] LOG:  statement: {text}\n" for n, text in enumerate(texts)]
+    path.write_text("".join(begun), encoding="utf-8")
+    found = read(LogFiles((path,)))
+    (said,) = logs.warnings_of(found)
+    assert said.startswith("3 of 3 calls of the log have no duration")
+    (kind,) = found.transactions
+    assert (found.pauses, found.pause_ms, kind.commits, kind.pause_ms) == (0, 0.0, 1, 0.0)
+    load = logs.load_of(found)
+    assert (load.exec_ms, clients_of(load)) == (0.0, 1)
+    shown = played(scripted(replace(capture_of(), load=load)))
+    assert "66.7% of the source's calls" in shown
+    assert "not played, 33.3% of the calls: VACUUM" in shown
+    ended = [line.replace("LOG:  s", "LOG:  duration: 10.000 ms  s") for line in begun]
+    both = [f"{line}{line[:33]}LOG:  duration: 10.000 ms\n" for line in begun]
+    for lines, pauses_ms in ((ended, [990.0, 2970.0]), (both, [1000.0, 3000.0])):
+        path.write_text("".join(lines), encoding="utf-8")
+        found = read(LogFiles((path,)))
+        assert [found.pause_ms, found.transactions[0].pause_ms] == pauses_ms
+        assert list(logs.warnings_of(found)) == []
 
 
 def test_a_packed_log_is_refused_and_read_through_a_pipe(tmp_path: Path) -> None:

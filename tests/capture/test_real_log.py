@@ -13,7 +13,7 @@ from pgassay.capture.mixture import scripted
 from pgassay.capture.playing import Stage, try_each
 from pgassay.cli import main
 from pgassay.host.clock import SystemClock
-from pgassay.load.player import PlayedLoad, PlayedScript, Player
+from pgassay.load.player import PlayedLoad, PlayedScript, Player, ReplayedLog
 from pgassay.testing import real
 
 pytestmark = pytest.mark.system
@@ -74,6 +74,32 @@ def test_a_log_whose_prefix_changed_and_whose_end_is_missing_is_read(
     load = files.read(path).load
     assert load is not None
     assert {each.text: each.calls for each in load.statements}[SELECT] == 5
+
+
+def test_a_log_of_statements_without_durations_is_captured_and_played_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, log = tmp_path / "app.capture", tmp_path / "server.log"
+    with real.server(log_line_prefix=PREFIX, log_statement="all", log_min_duration_statement="-1") as (server, _):
+        run_transactions(server)
+        log.write_text(server.log_text(), encoding="utf-8")
+        words = ["capture", server.endpoint.conninfo(), "--data", "none", "--with-literals", "--log", str(log)]
+        assert main([*words, "--out", str(path)]) == 0
+        assert "have no duration" in capsys.readouterr().err
+        load = files.read(path).load
+        assert load is not None
+        assert load.logged is not None
+        assert {each.text: (each.calls, each.exec_ms) for each in load.statements if each.text in (INSERT, SELECT)} == {
+            INSERT: (2, 0.0), SELECT: (2, 0.0),
+        }  # fmt: skip
+        assert [(each.commits, each.pause_ms) for each in load.logged.transactions] == [(2, 0.0)]
+        server.execute("TRUNCATE orders")
+        replayed = ReplayedLog((log,), (PREFIX,), database=server.endpoint.database)
+        with Player(replayed, server.endpoint, real.runner(), SystemClock()) as player:
+            assert player.log is not None
+            played = player.play(duration_ms=int(player.log.length_ms) + 1000)
+        assert dict(played.failed) == {}
+        assert server.query("SELECT id, note FROM orders ORDER BY id") == [(1, "it's\n\tnew"), (2, "it's\n\tnew")]
 
 
 def sell(server: Server, *, sales: int) -> None:

@@ -206,7 +206,8 @@ impl Collector {
         let began_us = event.time_us.saturating_sub(lasted_us);
         let pause_us = session.ended_us.map(|ended| began_us.saturating_sub(ended));
         let pause_us = pause_us.filter(|pause| (PAUSE_US_MIN..PAUSE_US_MAX).contains(pause));
-        session.ended_us = Some(event.time_us);
+        // Without a duration the line was written when the statement began; a line with its duration alone may follow.
+        session.ended_us = event.duration_ms.is_some().then_some(event.time_us);
         match (session.is_open, pause_us) {
             (true, Some(pause)) => session.pause_us += pause,
             (false, Some(pause)) => {

@@ -6,6 +6,8 @@ once more would else move the means of all (post-stratification: Cochran 1977, "
 is 1 for equal figures: of two amounts the smaller over the larger, of two distributions what they have in common, of
 two shares 1 less their difference. Three are shown and not counted: a load that never rests has more sessions at work,
 times are the machine's as much as the load's, and bytes of WAL go by the time since a checkpoint (full-page images).
+What a source does not tell is not compared: of one that only its log tells of, rows, blocks and WAL are not known, and
+of a log without durations no time is.
 """
 
 from collections.abc import Mapping
@@ -63,6 +65,8 @@ def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:
     """Every statement of either load, by its `query_id`; none where one of the loads did nothing."""
     calls = _shares(source, "calls"), _shares(here, "calls")
     time = _shares(source, "exec_ms"), _shares(here, "exec_ms")
+    if not all(time):
+        time = {}, {}
     if not all(calls):
         return ()
     mine, theirs = ({_key(each): each for each in load.statements} for load in (source, here))
@@ -82,7 +86,7 @@ def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:
 
 
 def _mean_ms(statement: Statement | None) -> float | None:
-    return statement.exec_ms / statement.calls if statement is not None and statement.calls else None
+    return statement.exec_ms / statement.calls if statement is not None and statement.exec_ms else None
 
 
 def _shares(load: Load, counter: str) -> dict[str, float]:
@@ -121,7 +125,10 @@ def _share(name: str, source: float | None, here: float | None) -> Part:
 
 
 def _a_call(source: Load, load: Load, counter: str) -> float | None:
-    """The mean of a call of `load`, if its statements were called as often as the source's are."""
+    """The mean of a call of `load`, if its statements were called as often as the source's are; None where the source
+    does not tell what its own is."""
+    if not (source.exec_ms if counter == "exec_ms" else source.logged is None or source.counters):
+        return None
     calls = {each.query_id: each.calls for each in source.statements}
     known = [each for each in load.statements if each.calls and calls.get(each.query_id)]
     whole = sum(calls[each.query_id] for each in known)

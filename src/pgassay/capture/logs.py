@@ -45,6 +45,10 @@ class LogFiles:
             raise messages.not_a_prefix(str(error)) from None
 
 
+_UNTIMED = 0.1
+"""A log in which a greater share of the calls has no duration does not tell where the time went."""
+
+
 @dataclass(frozen=True)
 class SeenStatement:
     """A statement without its constants; `timed` of its calls have a duration; `parameters` are a sample of values."""
@@ -152,6 +156,10 @@ def warnings_of(found: Summary) -> Iterator[str]:
         yield messages.foreign_lines(found.foreign)
     if found.torn:
         yield messages.torn_log()
+    untimed = sum(max(0, each.calls - each.timed - each.failed) for each in found.statements)
+    calls = sum(each.calls for each in found.statements)
+    if untimed > _UNTIMED * calls:
+        yield messages.log_without_durations(untimed, calls)
     if found.other_calls or found.other_transactions:
         yield messages.beyond_bounds(found.other_calls, found.other_transactions)
 

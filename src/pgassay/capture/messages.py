@@ -142,6 +142,15 @@ def foreign_lines(count: int) -> str:
     return f"{count} lines of the log seem to be statements in another language than English, and are left out"
 
 
+def log_without_durations(count: int, calls: int) -> str:
+    """A warning: a log of log_statement alone."""
+    return (
+        f"{count} of {calls} calls of the log have no duration, so it tells neither their time nor the clients' pauses"
+        " behind them: log_min_duration_statement = 0 or log_duration = on logs durations; without pg_stat_statements"
+        " a load without time is played by one client unless load.clients says otherwise"
+    )
+
+
 def torn_log() -> str:
     """A warning: a log that was cut off or is still written."""
     return "the log's last line is not whole, and is left out"

@@ -63,7 +63,8 @@ class CapturedScript:
 
 @dataclass(frozen=True)
 class UnplayedStatement:
-    """A statement that is not played, why, and its share of the time of all statements."""
+    """A statement that is not played, why, and its share of the time of all statements; of the calls where no time is
+    known."""
 
     statement: Statement
     reason: str
@@ -77,6 +78,8 @@ class ScriptedLoad:
     tried: tuple[CapturedScript, ...]
     unplayed: tuple[UnplayedStatement, ...]
     taken_apart: tuple[tuple[Transaction, str], ...] = ()
+    timed: bool = True
+    """Does the source tell how long its statements took?"""
 
     @property
     def played(self) -> tuple[CapturedScript, ...]:
@@ -85,7 +88,7 @@ class ScriptedLoad:
 
     @property
     def time_share(self) -> float:
-        """The share of the source's time in statements that are played."""
+        """The share of the source's time (of its calls where no time is known) in statements that are played."""
         return 1.0 - sum(each.time_share for each in self.unplayed)
 
     @property
@@ -99,12 +102,11 @@ class ScriptedLoad:
         """The same without scripts that failed, by name with the reason: a transaction's calls go to its statements."""
         kept = [each for each in self.tried if each.name not in failed]
         scripts = _weighted(kept)
-        whole_ms = load.exec_ms or 1.0
         lost = [
             UnplayedStatement(each.statements[0], f"it fails here: {failed[each.name]}", share)
             for each in self.tried
             if each.name in failed and not each.transaction
-            if (share := _left(each.statements[0], kept) * each.mean_ms / whole_ms) > 0
+            if (share := _share(load, each.statements[0], _left(each.statements[0], kept))) > 0
         ]
         unplayed = sorted((*self.unplayed, *lost), key=lambda each: -each.time_share)
         return replace(self, tried=scripts, unplayed=tuple(unplayed))
@@ -130,13 +132,19 @@ def scripted(capture: Capture, seed: int = 0) -> ScriptedLoad:
             singles.append(CapturedScript((statement,), f"{len(singles) + 1:03d}", text, statement.calls))
         else:
             reasons[statement.query_id] = f"{SCRIPTS_MAX} others take more time, and pgbench takes no more scripts"
-    whole_ms = load.exec_ms or 1.0
     unplayed = tuple(
-        UnplayedStatement(each, reasons[each.query_id], _left(each, within) * each.exec_ms / each.calls / whole_ms)
+        UnplayedStatement(each, reasons[each.query_id], _share(load, each, _left(each, within)))
         for each in load.statements
         if each.query_id in reasons
     )
-    return ScriptedLoad(_weighted((*singles, *within)), unplayed, apart)
+    return ScriptedLoad(_weighted((*singles, *within)), unplayed, apart, timed=load.exec_ms > 0)
+
+
+def _share(load: Load, statement: Statement, calls: int) -> float:
+    """What so many calls of a statement are of all time; of all calls where the source does not tell the time."""
+    if load.exec_ms > 0:
+        return calls * statement.exec_ms / statement.calls / load.exec_ms
+    return calls / (sum(each.calls for each in load.statements) or 1)
 
 
 def control_of(text: str) -> str:

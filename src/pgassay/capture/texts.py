@@ -119,7 +119,8 @@ def played(load: ScriptedLoad) -> str:
 def _played(load: ScriptedLoad) -> Iterator[str]:
     names = {statement.query_id for each in load.played for statement in each.statements}
     count = len(names | {each.statement.query_id for each in load.unplayed})
-    yield f"load: {len(names)} of {count} statements are played, {load.time_share:.1%} of the source's time"
+    what = "time" if load.timed else "calls"
+    yield f"load: {len(names)} of {count} statements are played, {load.time_share:.1%} of the source's {what}"
     within = [each for each in load.played if each.transaction]
     if within:
         yield f"  {load.call_share:.1%} of their calls in transactions, by {len(within)} scripts of several statements"
@@ -130,10 +131,10 @@ def _played(load: ScriptedLoad) -> Iterator[str]:
         yield f"  taken apart: {len(load.taken_apart) - _SHOWN} more kinds of transactions"
     for each in load.unplayed[:_SHOWN]:
         text = " ".join(each.statement.text.split()) or f"statement {each.statement.query_id}"
-        yield f"  not played, {each.time_share:.1%} of the time: {text[:_WIDTH]}: {each.reason}"
+        yield f"  not played, {each.time_share:.1%} of the {what}: {text[:_WIDTH]}: {each.reason}"
     if len(load.unplayed) > _SHOWN:
         rest = load.unplayed[_SHOWN:]
-        yield f"  and {len(rest)} more, {sum(each.time_share for each in rest):.1%} of the time"
+        yield f"  and {len(rest)} more, {sum(each.time_share for each in rest):.1%} of the {what}"
 
 
 def fail_with(reasons: Iterable[str]) -> str:
