@@ -291,6 +291,19 @@ def same_version(version: str) -> UsageError:
     )
 
 
+def partition_costs(table: str, rows: str, stored: str, room: str, free: str, time: str) -> str:
+    """What it takes to make a table a partitioned one."""
+    return (
+        f"partitions of {table}: {rows} rows, {stored} with indexes, are written anew once for each treatment that has"
+        f" them{time}; room for {room} more is needed meanwhile (a second copy and its WAL), {free} are free"
+    )
+
+
+def at_least(time: str, rate: str) -> str:
+    """The time that writing alone takes, behind what is written."""
+    return f", in {time} at least at {rate} a second (measured now; sorting and indexes come on top)"
+
+
 def no_parser() -> PgassayError:
     """The parser of statements is not installed."""
     return PgassayError(

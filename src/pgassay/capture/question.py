@@ -19,8 +19,9 @@ from pgassay.bench.kinds import NONE
 from pgassay.capture import messages
 from pgassay.capture.format import Load, Source
 from pgassay.postgres.builds.recipe import parse_spec
+from pgassay.postgres.partitioning.request import parse as partitioning
 
-CHANGE = "schema.change"
+CHANGE, PARTITION = "schema.change", "schema.partition"
 OBJECTIVE = "tps"
 OF_A_REPLAY = "latency_ms"
 """What decides where a log is played in its own time: calls per second are the log's own then."""
@@ -34,7 +35,8 @@ _CHECKSUMS_SINCE = 18
 
 @dataclass(frozen=True)
 class Question:
-    """What is varied: factors with their levels, the baseline first, and changes of the schema against none.
+    """What is varied: factors with their levels, the baseline first, changes of the schema against none, and tables
+    that are made partitioned ones against none.
 
     `versions` and `builds` are as asked for; `programs` are the PostgreSQLs that they come to (`with_programs`), each a
     factor and its level, the baseline first.
@@ -46,6 +48,7 @@ class Question:
     versions: tuple[str, ...] = ()
     builds: tuple[str, ...] = ()
     programs: tuple[tuple[str, str], ...] = ()
+    partitions: tuple[str, ...] = ()
 
     @property
     def named(self) -> str:
@@ -54,7 +57,7 @@ class Question:
         programs = (
             [f"PostgreSQL {', '.join(self.versions)}"] if self.versions else [f"build {each}" for each in self.builds]
         )
-        return "; ".join([*programs, *parts, *self.changes])
+        return "; ".join([*programs, *parts, *self.changes, *(f"partition {each}" for each in self.partitions)])
 
 
 def parse(
@@ -63,11 +66,12 @@ def parse(
     objective: str | None,
     versions: Sequence[str] = (),
     builds: Sequence[str] = (),
+    partitions: Sequence[str] = (),
 ) -> Question:
     """`work_mem=4MB,64MB` and statements of SQL as a question; a name without a dot is a setting of the server.
 
-    `versions` are words such as `17` or `16,17`, `builds` sources as for `build.source`, or directories. Raises
-    `UsageError`.
+    `versions` are words such as `17` or `16,17`, `builds` sources as for `build.source`, or directories, `partitions`
+    as for `schema.partition`. Raises `UsageError`.
     """
     factors: dict[str, tuple[str, ...]] = {}
     for word in words:
@@ -78,14 +82,17 @@ def parse(
         if len(levels) == 1:
             raise messages.one_level(name)
         factors[name if "." in name else f"server.{name}"] = levels
-    if not (factors or changes or versions or builds):
+    if not (factors or changes or versions or builds or partitions):
         raise messages.nothing_asked()
     given = [bool(versions), bool(builds), INSTALLED in factors, any(name.startswith("build.") for name in factors)]
     if (versions or builds) and sum(given) > 1:
         raise messages.programs_twice()
     numbers = dict.fromkeys(each.strip() for word in versions for each in word.split(",") if each.strip())
     sources = dict.fromkeys(_source(each) for each in builds)
-    return Question(factors, tuple(changes), objective or OBJECTIVE, tuple(numbers), tuple(sources))
+    parted = tuple(dict.fromkeys("; ".join(map(str, partitioning(each))) for each in partitions))
+    if "" in parted:
+        raise messages.nothing_asked()
+    return Question(factors, tuple(changes), objective or OBJECTIVE, tuple(numbers), tuple(sources), partitions=parted)
 
 
 def _source(text: str) -> str:
@@ -154,6 +161,8 @@ def document(
     factors |= {name: list(levels) for name, levels in question.factors.items()}
     if question.changes:
         factors[CHANGE] = [NONE, *question.changes]
+    if question.partitions:
+        factors[PARTITION] = [NONE, *question.partitions]
     held = {f"server.{name}": value for name, value in source.settings.items()}
     copied = data.is_dir()
     if copied:

@@ -6,6 +6,8 @@ by which our own reads are left out of pg_stat_statements (manual, "pg_stat_stat
 
 from dataclasses import dataclass
 
+from pgassay.postgres.partitioning.table import KEYS
+
 MARK = "pgassay capture"
 """Stands in each of our statements, and is our application_name."""
 _WAL_VIEW_SINCE = 14
@@ -27,7 +29,7 @@ class Read:
 ALWAYS = (
     Read("pg_settings", "the settings that are not default"),
     Read("pg_extension, pg_database", "version, size, encoding, collation, extensions"),
-    Read("pg_class, pg_attribute, pg_index", "tables, columns and their types, unique keys, sizes"),
+    Read("pg_class, pg_attribute, pg_index, pg_constraint", "tables, columns and their types, unique keys, sizes"),
     Read("pg_proc", "names of your functions that are declared volatile"),
 )
 STATISTICS = Read("pg_stats", "of each column: distinct values, share of nulls, width, correlation; no values")
@@ -67,9 +69,12 @@ def extensions() -> str:
 
 
 def tables() -> str:
-    """Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
+    """Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views; their
+    kind, whether they inherit, and their unique keys with the foreign keys that refer to these.
+    """
     return (
-        f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
+        f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid), c.relkind::text,"
+        f" c.relispartition OR EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent)), {KEYS}"
         f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         f" WHERE c.relkind IN ('r', 'p', 'm') AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
         " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"

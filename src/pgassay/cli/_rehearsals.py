@@ -5,6 +5,7 @@ servers would be the same (another number of clients, say) are tried once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,6 +48,7 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
     stage = _stage(baseline, bench)
+    _prepare(arms)
     alone = rehearse(baseline, SETTINGS, lambda server: try_each(written.load.tried, stage(server)))
     written = written.without(alone.failed)
     load, owners = None, alone.owners
@@ -80,6 +82,7 @@ def replay_told(study: "Study", bench: "Workbench") -> str:
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
     baseline.load.check()
+    _prepare(arms)
     options = baseline.setup.load
     whole = replace(options, warmup_s=0, duration_s=options.warmup_s + (options.duration_s or 0))
     load = bench.site().load(whole, baseline.installation)
@@ -88,6 +91,19 @@ def replay_told(study: "Study", bench: "Workbench") -> str:
         for code, detail in result.problems.items():
             raise refusals.cannot_replay(code, detail)
         return told((Path(folder) / FILE).read_bytes(), result)
+
+
+def _prepare(arms: "Sequence[ResolvedArm]") -> None:
+    """Make the data of all arms: what cannot be made as it was asked ends the command before anything is played.
+
+    Raises `UsageError`; where a treatment fails by itself the run will say why.
+    """
+    from pgassay.bench.errors import BenchError
+    from pgassay.lab.preparation import prepare
+
+    for arm in arms:
+        with suppress(BenchError):
+            prepare(arm)
 
 
 def statement_records(

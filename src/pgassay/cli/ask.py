@@ -39,6 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a change of the schema, against none: CREATE INDEX ON orders (customer_id)",
     )
     parser.add_argument(
+        "--partition",
+        dest="partitions",
+        action="append",
+        default=[],
+        metavar="CLAUSE",
+        help="a table made a partitioned one, against the table as it is: orders BY RANGE (created_at) INTO 12, EVERY"
+        " '1 month' in the place of INTO, BY HASH (id) INTO 8, BY LIST (status)",
+    )
+    parser.add_argument(
         "--version",
         dest="versions",
         action="append",
@@ -74,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
+    _require_partitions(asked, capture, arguments)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with _workbench(arguments) as bench:
@@ -86,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for warning in written.warnings.values():
             messages.warn(warning)
+        _tell_costs(asked, capture, arguments, bench)
         found, said = None, ""
         if written.load.played and not arguments.dry_run:
             study = write_study(NAME, written.document(), overrides(arguments, "")).study
@@ -124,7 +135,30 @@ def _asked(arguments: argparse.Namespace) -> "Question":
     if arguments.replay and _set(arguments, "load.script"):
         raise messages.excluded("--replay", "load.script")
     objective = arguments.objective or (question.OF_A_REPLAY if arguments.replay else None)
-    return question.parse(arguments.levels_given, arguments.changes, objective, arguments.versions, arguments.builds)
+    return question.parse(
+        arguments.levels_given,
+        arguments.changes,
+        objective,
+        arguments.versions,
+        arguments.builds,
+        arguments.partitions,
+    )
+
+
+def _require_partitions(asked: "Question", capture: "Capture", arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` for what the capture knows to be impossible; a change of the schema may make it possible."""
+    from pgassay.capture import partitions, question
+
+    if not (asked.changes or _set(arguments, question.CHANGE)):
+        partitions.require(asked, capture.tables)
+
+
+def _tell_costs(asked: "Question", capture: "Capture", arguments: argparse.Namespace, bench: "Workbench") -> None:
+    """What partitions cost, before they are made."""
+    from pgassay.capture import partitions
+
+    if asked.partitions and not silent(arguments):
+        print(partitions.costs(asked, capture.tables, bench.data_directory), end="")
 
 
 def _replayed(arguments: argparse.Namespace, bench: "Workbench") -> "Mapping[str, object]":

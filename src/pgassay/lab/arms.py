@@ -218,7 +218,7 @@ class ResolvedStudy:
 
 
 def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...]:
-    """The levels of an arm with their factors, in the order of the stages."""
+    """The levels of an arm with their factors, in the order of the stages, and of the data stage by rank."""
     bound = []
     for name, level in study.levels_of(arm).items():
         factor = catalogue.find(name)
@@ -226,7 +226,12 @@ def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...
             raise KeyError(name)  # a parsed study holds only names that the catalogue knows
         bound.append(Bound(name, level, factor))
     order = list(Stage)
-    return tuple(sorted(bound, key=lambda each: order.index(each.factor.stage)))
+
+    def place(each: Bound) -> tuple[int, int]:
+        stage = each.factor.stage
+        return order.index(stage), each.factor.rank if stage is Stage.DATA else 0
+
+    return tuple(sorted(bound, key=place))
 
 
 def setup_of(study: Study, arm: Arm, catalogue: FactorCatalogue) -> Setup:

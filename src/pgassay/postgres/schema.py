@@ -1,4 +1,4 @@
-"""`schema.change`: SQL that changes the schema once the data are loaded: an index, a column's type, a partition.
+"""`schema.change`: SQL that changes the schema once the data are loaded: an index, a column's type.
 
 The change is part of the prepared data, so it is made once for all trials, and each treatment has its own copy. What
 follows it is a VACUUM (ANALYZE): a rewritten table has no visibility map, an index on an expression no statistics. In a

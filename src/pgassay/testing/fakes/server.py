@@ -183,6 +183,7 @@ KNOWN: Answers = {
         (False, each, 8192) for each in server.state["tables"]
     ],
     r"SELECT c\.oid::regclass::text, ": _relations,
+    r"SELECT p\.oid::regclass::text, pg_get_partkeydef": lambda server, found, parameters: [],
     r"SELECT c\.oid::regclass::text FROM": lambda server, found, parameters: [
         (each,) for each in server.state["tables"]
     ],
