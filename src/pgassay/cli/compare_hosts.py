@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print how the other runs differ from the first; returns the exit status. Raises `RecordError`."""
-    from pgassay.report import drift
+    from pgassay.report import drift, leave_one_out
     from pgassay.report.collection import paused
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings
@@ -46,13 +46,16 @@ def run(arguments: argparse.Namespace) -> int:
         runs = [Findings(open_run(path)) for path in arguments.runs]
         found = side_by_side(runs)
         over_days = drift.drifts(runs)
+        left_out = runs[0].once(leave_one_out.of_run) if len(runs) == 1 else []
     if arguments.out is not None:
         _draw(found, runs, arguments.out, everything=arguments.all)
     if arguments.json:
-        print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary)}))
+        more = {"without_host": leave_one_out.plain(runs[0])} if left_out else {}
+        print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary), **more}))
         return messages.SUCCESS
     told = [drift.sentence(each, runs[0].primary) for each in over_days]
-    print(text(found, everything=arguments.all, over_days=told), end="")
+    without = [leave_one_out.sentence(each, runs[0].primary) for each in left_out]
+    print(text(found, everything=arguments.all, over_days=told, without=without), end="")
     return messages.SUCCESS
 
 
@@ -78,18 +81,19 @@ def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, ever
     write_pictures(tuple(figures), folder)
 
 
-def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = ()) -> str:
+def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = (), without: Sequence[str] = ()) -> str:
     """As text: each run's differences from the first, effects against each other, then what differs between the hosts.
 
-    `over_days` are sentences on how effects changed.
+    `over_days` are sentences on how effects changed, `without` on what they are without each host.
     """
     lines = list(_differences(found, everything=everything))
     if found.effects:
         lines.append("Effects against the baseline, each in its own run")
         lines += [line for row in found.effects for line in _effects(found, row)]
         lines.append("")
-    if over_days:
-        lines += ["Over days", *(f"  {each}" for each in over_days), ""]
+    for title, told in (("Without each host", without), ("Over days", over_days)):
+        if told:
+            lines += [title, *(f"  {each}" for each in told), ""]
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
         if facts:
             lines.append(title)

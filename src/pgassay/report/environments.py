@@ -93,12 +93,12 @@ def by_host(findings: Findings) -> list[Findings]:
     if len(blocks) < 2:
         return [findings]
     names = sorted(blocks, key=lambda name: (-len(blocks[name]), name))
-    return [Findings(findings.run, host=name) for name in names]
+    return [Findings(findings.run, hosts=(name,)) for name in names]
 
 
 def name_of(findings: Findings) -> str:
     """What an environment is called: its host where it is one of a fleet's, else its run."""
-    return findings.host or findings.run.path.name
+    return ", ".join(findings.hosts) or findings.run.path.name
 
 
 def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
@@ -160,9 +160,9 @@ def _against(effect: Effect) -> Against:
 def _facts(findings: Findings) -> Mapping[str, Any]:
     """What is recorded of an environment's machine: of a fleet's host what it told of itself."""
     fleet = findings.run.host.get("fleet")
-    if not findings.host or not isinstance(fleet, Mapping):
+    if not findings.hosts or not isinstance(fleet, Mapping):
         return findings.run.host
-    mine = fleet.get(findings.host)
+    mine = fleet.get(name_of(findings))
     told = mine.get("facts") if isinstance(mine, Mapping) else None
     return told if isinstance(told, Mapping) else {}
 

@@ -42,6 +42,7 @@ from pgassay.study.thresholds import Limit, Threshold, resolve
 from pgassay.study.work import recorded_work
 
 T = TypeVar("T")
+Capacities = Sequence[MeasuredCapacity]
 _RESPECTED = ("aborted", "short", "missing", "too-few", "noisy", "below-resolution")
 """Reasons of lint that import and verdicts already respect: such runs are no results, and such intervals are wide."""
 
@@ -58,14 +59,14 @@ class Findings:
     """A run, analysed; what it offers is computed when first asked for, and then kept."""
 
     def __init__(
-        self, run: Run, disk: Sequence[MeasuredCapacity] | None = None, weigh: Sequence[Threshold] = (), host: str = ""
+        self, run: Run, disk: Capacities | None = None, weigh: Sequence[Threshold] = (), hosts: Collection[str] = ()
     ) -> None:
         """`disk` is what a disk study measured of the drive, None for what the record took along.
 
-        `weigh` are thresholds beside those of the study; `host` takes the blocks of one host of a fleet alone.
+        `weigh` are thresholds beside those of the study; `hosts` takes the blocks of these hosts of a fleet alone.
         """
         self.run = run
-        self.host = host
+        self.hosts = hosts
         fixed = horizon_in(run.journal)
         written = parse_recorded(run.header.study, run.study)
         self.study: Study = ruled(written, run.header.rule, fixed and Horizon(*fixed))
@@ -91,7 +92,7 @@ class Findings:
     @cached_property
     def trials(self) -> tuple[TrialRecord, ...]:
         """Every committed trial, in order of number: valid ones, discarded ones, outcomes."""
-        return tuple(each for each in self.run.trials if each.host == self.host) if self.host else self.run.trials
+        return tuple(each for each in self.run.trials if each.host in self.hosts) if self.hosts else self.run.trials
 
     @cached_property
     def responses(self) -> Mapping[str, Response]:
@@ -99,7 +100,7 @@ class Findings:
         return {each.name: replace(each, title=self.work.titled(each)) for each in self.run.responses}
 
     @cached_property
-    def disk(self) -> Sequence[MeasuredCapacity]:
+    def disk(self) -> Capacities:
         """What a disk study measured of the drive; nothing where this study itself chooses the drives."""
         return disk.recorded(self.run.host, self.study) if self._disk is None else self._disk
 
@@ -313,8 +314,7 @@ class Findings:
     @cached_property
     def claims(self) -> tuple[ClaimJudgement, ...]:
         """What the study's authors found, each marked reproduced, contradicted or not testable here."""
-        each = (one for claim in self.study.claims for one in by_role(claim, self.study))
-        return tuple(published.judged(self, claim) for claim in each)
+        return tuple(published.judged(self, one) for claim in self.study.claims for one in by_role(claim, self.study))
 
     @cached_property
     def courses(self) -> Mapping[int, TrialCourse]:

@@ -9,7 +9,7 @@ from math import exp, isfinite, log
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval
-from pgassay.report import words
+from pgassay.report import leave_one_out, words
 from pgassay.report.colours import INK, PALETTE
 from pgassay.report.provenance import facts, lasting
 from pgassay.report.section import Block, Drawing, Figure, Folded, Section, Sentences, Surface, Table
@@ -32,6 +32,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences(tuple(_sentence(each, found, findings.primary) for each, found in effects))
     yield Figure("effects-by-host", lambda: drawing(findings))
     yield _table(findings, effects)
+    yield from leave_one_out.blocks(findings)
     yield from _facts(findings)
     yield from _prepared(findings)
 
@@ -183,7 +184,8 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
         for effect, between in _of_hosts(findings)
         for host in between.hosts
     ]  # fmt: skip
-    return {"hosts": found} if found else {}
+    left_out = leave_one_out.plain(findings)
+    return {**({"hosts": found} if found else {}), **({"without_host": left_out} if left_out else {})}
 
 
 def _brief(findings: "Findings") -> str:
