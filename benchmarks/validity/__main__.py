@@ -1,45 +1,39 @@
 """Prints the table of issue 3 and exits 1 if a bound is broken.
 
-python -m benchmarks.validity [--cells quick|full] [--studies 10000] [--seed 1]
+python -m benchmarks.validity [--cells quick|full] [--studies 10000] [--seed 1] [--on ADDRESS --hosts N --certs DIR]
+
+With --on over the hosts of a fleet, on all their cores: the same answers. Workers run in a checkout of the same commit.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain, islice
 from math import nan, sqrt
+from typing import Any
 
-import numpy as np
-
-from benchmarks.validity.agreement import disagreements
-from benchmarks.validity.answers import Answer, answers
-from benchmarks.validity.cells import CELLS, Cell
-from benchmarks.validity.cuts import CELLS as CUT_CELLS
-from benchmarks.validity.cuts import CUTS, Wrong, wrong_bounds
-from benchmarks.validity.hosts import cells as host_cells
-from benchmarks.validity.hosts import row as host_row
+from benchmarks.validity.answers import Answer
+from benchmarks.validity.cells import CELLS
+from benchmarks.validity.cuts import CUTS, Wrong
+from benchmarks.validity.hosts import Row as HostRow
 from benchmarks.validity.noises import BLOCKS
-from benchmarks.validity.noises import rows as noise_rows
-from benchmarks.validity.rates import Rates, rates
+from benchmarks.validity.noises import Row as NoiseRow
+from benchmarks.validity.parts import Numbers, Part, done, done_on, parts
+from benchmarks.validity.rates import Rates
 from benchmarks.validity.steadiness import (
     FALSE_ALARM_MAX,
     KNOWN_LENGTHS,
     LENGTHS,
     Alarm,
     Found,
-    alarms,
     broken_alarm,
     broken_known_power,
     broken_power,
-    known_alarms,
-    known_power,
-    power,
 )
-
-HOSTS_MOST = 4000
-"""Each study has a fit at every look: no more of them than these for each row."""
-NOISES_MOST = 2000
-"""Simulated time is dear: no more studies than these for each machine."""
+from pgassay.cli import _fleet
+from pgassay.errors import PgassayError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,22 +42,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cells", choices=sorted(CELLS), default="quick")
     parser.add_argument("--studies", type=int, default=2000, help="simulated studies for each cell (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
+    _fleet.add_address_options(parser, "simulate")
     asked = parser.parse_args(arguments)
     started = time.monotonic()
-    broken = _print_agreement(asked.seed)
-    broken += _print_rates((rates(cell, asked.studies, asked.seed) for cell in CELLS[asked.cells]()), asked.studies)
-    broken += _print_noises(min(asked.studies, NOISES_MOST), asked.seed)
-    broken += _print_hosts(min(asked.studies, HOSTS_MOST), asked.seed)
-    broken += _print_answers(answers(asked.studies, asked.seed))
-    broken += _print_steadiness(asked.studies, asked.seed)
-    broken += _print_cuts(wrong_bounds(cell, asked.studies, asked.seed) for cell in CUT_CELLS)
+    numbers = Numbers(asked.studies, asked.seed)
+    work = parts(asked.cells, numbers)
+    try:
+        with _simulated(asked, [part for each in work.values() for part in each]) as found:
+            broken = _print_all(lambda table: islice(found, len(work[table])), numbers)
+    except PgassayError as error:
+        print(f"{error.message}{f' ({error.hint})' if error.hint else ''}", file=sys.stderr)
+        return 2
     print(f"\n{broken} bounds broken; {time.monotonic() - started:.0f} s, seed {asked.seed}")
     return 1 if broken else 0
 
 
-def _print_agreement(seed: int) -> int:
-    cell = Cell("t3", 0.01, "dropped", 3, 12)
-    wrong, total = disagreements(cell, 10, 0.02, np.random.default_rng(seed))
+@contextmanager
+def _simulated(asked: argparse.Namespace, work: Sequence[Part]) -> Iterator[Iterator[Any]]:
+    """What the parts find, in their order, as it is found."""
+    if not _fleet.asked(asked):
+        yield map(done, work)
+        return
+    with _fleet.processors_of(asked) as client, closing(done_on(client, work)) as found:
+        yield found
+
+
+def _print_all(found: Callable[[str], Iterable[Any]], numbers: Numbers) -> int:
+    """Every table, in the order of the parts; how many bounds are broken."""
+    broken = _print_agreement(found("agreement"))
+    broken += _print_rates(found("rates"), numbers.studies)
+    broken += _print_noises(found("noises"), numbers.noises)
+    broken += _print_hosts(found("hosts"), numbers.hosts)
+    broken += _print_answers(found("answers"))
+    broken += _print_steadiness(found, numbers)
+    return broken + _print_cuts(found("cuts"))
+
+
+def _print_agreement(found: Iterable[tuple[int, int]]) -> int:
+    ((wrong, total),) = found
     print(f"simulation and product differ at {wrong} of {total} looks")
     return int(wrong > 0)
 
@@ -92,11 +108,11 @@ def _remark(row: Rates) -> str:
     return "limit: " + ", ".join(row.beyond) if row.beyond else ""
 
 
-def _print_noises(studies: int, seed: int) -> int:
+def _print_noises(rows: Iterable[NoiseRow], studies: int) -> int:
     print(f"\nmachines without any effect, {BLOCKS} blocks, looks from the fifth on, {studies} studies each")
     print("machine     arms  way         false %   ±% at 5  ±% at end")
     broken = 0
-    for row in noise_rows(studies, seed):
+    for row in rows:
         broken += row.broken
         print(
             f"{row.machine:<11} {row.arms:4}  {row.way:<10} {100 * row.false:8.2f} {row.width_first:9.2f} "
@@ -106,13 +122,13 @@ def _print_noises(studies: int, seed: int) -> int:
     return broken
 
 
-def _print_hosts(studies: int, seed: int) -> int:
+def _print_hosts(rows: Iterable[HostRow], studies: int) -> int:
     print(f"\nhosts as random effects, looks from the fifth block on, {studies} studies a row")
     print("between: by what blocks on one host scatter; independent: if blocks had nothing to do with their hosts")
     print("hosts blocks  spread     between   false %  at end %  independent %  between covered %   ±% at end")
     broken = 0
-    for cell in host_cells():
-        row = host_row(cell, studies, seed)
+    for row in rows:
+        cell = row.cell
         broken += row.broken
         print(
             f"{cell.hosts:5} {cell.blocks:6}  {cell.spread:<10} {cell.between:7.1f} {100 * row.missed:9.2f} "
@@ -138,7 +154,7 @@ def _print_cuts(rows: Iterable[Wrong]) -> int:
     return broken
 
 
-def _print_answers(rows: Sequence[Answer]) -> int:
+def _print_answers(rows: Iterable[Answer]) -> int:
     print("\nblocks to a verdict at ±2 %; half of the contrasts have the effect, the others none")
     print("arms  CV %  effect %  horizon   quartiles        forecast   after calibration")
     broken = 0
@@ -155,15 +171,16 @@ def _print_answers(rows: Sequence[Answer]) -> int:
     return broken
 
 
-def _print_steadiness(trials: int, seed: int) -> int:
-    broken = _print_alarms("by their seconds", LENGTHS, alarms(trials, seed), trials)
+def _print_steadiness(found: Callable[[str], Iterable[Any]], numbers: Numbers) -> int:
+    def rows(table: str) -> Iterator[Any]:
+        return chain.from_iterable(found(table))
+
+    broken = _print_alarms("by their seconds", LENGTHS, rows("alarms"), numbers.studies)
     print("\ncheckpoint-like dips found, period right within a fifth")
-    broken += _print_power((found, broken_power(found)) for found in power(max(50, trials // 10), seed))
-    fewer = max(200, trials // 5)
-    broken += _print_alarms("by their checkpoints", KNOWN_LENGTHS, known_alarms(fewer, seed), fewer)
+    broken += _print_power((each, broken_power(each)) for each in rows("power"))
+    broken += _print_alarms("by their checkpoints", KNOWN_LENGTHS, rows("known alarms"), numbers.known)
     print("\ncheckpoint-like dips found where their beginnings are known, to a second")
-    known = known_power(max(50, trials // 10), seed)
-    return broken + _print_power((found, broken_known_power(found)) for found in known)
+    return broken + _print_power((each, broken_known_power(each)) for each in rows("known power"))
 
 
 def _print_alarms(how: str, lengths: Sequence[int], found: Iterable[Alarm], trials: int) -> int:

@@ -14,6 +14,12 @@ from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response
 
 TPS = Response("tps", "tps", "1/s", Better.HIGHER)
+_CELL = Cell("t3", 0.01, "dropped", 3, 12)
+
+
+def agreement(seed: int) -> tuple[int, int]:
+    """The same of ten studies, as the command asks for."""
+    return disagreements(_CELL, 10, 0.02, np.random.default_rng(seed))
 
 
 def disagreements(cell: Cell, studies: int, resolution: float, rng: np.random.Generator) -> tuple[int, int]:

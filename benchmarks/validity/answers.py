@@ -73,23 +73,20 @@ ASKED = (
 )
 
 
-def answers(studies: int, seed: int) -> list[Answer]:
-    """Simulate each row of `ASKED`: half of the contrasts have the effect, the others none."""
-    found = []
-    margin = log(1.0 + RESOLUTION)
-    for row, (treatments, cv, effect, blocks_max, bound) in enumerate(ASKED):
-        cell = Cell("log-normal", cv, "blocks", treatments, blocks_max)
-        true = np.zeros(treatments)
-        true[1 : 1 + (treatments + 1) // 2] = log(1.0 + effect)
-        paths = look(logs(cell, studies, true, np.random.default_rng([seed, row])), blocks_max)
-        settled = paths.settled_at(margin)[:, true[1:] == true[1]]
-        low, median, high = np.quantile(settled, [0.25, 0.5, 0.75], method="inverted_cdf")
-        noise = sqrt(log(1.0 + cv * cv))
-        forecast = _forecast(cell, noise, float(true[1]))
-        calibrated = _calibrated(cell, noise, float(true[1]), np.random.default_rng([seed, row, 1]))
-        quartiles = (float(low), float(median), float(high))
-        found.append(Answer(treatments, cv, effect, blocks_max, quartiles, forecast, bound, calibrated))
-    return found
+def answer(row: int, studies: int, seed: int) -> Answer:
+    """Simulate a row of `ASKED`: half of the contrasts have the effect, the others none."""
+    treatments, cv, effect, blocks_max, bound = ASKED[row]
+    cell = Cell("log-normal", cv, "blocks", treatments, blocks_max)
+    true = np.zeros(treatments)
+    true[1 : 1 + (treatments + 1) // 2] = log(1.0 + effect)
+    paths = look(logs(cell, studies, true, np.random.default_rng([seed, row])), blocks_max)
+    settled = paths.settled_at(log(1.0 + RESOLUTION))[:, true[1:] == true[1]]
+    low, median, high = np.quantile(settled, [0.25, 0.5, 0.75], method="inverted_cdf")
+    noise = sqrt(log(1.0 + cv * cv))
+    forecast = _forecast(cell, noise, float(true[1]))
+    calibrated = _calibrated(cell, noise, float(true[1]), np.random.default_rng([seed, row, 1]))
+    quartiles = (float(low), float(median), float(high))
+    return Answer(treatments, cv, effect, blocks_max, quartiles, forecast, bound, calibrated)
 
 
 def _forecast(cell: Cell, noise: float, effect: float) -> int | None:

@@ -132,16 +132,37 @@ def measured(kind: str, arms: int, studies: int, rng: np.random.Generator, *, al
     return np.asarray(np.log((transactions * kept).sum(axis=2) / kept.sum(axis=2)) + own)
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A kind of machine, with its number among those that are simulated, and how many arms are measured how."""
+
+    number: int
+    machine: str
+    arms: int
+    alternating: bool
+
+
+def cells(machines: tuple[str, ...] = MACHINES, numbers: tuple[int, ...] = ARMS) -> Iterator[Measured]:
+    """Every machine with every number of arms, by both ways."""
+    for number, kind in enumerate(machines):
+        for arms in numbers:
+            for alternating in (False, True):
+                yield Measured(number, kind, arms, alternating)
+
+
+def row(cell: Measured, studies: int, seed: int) -> Row:
+    """Simulate one of them."""
+    rng = np.random.default_rng([seed, cell.number, cell.arms, cell.alternating])
+    values = measured(cell.machine, cell.arms, studies, rng, alternating=cell.alternating)
+    return _row(cell.machine, cell.arms, "in turns" if cell.alternating else "sequential", look(values, BLOCKS))
+
+
 def rows(
     studies: int, seed: int, machines: tuple[str, ...] = MACHINES, numbers: tuple[int, ...] = ARMS
 ) -> Iterator[Row]:
-    """Every machine with every number of arms, by both ways."""
-    for place, kind in enumerate(machines):
-        for arms in numbers:
-            for alternating in (False, True):
-                rng = np.random.default_rng([seed, place, arms, alternating])
-                values = measured(kind, arms, studies, rng, alternating=alternating)
-                yield _row(kind, arms, "in turns" if alternating else "sequential", look(values, BLOCKS))
+    """All of them."""
+    for cell in cells(machines, numbers):
+        yield row(cell, studies, seed)
 
 
 def _row(kind: str, arms: int, way: str, paths: Paths) -> Row:

@@ -26,6 +26,9 @@ JUDGED = (0.3, 0.03, 0.0, 7)
 KNOWN_FROM = 4
 """Of cycles as deep as that, whose beginnings are known, so few are enough; two are found in four of five windows."""
 KNOWN_LENGTHS = (66, 120, 300)
+POWER_LENGTHS = (120, 300, 900)
+KNOWN_WINDOWS = ((66, 2), (120, 2), (120, 4), (300, 2), (300, 4), (300, 10))
+"""Seconds, and cycles in them."""
 _WARM_UP_S = 300
 
 
@@ -104,27 +107,31 @@ def called(seconds: Floats) -> npt.NDArray[np.bool_]:
     return (found.chance < FALSE_ALARM) & (found.swing >= TOLERANCE)
 
 
+def alarms_at(seconds: int, trials: int, seed: int) -> list[Alarm]:
+    """False alarms of every kind in windows of one length."""
+    series = steady(np.random.default_rng([seed, seconds]), trials, seconds)
+    return [Alarm(kind, seconds, float(called(each).mean())) for kind, each in series]
+
+
 def alarms(trials: int, seed: int) -> Iterator[Alarm]:
-    """False alarms of every kind and length."""
-    rng = np.random.default_rng(seed)
+    """Of every length."""
     for seconds in LENGTHS:
-        for kind, series in steady(rng, trials, seconds):
-            yield Alarm(kind, seconds, float(called(series).mean()))
+        yield from alarms_at(seconds, trials, seed)
 
 
-def power(trials: int, seed: int) -> Iterator[Found]:
-    """Cycles found, from three in a window to twenty."""
-    rng = np.random.default_rng(seed)
-    for seconds in (120, 300, 900):
-        for many in (3.0, 4.0, 5.0, 7.0, 10.0, 20.0):
-            period_s = seconds / many
-            if not 12 <= period_s <= 300:
-                continue
-            for depth in (0.1, 0.3):
-                for memory, noise in ((0.0, 0.03), (0.5, 0.05)):
-                    series = dips(rng, trials, seconds, period_s, depth, memory, noise)
-                    right = called(series) & (np.abs(cycles(series).period_s / period_s - 1.0) < 0.2)
-                    yield Found(many, seconds, depth, noise, memory, float(right.mean()))
+def power_at(seconds: int, trials: int, seed: int) -> list[Found]:
+    """Cycles found in windows of one length, from three in a window to twenty."""
+    rng, found = np.random.default_rng([seed, seconds, 1]), []
+    for many in (3.0, 4.0, 5.0, 7.0, 10.0, 20.0):
+        period_s = seconds / many
+        if not 12 <= period_s <= 300:
+            continue
+        for depth in (0.1, 0.3):
+            for memory, noise in ((0.0, 0.03), (0.5, 0.05)):
+                series = dips(rng, trials, seconds, period_s, depth, memory, noise)
+                right = called(series) & (np.abs(cycles(series).period_s / period_s - 1.0) < 0.2)
+                found.append(Found(many, seconds, depth, noise, memory, float(right.mean())))
+    return found
 
 
 def broken_alarm(alarm: Alarm, trials: int) -> bool:
@@ -153,25 +160,37 @@ def repeats(series: Floats, starts: list[list[float]]) -> npt.NDArray[np.bool_]:
     return np.array([one is not None and one.chance < FALSE_ALARM and one.swing >= TOLERANCE for one in found])
 
 
+def known_alarms_at(seconds: int, trials: int, seed: int) -> list[Alarm]:
+    """False alarms of every kind with checkpoints beside them, two to five cycles in a window of one length."""
+    rng, found = np.random.default_rng([seed, seconds, 2]), []
+    for kind, series in steady(rng, trials, seconds):
+        shares = [float(repeats(series, regular(rng, trials, seconds, many)).mean()) for many in (2, 3, 5)]
+        found.append(Alarm(kind, seconds, max(shares)))
+    return found
+
+
 def known_alarms(trials: int, seed: int) -> Iterator[Alarm]:
-    """False alarms of every kind and length with checkpoints beside them, two to five cycles in a window."""
-    rng = np.random.default_rng([seed, 1])
+    """Of every length."""
     for seconds in KNOWN_LENGTHS:
-        for kind, series in steady(rng, trials, seconds):
-            shares = [float(repeats(series, regular(rng, trials, seconds, many)).mean()) for many in (2, 3, 5)]
-            yield Alarm(kind, seconds, max(shares))
+        yield from known_alarms_at(seconds, trials, seed)
+
+
+def known_power_at(seconds: int, many: int, trials: int, seed: int) -> list[Found]:
+    """Cycles found where their beginnings are known, `many` of them in a window of one length."""
+    rng, told = np.random.default_rng([seed, seconds, 3, many]), []
+    for depth in (0.1, 0.3):
+        for memory, noise in ((0.0, 0.03), (0.5, 0.05), (0.5, 0.15)):
+            # A little more than `many` periods, so that so many whole cycles fit whatever their lengths.
+            series, starts = dips_and_starts(rng, trials, seconds, seconds / (many + 0.3), depth, memory, noise)
+            seen = [[start + float(rng.uniform()) for start in row] for row in starts]  # counted once a second
+            told.append(Found(many, seconds, depth, noise, memory, float(repeats(series, seen).mean())))
+    return told
 
 
 def known_power(trials: int, seed: int) -> Iterator[Found]:
-    """Cycles found where their beginnings are known, from two in a window on."""
-    rng = np.random.default_rng([seed, 2])
-    for seconds, many in ((66, 2), (120, 2), (120, 4), (300, 2), (300, 4), (300, 10)):
-        for depth in (0.1, 0.3):
-            for memory, noise in ((0.0, 0.03), (0.5, 0.05), (0.5, 0.15)):
-                # A little more than `many` periods, so that so many whole cycles fit whatever their lengths.
-                series, starts = dips_and_starts(rng, trials, seconds, seconds / (many + 0.3), depth, memory, noise)
-                seen = [[start + float(rng.uniform()) for start in row] for row in starts]  # counted once a second
-                yield Found(many, seconds, depth, noise, memory, float(repeats(series, seen).mean()))
+    """Of every length, from two cycles in a window on."""
+    for seconds, many in KNOWN_WINDOWS:
+        yield from known_power_at(seconds, many, trials, seed)
 
 
 def broken_known_power(found: Found) -> bool:

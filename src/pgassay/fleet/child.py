@@ -4,7 +4,6 @@ A process of its own, because a bench needs the main thread: its signals end it 
 worker dies (prctl(2), PR_SET_PDEATHSIG), and then it stops its servers and gives back what it holds.
 """
 
-import ctypes
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ import msgspec
 from pgassay.errors import PgassayError
 from pgassay.fleet import golden_place, inbox
 from pgassay.fleet.blocks import HostedBlock
+from pgassay.fleet.cores import end_with
 from pgassay.fleet.job import Bench, Job
 from pgassay.fleet.task import BINDIR_VARIABLE
 from pgassay.lab.arms import ResolvedStudy, resolve
@@ -25,8 +25,6 @@ from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.record.disk import RealDisk
 from pgassay.study import document as documents
 from pgassay.study.parsing import parse_recorded
-
-PR_SET_PDEATHSIG = 1
 
 
 def main(words: list[str]) -> int:
@@ -48,10 +46,7 @@ def main(words: list[str]) -> int:
 
 def attending(parent: int, work: Callable[[bytes], None]) -> int:
     """Do `work` on what standard input says, and end with the worker `parent`; returns the exit status."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-    if os.getppid() != parent:
-        return 1  # the worker died before we asked
+    end_with(parent, signal.SIGTERM)
     try:
         work(sys.stdin.buffer.read())
     except PgassayError as error:

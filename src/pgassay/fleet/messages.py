@@ -83,6 +83,14 @@ def other_version(host: str, theirs: str, ours: str) -> FleetError:
     return FleetError(f"{host} has pgassay {theirs}, the head {ours}", "install the same version on all")
 
 
+def other_sources(host: str, package: str, *, there: bool) -> FleetError:
+    """Answers that shall be the same bit for bit take the same code."""
+    wrong = "has other sources of" if there else "does not have"
+    return FleetError(
+        f"{host} {wrong} {package}", "start its worker in a checkout of the head's commit: python -m pgassay worker …"
+    )
+
+
 def differing(facts: Sequence[str]) -> FleetError:
     """Hosts of more than one kind."""
     return FleetError(

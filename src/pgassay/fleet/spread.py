@@ -5,31 +5,29 @@ differs from the others is welcome. A worker has one thread, since a host measur
 calls takes all cores of its host by itself.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 from distributed import Client, Future, KilledWorker, get_worker, wait
 
 from pgassay import __version__
 from pgassay.errors import PgassayError
-from pgassay.fleet import messages
+from pgassay.fleet import cores, messages
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 ANSWER_S = 60.0
 """A scheduler that stands still keeps its connections, so that only a clock tells it from one that is slow."""
+_BATCHES = 4
 _LOOK_S = 0.2
 _LOST_S = 2.0
-
-
-def cores() -> int:
-    """How many cores this host's work may take."""
-    return len(os.sched_getaffinity(0))
 
 
 def hosts_of(client: Client, wanted: int, wait_s: float) -> dict[str, str]:
@@ -75,7 +73,7 @@ def _version() -> str:
 
 def least_cores(client: Client) -> int:
     """Of the host that has fewest: as large is a piece, so that none waits long for the last one."""
-    return min(int(each) for each in client.run(cores).values())
+    return min(int(each) for each in client.run(cores.cores).values())
 
 
 def over(client: Client, work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
@@ -90,6 +88,55 @@ def over(client: Client, work: Callable[[Piece], Result], pieces: Sequence[Piece
             yield _result(future)
     finally:
         client.cancel(futures, force=True)
+
+
+def singly(client: Client, work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
+    """The same of work that takes one core by itself: a host does as many pieces at a time as it has cores."""
+    size = batch_size(len(pieces), len(names(client)), least_cores(client))
+    batches = [(work, pieces[start : start + size]) for start in range(0, len(pieces), size)]
+    for found in over(client, _all, batches):
+        yield from found
+
+
+def _all(batch: tuple[Callable[[Piece], Result], Sequence[Piece]]) -> list[Result]:
+    return cores.each(*batch)
+
+
+def batch_size(pieces: int, hosts: int, least: int) -> int:
+    """How many pieces go to a host at a time: a fourth of its share, since it starts processes for each batch.
+
+    A host of one core starts none, so it gets one after the other.
+    """
+    return 1 if least == 1 else max(least, -(-pieces // (_BATCHES * hosts)))
+
+
+def require_sources(client: Client, packages: Sequence[str]) -> None:
+    """Raise `FleetError` for a host that has other sources of these packages than the head, or lacks one."""
+    found, ours = names(client), _sources(packages)
+    for address, theirs in client.run(_sources, packages).items():
+        for package in packages:
+            if theirs[package] != ours[package]:
+                raise messages.other_sources(found.get(address, address), package, there=bool(theirs[package]))
+
+
+def _sources(packages: Sequence[str]) -> dict[str, str]:
+    """A hash of the Python sources of each, by its name; empty for one that is not there."""
+    found = {}
+    for package in packages:
+        digest, files = sha256(), _files(package)
+        for path in files:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        found[package] = digest.hexdigest() if files else ""
+    return found
+
+
+def _files(package: str) -> list[Path]:
+    try:
+        spec = find_spec(package)
+    except ModuleNotFoundError:  # of the package around it
+        return []
+    places = None if spec is None else spec.submodule_search_locations
+    return [path for place in places or () for path in sorted(Path(place).rglob("*.py"))]
 
 
 def on_each(client: Client, work: Callable[[Piece], Result], piece: Piece) -> Iterator[tuple[str, Result]]:
