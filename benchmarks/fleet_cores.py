@@ -1,9 +1,10 @@
 """How much faster work that needs processors alone is on two machines than on one: at least 1.8 times.
 
-python -m benchmarks.fleet_cores [--work sweep|validity] [--rounds 5] [--points 24] [--studies 200]
+python -m benchmarks.fleet_cores [--work sweep|validity|pages] [--rounds 5] [--points 24] [--studies 200] [--runs 12]
 
-The work is a sweep of simulated drives, or `benchmarks.validity` with so many studies a cell. In five minutes on a
-machine of two cores that has nothing else to do: --drive 1GB.
+The work is a sweep of simulated drives, `benchmarks.validity` with so many studies a cell, or the pages of so many
+planted runs, whose records travel. A sweep in five minutes on a machine of two cores that has nothing else to do:
+--drive 1GB.
 
 Emulated: each machine is a worker that is pinned to one core of this one, behind a real Dask scheduler. One and two of
 them do the same work in turns; the ratio is of times in pairs. All answers must be those of this process.
@@ -14,8 +15,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from math import log
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from distributed import Client
@@ -24,7 +28,9 @@ from benchmarks.local_fleet import fleet
 from benchmarks.ratios import bounds, interval
 from benchmarks.validity.parts import Numbers, done, done_on, parts
 from pgassay import flash
+from pgassay.fleet.pages import Style, Wanted, render_on, write_page
 from pgassay.fleet.simulations import simulate_on
+from pgassay.testing.planted import make_run
 
 GOAL = 1.8
 
@@ -47,14 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--points", type=int, default=24, help="of the sweep")
     parser.add_argument("--drive", default="4GB", help="size of each drive of the sweep: how long a point takes")
     parser.add_argument("--studies", type=int, default=200, help="of each cell of benchmarks.validity")
+    parser.add_argument("--runs", type=int, default=12, help="whose pages are rendered")
     asked = parser.parse_args(arguments)
     cores = sorted(os.sched_getaffinity(0))[:2]
     if len(cores) < 2:
         print("two cores are needed")
         return 1
-    work = WORKS[asked.work](asked)
     logs = []
-    with fleet([cores[:1]]) as one, fleet([[each] for each in cores]) as two:
+    with ExitStack() as stack:
+        work = WORKS[asked.work](asked, Path(stack.enter_context(TemporaryDirectory())))
+        one, two = (stack.enter_context(fleet(each)) for each in ([cores[:1]], [[core] for core in cores]))
         work.warm(one), work.warm(two)  # imports
         for number in range(asked.rounds):
             order = (one, two) if number % 2 == 0 else (two, one)
@@ -74,7 +82,7 @@ def _timed(work: Work, client: Client) -> tuple[float, list[Any]]:
     return time.perf_counter() - started, answers
 
 
-def _sweep(asked: argparse.Namespace) -> Work:
+def _sweep(asked: argparse.Namespace, _: Path) -> Work:
     document = flash.read(None, [f"drive.user_bytes={asked.drive}"])
     points = flash.points(document, [f"run.seed={','.join(map(str, range(asked.points)))}"])
     return Work(
@@ -85,7 +93,7 @@ def _sweep(asked: argparse.Namespace) -> Work:
     )
 
 
-def _validity(asked: argparse.Namespace) -> Work:
+def _validity(asked: argparse.Namespace, _: Path) -> Work:
     """Answers as texts: all digits of a number, and one that is not known is like another."""
     work = [part for each in parts("quick", Numbers(asked.studies, 1)).values() for part in each]
     return Work(
@@ -96,7 +104,27 @@ def _validity(asked: argparse.Namespace) -> Work:
     )
 
 
-WORKS = {"sweep": _sweep, "validity": _validity}
+def _pages(asked: argparse.Namespace, place: Path) -> Work:
+    """Without pictures; answers are the bytes of all files of each page, which each time go where none are."""
+    runs = [make_run(place / f"run-{number}").path for number in range(asked.runs)]
+    style = Style(pictures=False)
+
+    def on(client: Client, these: Sequence[Path] = runs) -> list[Any]:
+        with TemporaryDirectory(dir=place) as out:
+            render_on(client, [Wanted(run, Path(out, run.name)) for run in these], style)
+            return [_files(Path(out, run.name)) for run in these]
+
+    for run in runs:
+        write_page(run, place / "here" / run.name, style)
+    here = [_files(place / "here" / run.name) for run in runs]
+    return Work(f"the pages of {asked.runs} runs", here, on, lambda client: on(client, runs[:2]))
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+WORKS = {"sweep": _sweep, "validity": _validity, "pages": _pages}
 
 
 if __name__ == "__main__":

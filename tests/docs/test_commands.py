@@ -64,6 +64,7 @@ ONLY_PARSED = {
     "predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
     "rerun CAPSULE": "runs a study for minutes: tests/cli/test_rerun.py and tests/system/test_capsules.py",
     "rerun FILE": "the same",
+    "report runs/first runs/second --on": "needs a fleet: tests/fleet/test_pages.py",
     "simulate --sweep drive.over_provisioning=7%,14%,28% --on": "needs a fleet: tests/fleet/test_spread.py",
     "postgres build --block-size 4kB,16kB --on": "needs a fleet: tests/fleet/test_namespaces.py",
     "worker": "works until its scheduler is gone: tests/fleet/test_dask.py",

@@ -156,10 +156,10 @@ def test_pieces_that_do_not_make_up_the_files_are_refused(tmp_path: Path) -> Non
     ],
 )
 def test_a_list_that_leads_out_is_refused(tmp_path: Path, listing: Listing) -> None:
-    with pytest.raises(FleetError, match="list of the prepared data is damaged"):
+    with pytest.raises(FleetError, match="list of what was sent is damaged"):
         unpack(listing, Store(tmp_path / "store"), tmp_path)
     Store(tmp_path / "store").keep(listing)
-    with pytest.raises(FleetError, match="list of the prepared data is damaged"):
+    with pytest.raises(FleetError, match="list of what was sent is damaged"):
         Store(tmp_path / "store").listing()
 
 

@@ -124,6 +124,16 @@ def nothing_compared(levels: Sequence[str]) -> UsageError:
     )
 
 
+def one_run_alone(option: str) -> UsageError:
+    """A file for CI is about one run."""
+    return UsageError(f"{option} is for one run", "write it for each run by itself")
+
+
+def alike_names(folder: Path) -> UsageError:
+    """Two pages in one place."""
+    return UsageError(f'runs of the same name would have the same folder in "{folder}"', "leave out --out")
+
+
 def nothing_to_check(option: str) -> UsageError:
     """`--check` or `--junit` of a study that says nothing of what counts."""
     return UsageError(

@@ -1,17 +1,29 @@
-"""`pgassay report RUN`: the HTML report and its figures, written anew from the record; JUnit and Markdown for CI."""
+"""`pgassay report RUN…`: the HTML report and its figures, written anew from the record; JUnit and Markdown for CI.
+
+Of many runs on the hosts of a fleet (`--on`), whose pages this machine writes.
+"""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pgassay.cli import _fleet
 from pgassay.cli._runs import REPORT, open_run
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
-from pgassay.cli.messages import nothing_to_check
+from pgassay.cli.messages import SUCCESS, alike_names, nothing_to_check, one_run_alone
+
+if TYPE_CHECKING:
+    from pgassay.analysis.capacities import MeasuredCapacity
+    from pgassay.report.findings import Findings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN/report)")
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a run directory")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME"
+    )
     parser.add_argument(
         "--disk",
         metavar="RUN",
@@ -23,26 +35,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the answer as Markdown, for CI")
     add_weigh_option(parser)
     add_check_option(parser)
+    _fleet.add_address_options(parser, "render the pages")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the page and its figures, print its path; returns the exit status. Raises `RecordError`."""
-    from pgassay.report import junit, markdown, page
+    """Write the pages and their figures, print their paths; returns the exit status. Raises `RecordError`."""
+    from pgassay.report import page
     from pgassay.report.collection import paused
     from pgassay.report.disk import measured_by
     from pgassay.report.findings import Findings
 
-    with paused():
-        disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
-        found = open_run(arguments.run)
-        findings = Findings(found, disk, weighed(arguments))
-        require(arguments, findings.limits)
-        if arguments.junit and not findings.limits:
-            raise nothing_to_check("--junit")
-        path = page.write(findings, arguments.out or found.path / REPORT, pictures=not arguments.no_figures)
-        if arguments.junit:
-            junit.write(findings, arguments.junit)
-        if arguments.markdown:
-            arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")
-    print(path)
-    return status(findings, check=arguments.check)
+    folders = _folders(arguments)
+    disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
+    worst = SUCCESS
+    for path, folder in folders.items():
+        with paused():
+            findings = Findings(open_run(path), disk, weighed(arguments))
+            require(arguments, findings.limits)
+            if arguments.junit and not findings.limits:
+                raise nothing_to_check("--junit")
+            if not arguments.on:
+                print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)
+            _write_for_ci(findings, arguments)
+            worst = max(worst, status(findings, check=arguments.check))
+    if arguments.on:
+        _elsewhere(arguments, folders, disk)
+    return worst
+
+
+def _folders(arguments: argparse.Namespace) -> dict[Path, Path]:
+    """Where the page of each run goes; raises `UsageError` where several would be one."""
+    runs = list(dict.fromkeys(path.absolute() for path in arguments.runs))
+    if len(runs) > 1:
+        for option in ("junit", "markdown"):
+            if getattr(arguments, option):
+                raise one_run_alone(f"--{option}")
+    if arguments.out is None:
+        return {path: path / REPORT for path in runs}
+    if len(runs) == 1:
+        return {runs[0]: arguments.out}
+    if len({path.name for path in runs}) < len(runs):
+        raise alike_names(arguments.out)
+    return {path: arguments.out / path.name for path in runs}
+
+
+def _write_for_ci(findings: "Findings", arguments: argparse.Namespace) -> None:
+    from pgassay.report import junit, markdown
+
+    if arguments.junit:
+        junit.write(findings, arguments.junit)
+    if arguments.markdown:
+        arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")
+
+
+def _elsewhere(
+    arguments: argparse.Namespace, folders: dict[Path, Path], disk: "Sequence[MeasuredCapacity] | None"
+) -> None:
+    """On the hosts of a fleet; raises `PgassayError`."""
+    _fleet.require_extra()
+    from pgassay.fleet.pages import Style, Wanted, render_on
+    from pgassay.report.page import PAGE
+
+    style = Style(None if disk is None else tuple(disk), tuple(weighed(arguments)), not arguments.no_figures)
+    with _fleet.processors_of(arguments) as client:
+        render_on(client, [Wanted(path, folder) for path, folder in folders.items()], style)
+    for folder in folders.values():
+        print(folder / PAGE)

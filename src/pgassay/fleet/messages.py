@@ -11,6 +11,14 @@ class FleetError(PgassayError):
     """A fault of the fleet: a scheduler that is not there, a host that fails, a parcel that is damaged."""
 
 
+class DamagedError(FleetError):
+    """What came is not what was sent; sent again it may be."""
+
+
+class HostGoneError(FleetError):
+    """A host that is lost, and did not come back while it was waited for."""
+
+
 def wrong_address(address: str) -> UsageError:
     """Not an address of a scheduler."""
     return UsageError(f'"{address}" is not an address of a scheduler', "tls://HOST:PORT, as tls://head:8786")
@@ -179,9 +187,9 @@ def blocks_with_client() -> UsageError:
     return UsageError("--on and --client exclude each other", "run the blocks here and the load on the worker")
 
 
-def damaged_piece(name: str) -> FleetError:
-    """A piece of prepared data whose content is not what its name says, or that is not there."""
-    return FleetError(f"piece {name[:12]} of the prepared data is damaged")
+def damaged_piece(name: str) -> DamagedError:
+    """A piece of a directory whose content is not what its name says, or that is not there."""
+    return DamagedError(f"piece {name[:12]} of what was sent is damaged")
 
 
 def damaged_each_time(host: str, name: str) -> FleetError:
@@ -192,19 +200,19 @@ def damaged_each_time(host: str, name: str) -> FleetError:
     )
 
 
-def damaged_listing(reason: str) -> FleetError:
+def damaged_listing(reason: str) -> DamagedError:
     """What says of what a directory is made."""
-    return FleetError(f"the list of the prepared data is damaged: {reason}")
+    return DamagedError(f"the list of what was sent is damaged: {reason}")
 
 
 def leads_out(path: Path) -> FleetError:
-    """A link in prepared data to something outside."""
-    return FleetError(f'link "{path}" leads out of the prepared data')
+    """A link to something outside the directory."""
+    return FleetError(f'link "{path}" leads out of what is to be sent')
 
 
 def changed_meanwhile(path: Path) -> FleetError:
-    """Prepared data that somebody writes to."""
-    return FleetError(f'file "{path}" of the prepared data changed while it was packed')
+    """A directory that somebody writes to."""
+    return FleetError(f'file "{path}" changed while it was packed', "do it again when nobody writes to it")
 
 
 def not_there(arm: str) -> FleetError:
@@ -212,9 +220,9 @@ def not_there(arm: str) -> FleetError:
     return FleetError(f"the prepared data of {arm} are not there any more")
 
 
-def host_gone(host: str) -> FleetError:
+def host_gone(host: str) -> HostGoneError:
     """A host that did not come back."""
-    return FleetError(f"{host} is gone")
+    return HostGoneError(f"{host} is gone")
 
 
 def other_kin(source: str, different: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ import stat
 import tempfile
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -143,12 +143,16 @@ class Store:
         Path(fresh).rename(self.folder / name)
 
 
-def pack(directory: Path, identity: str, store: Store, *, anew: bool = False) -> Listing:
-    """Pack a directory that nobody changes; what is in the store already stays, unless all shall be made `anew`.
+def pack(
+    directory: Path, identity: str, store: Store, *, anew: bool = False, leave_out: Collection[str] = ()
+) -> Listing:
+    """Pack a directory that nobody changes, without the names in it to `leave_out`.
+
+    What is in the store already stays, unless all shall be made `anew`.
 
     Raises `FleetError` for a link that leads out, `OSError` as the operating system does.
     """
-    folders, links, files = _walked(directory)
+    folders, links, files = _walked(directory, leave_out)
     ends = tuple(accumulate(each.bytes for each in files))
     count = -(-(ends[-1] if ends else 0) // PIECE_BYTES)
 
@@ -242,12 +246,14 @@ def check(listing: Listing) -> None:
 
 
 def _walked(
-    directory: Path,
+    directory: Path, leave_out: Collection[str] = ()
 ) -> tuple[tuple[ListedFolder, ...], tuple[ListedLink, ...], tuple[ListedFile, ...]]:
     folders: list[ListedFolder] = []
     links: list[ListedLink] = []
     files: list[ListedFile] = []
     for place, inner, names in os.walk(directory):
+        if Path(place) == directory:
+            inner[:], names = ([each for each in found if each not in leave_out] for found in (inner, names))
         inner.sort()
         for name in sorted([*inner, *names]):
             path = Path(place, name)
