@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 from distributed import Client
 
-from pgassay.fleet import addresses, carriage, pieces, spread
+from pgassay.fleet import addresses, carriage, messages, pieces, spread
 from pgassay.fleet.carriage import Carriage, Place, fetched_listing, link_bytes_per_s, on_host
 from pgassay.fleet.dask_crew import connect
 from pgassay.fleet.messages import FleetError
@@ -87,7 +87,7 @@ def test_pieces_go_to_all_hosts_and_what_a_host_has_is_not_sent(hosts: Hosts) ->
         hosts.store("h3").put(piece.sha256, hosts.store("h1").read(piece.sha256))
     sent = Carriage(hosts.client, hosts.at("h1"), listing, never).carry([hosts.at("h2"), hosts.at("h3")])
     assert sent.bytes == 2 * listing.packed_bytes - sum(piece.bytes for piece in had)
-    assert (sent.again, sent.lost) == (0, ())
+    assert (sent.again, sent.failed) == (0, {})
     assert whole(hosts, "h2", listing, wanted)
     assert whole(hosts, "h3", listing, wanted)
     again = Carriage(hosts.client, hosts.at("h1"), listing, never).carry([hosts.at("h2")])
@@ -111,6 +111,14 @@ def test_a_damaged_piece_is_refused_made_anew_and_sent_again(hosts: Hosts) -> No
     damaged.write_bytes(b"?" + damaged.read_bytes()[1:])
     with pytest.raises(FleetError, match="came from h1 damaged each time"):
         Carriage(hosts.client, hosts.at("h1"), listing, lambda: None).carry([hosts.at("h3")])
+
+
+def test_a_host_that_can_keep_nothing_is_named_and_the_others_get_all(hosts: Hosts) -> None:
+    wanted, listing = origin(hosts, 9)
+    (hosts.place / "h2").touch()  # no folder can be made here, as on a disk that is full
+    sent = Carriage(hosts.client, hosts.at("h1"), listing, never).carry([hosts.at("h2"), hosts.at("h3")])
+    assert sent.failed == {"h2": "what came cannot be kept: file exists"}
+    assert whole(hosts, "h3", listing, wanted)
 
 
 def test_a_worker_killed_on_the_way_goes_on_with_what_it_lacks(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +148,7 @@ def test_a_worker_killed_on_the_way_goes_on_with_what_it_lacks(hosts: Hosts, mon
 
     sent = Interrupted(hosts.client, hosts.at("h1"), listing, never).carry([hosts.at("h2"), hosts.at("h3")])
     assert 0 < killed[0] < len(listing.pieces), "killed on the way"
-    assert sent.lost == ("h3",)
+    assert sent.failed == {"h3": messages.DID_NOT_COME_BACK}
     assert whole(hosts, "h2", listing, wanted)
     sizes = [piece.bytes for piece in listing.pieces]
     assert sent.bytes < sum(sizes) * 2, "what h2 had was not sent again, and h3 did not get all"

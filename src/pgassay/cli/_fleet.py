@@ -31,7 +31,8 @@ class Fleet:
     facts: Mapping[str, Any]
     remarks: "tuple[Remark, ...]"
     dealt: Mapping[str, Any]
-    """For the record: how the hosts got the data that trials start from, as `golden`; empty where nothing was asked."""
+    """For the record: how the hosts got builds and the data that trials start from, as `builds` and `golden`; empty
+    where nothing was asked."""
 
     def conduct(self, resolved: "ResolvedStudy", run: "RunDirectory", watcher: "Watcher") -> None:
         """Run the study to its end on these hosts."""
@@ -50,6 +51,7 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
         "--golden", choices=("auto", "sent", "made"), default="auto",
         help="with --on: prepared data are sent to hosts that lack them, made on each, or whichever is quicker (auto)",
     )  # fmt: skip
+    add_builds_option(parser)
     parser.add_argument("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
     parser.add_argument(
         "--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out"
@@ -57,6 +59,14 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--files-everywhere", action="store_true", help="with --on: scripts are at the same place on every host"
     )
+
+
+def add_builds_option(parser: argparse.ArgumentParser) -> None:
+    """How hosts get a PostgreSQL that they lack."""
+    parser.add_argument(
+        "--builds", choices=("auto", "sent", "made"), default="auto",
+        help="with --on: builds are sent to hosts that lack them, made on each, or whichever is quicker (auto)",
+    )  # fmt: skip
 
 
 def add_address_options(parser: argparse.ArgumentParser, does: str) -> None:
@@ -130,10 +140,9 @@ def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterat
     require_extra()
     import msgspec
 
-    from pgassay.fleet import dask_crew, job, messages
+    from pgassay.fleet import builds, dask_crew, job, messages, sharing
     from pgassay.fleet.addresses import parse
-    from pgassay.fleet.golden import Golden
-    from pgassay.fleet.golden_plan import Wish
+    from pgassay.fleet.sharing_plan import Wish
     from pgassay.lab.run import Remark
 
     if not arguments.files_everywhere:
@@ -155,9 +164,12 @@ def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterat
             (messages.MIXED, bool(dask_crew.differences(facts, own_postgres=own))),
         )
         tell = tell_hosts if not (arguments.json or arguments.quiet) else _tell_nobody
-        dealt = Golden(client, bench, Wish(arguments.golden), tell).share()
+        dealt = {
+            "builds": sharing.builds(client, builds.of_study(name, document), Wish(arguments.builds), tell),
+            "golden": sharing.golden(client, bench, Wish(arguments.golden), tell),
+        }
         remarks = tuple(Remark("fleet", text, text) for text, holds in found if holds)
-        yield Fleet(crew, facts, remarks, {"golden": msgspec.to_builtins(dealt)} if dealt else {})
+        yield Fleet(crew, facts, remarks, {kind: msgspec.to_builtins(each) for kind, each in dealt.items() if each})
 
 
 def _tell_nobody(line: str) -> None:

@@ -1,8 +1,8 @@
-"""PostgreSQL built on every host of a fleet at once, so that no block waits for a compiler."""
+"""PostgreSQL built on every host of a fleet at once, so that no block waits for a compiler; what is asked of hosts."""
 
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,11 @@ from distributed import Client, get_worker
 
 from pgassay import scratch
 from pgassay.fleet import messages, spread, task
+from pgassay.lab.arms import setup_of
+from pgassay.lab.catalogue import every_factor
+from pgassay.postgres.builds.request import BuildRequest
+from pgassay.study import document as documents
+from pgassay.study.parsing import parse_recorded
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,19 @@ class Order:
     """The words of `pgassay postgres build` after these."""
 
     words: tuple[str, ...]
+
+
+def levels_of(request: BuildRequest) -> dict[str, str]:
+    """What a request asks for, as it travels: levels of `build.*`."""
+    return {name: text for name, text in request.to_levels().items() if text}
+
+
+def of_study(name: str, document: str) -> list[Mapping[str, str]]:
+    """The builds that the treatments of a recorded study need, each once."""
+    catalogue = every_factor()
+    study = parse_recorded(name, documents.read(name, document), catalogue)
+    found = dict.fromkeys(setup_of(study, arm, catalogue).build for arm in study.arms)
+    return [levels_of(each) for each in found if each is not None]
 
 
 def build_on(client: Client, words: Sequence[str]) -> Iterator[tuple[str, list[Path]]]:

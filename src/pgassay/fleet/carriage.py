@@ -40,16 +40,16 @@ class Place:
 
 @dataclass
 class Sent:
-    """What was sent: bytes over the link to all hosts together, pieces refused and sent again, hosts that did not come
-    back."""
+    """What was sent: bytes over the link to all hosts together, pieces refused and sent again, hosts that did not get
+    all of them, and why."""
 
     bytes: int = 0
     again: int = 0
-    lost: tuple[str, ...] = ()
+    failed: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
 
-Anew = Callable[[], None]
+Anew = Callable[[], object]
 """Has the source make its pieces anew."""
 
 
@@ -58,10 +58,13 @@ def listing_of(folder: str) -> Listing:
     return Store(Path(folder)).listing()
 
 
-def lacking(folder: str, listing: Listing) -> list[Piece]:
-    """On a host: which pieces it does not have; it keeps what they are of."""
+def lacking(folder: str, listing: Listing) -> list[Piece] | str:
+    """On a host: which pieces it does not have; it keeps what they are of. Or why it can keep nothing."""
     store = Store(Path(folder))
-    store.keep(listing)
+    try:
+        store.keep(listing)
+    except OSError as error:
+        return messages.cannot_keep(error.strerror or str(error))
     return store.lacks(listing)
 
 
@@ -70,13 +73,21 @@ def read(folder: str, sha256: str) -> bytes:
     return Store(Path(folder)).read(sha256)
 
 
-def write(folder: str, sha256: str, packed: bytes) -> bool:
-    """On a host: keep a piece that came; False where it is damaged."""
+DAMAGED = "damaged"
+
+
+def write(folder: str, sha256: str, packed: bytes) -> str:
+    """On a host: keep a piece that came. Empty where that is done; `DAMAGED`, or why this host can keep none."""
+    store = Store(Path(folder))
     try:
-        Store(Path(folder)).put(sha256, packed)
+        store.put(sha256, packed)
     except FleetError:
-        return False
-    return True
+        return DAMAGED
+    except OSError as error:
+        with suppress(OSError):
+            store.forget()  # it makes its own, and needs the room
+        return messages.cannot_keep(error.strerror or str(error))
+    return ""
 
 
 def forget(folder: str) -> None:
@@ -166,7 +177,7 @@ class Carriage:
         """Send to each what it lacks; raises `FleetError` where the source is gone or damages a piece each time."""
         started = time.monotonic()
         todo = [_Target(place) for place in targets]
-        while open_ones := [each for each in todo if each.place.host not in self._sent.lost and self._open(each)]:
+        while open_ones := [each for each in todo if each.place.host not in self._sent.failed and self._open(each)]:
             self._round(open_ones)
         self._sent.seconds = time.monotonic() - started
         return self._sent
@@ -177,13 +188,16 @@ class Carriage:
         if address is None:
             target.address, target.away_since = "", target.away_since or now
             if now - target.away_since > BACK_S:
-                self._sent.lost += (target.place.host,)
+                self._sent.failed[target.place.host] = messages.DID_NOT_COME_BACK
                 return False
             time.sleep(_LOOK_S)
             return True
         target.away_since = None
         if address != target.address:
             lacks = on_host(self.client, target.place.host, lacking, target.place.folder, self.listing)
+            if isinstance(lacks, str):
+                self._sent.failed[target.place.host] = lacks
+                return False
             target.left, target.address = dict.fromkeys(lacks), address
         return bool(target.left)
 
@@ -222,11 +236,14 @@ class Carriage:
                 for each in wait(list(left), timeout=_LOOK_S, return_when="FIRST_COMPLETED").done:
                     target, piece = futures[each]
                     # A host that is lost between the end of its task and this line takes the result along.
-                    if each.status == "finished" and each.result(timeout=_LOOK_S):
+                    said = each.result(timeout=_LOOK_S) if each.status == "finished" else DAMAGED
+                    if not said:
                         target.left.pop(piece, None)
                         self._sent.bytes += piece.bytes
-                    else:
+                    elif said == DAMAGED:
                         damaged.add(piece)
+                    else:
+                        self._sent.failed[target.place.host] = said
                     left.discard(each)
                 continue
             where = addresses(self.client)

@@ -15,30 +15,14 @@ import msgspec
 
 from pgassay.fleet import golden_place, messages, pieces
 from pgassay.fleet.child import attending, bench_of
-from pgassay.fleet.golden_plan import Holding
 from pgassay.fleet.job import GoldenOrder
 from pgassay.fleet.pieces import Store
+from pgassay.fleet.sharing_plan import Holding, Made, Seen
+from pgassay.fleet.task import ANSWER
 from pgassay.lab import failures
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.forecast import PREPARATION_S, PREPARATION_S_PER_GB
 from pgassay.lab.preparation import contents, prepare
-
-ANSWER = "answer"
-
-
-class Seen(msgspec.Struct, frozen=True):
-    """Data of a study on this host: the first treatment that starts from them, what they are, where pieces go."""
-
-    arm: str
-    what: str
-    store: str
-    holding: Holding
-
-
-class Made(msgspec.Struct, frozen=True):
-    """What was done here: how long it took, in seconds."""
-
-    seconds: float
 
 
 def main(words: list[str]) -> int:
@@ -87,13 +71,20 @@ def _seen(arm: ResolvedArm, host: str) -> Seen:
     return Seen(arm.arm.name, contents(arm), str(place.store), holding)
 
 
-def kin(arm: ResolvedArm) -> dict[str, str]:
-    """What must be the same on two hosts for the files of one to be read by the other (manual, "Migrating")."""
+def machine() -> dict[str, str]:
+    """What of the machine must be the same for one host's files and programs to be of use on another."""
     return {
         "architecture": platform.machine(),
         "byte order": sys.byteorder,
         "memory page": f"{os.sysconf('SC_PAGE_SIZE')} bytes",
         "C library": " ".join(platform.libc_ver()),
+    }
+
+
+def kin(arm: ResolvedArm) -> dict[str, str]:
+    """What must be the same on two hosts for the files of one to be read by the other (manual, "Migrating")."""
+    return {
+        **machine(),
         "PostgreSQL": arm.installation.version.text,
         "page size": f"{arm.setup.block_bytes} bytes",
         "data": arm.data_identity,

@@ -4,7 +4,7 @@ So a worker keeps nothing of a run, and a lost one takes nothing along.
 """
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +46,19 @@ class GoldenOrder(msgspec.Struct, frozen=True):
     bench: Bench
     host: str
     arm: str = ""
+
+
+class BuildOrder(msgspec.Struct, frozen=True):
+    """What the head asks of a host about builds: to look which of `requests` (levels of `build.*`) it has, or to make,
+    pack, repack or unpack the `item` of them, which is sent from `source`. How to build is as in `lab.building`."""
+
+    action: str
+    host: str
+    requests: tuple[Mapping[str, str], ...]
+    item: str = ""
+    source: str = ""
+    jobs: int = 0
+    allow_deb_src: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What a fleet refuses or reports, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.errors import ClientLostError, LoadError
@@ -195,8 +196,8 @@ def damaged_piece(name: str) -> DamagedError:
 def damaged_each_time(host: str, name: str) -> FleetError:
     """A piece that cannot be sent whole."""
     return FleetError(
-        f"piece {name[:12]} of the prepared data came from {host} damaged each time",
-        "look at its memory and disk, or have data made on each host: --golden made",
+        f"piece {name[:12]} came from {host} damaged each time",
+        "look at its memory and disk, or have each host make its own: --golden made, --builds made",
     )
 
 
@@ -215,9 +216,9 @@ def changed_meanwhile(path: Path) -> FleetError:
     return FleetError(f'file "{path}" changed while it was packed', "do it again when nobody writes to it")
 
 
-def not_there(arm: str) -> FleetError:
-    """Data that were there when the host was asked."""
-    return FleetError(f"the prepared data of {arm} are not there any more")
+def not_there(what: str) -> FleetError:
+    """Something that was there when the host was asked."""
+    return FleetError(f"what is to be sent of {what} is not there any more")
 
 
 def host_gone(host: str) -> HostGoneError:
@@ -235,15 +236,50 @@ def of_hosts(reasons: Mapping[str, str]) -> str:
     return "; ".join(f"{host} makes its own: {reason}" for host, reason in reasons.items())
 
 
-def cannot_send(reasons: Mapping[str, str]) -> FleetError:
+@dataclass(frozen=True)
+class Goods:
+    """What is shared between hosts: `noun`, the pronoun for it, and the option that says how it is shared."""
+
+    noun: str
+    pronoun: str
+    option: str
+
+
+DATA = Goods("prepared data", "them", "--golden")
+BUILD = Goods("build", "it", "--builds")
+
+
+def cannot_send(goods: Goods, reasons: Mapping[str, str]) -> FleetError:
     """Sending was asked for."""
     told = "; ".join(f"{host}: {reason}" for host, reason in reasons.items())
-    return FleetError(f"prepared data cannot be sent: {told}", "have them made on each host: --golden made, or auto")
+    hint = f"have {goods.pronoun} made on each host: {goods.option} made, or auto"
+    return FleetError(f"{goods.noun} cannot be sent: {told}", hint)
 
 
-def not_sent(host: str, reason: str) -> FleetError:
+def not_sent(goods: Goods, host: str, reason: str) -> FleetError:
     """Sending was asked for, and a host could not take part."""
-    return FleetError(f"prepared data did not get to {host}: {reason}", "have them made on each host: --golden auto")
+    hint = f"have {goods.pronoun} made on each host: {goods.option} auto"
+    return FleetError(f"{goods.noun} did not get to {host}: {reason}", hint)
+
+
+def all_have(goods: Goods) -> str:
+    """Nothing to do."""
+    return f"every host has {goods.pronoun}"
+
+
+def nobody_has(goods: Goods) -> str:
+    """Waiting for one host would be no quicker."""
+    return f"no host has {goods.pronoun}, and all make {goods.pronoun} at the same time"
+
+
+def cannot_give(reasons: Mapping[str, str]) -> str:
+    """Hosts that have something which nobody else could use."""
+    return "; ".join(f"what {host} has cannot be sent: {why}" for host, why in reasons.items())
+
+
+def cannot_make(hosts: Sequence[str]) -> str:
+    """Sending is not weighed against what cannot be."""
+    return f"{', '.join(hosts)} cannot build"
 
 
 def weighed(sending_s: float, making_s: float, source: str, *, measured: bool) -> str:
@@ -257,10 +293,11 @@ def reason_of(error: Exception) -> str:
     return str(getattr(error, "reason", None) or getattr(error, "message", None) or error)
 
 
-def dealt(what: str, way: str, source: str, hosts: Sequence[str], why: str) -> str:
-    """A line of the plan about some prepared data."""
-    how = {"sent": f"{source} sends them to {', '.join(hosts)}", "made": f"made on each of {', '.join(hosts)}"}
-    return f"prepared data ({what}): {how.get(way, 'nothing to do')}: {why}"
+def dealt(goods: Goods, what: str, way: str, source: str, hosts: Sequence[str], why: str) -> str:
+    """A line of the plan about something that hosts share."""
+    names = ", ".join(hosts)
+    how = {"sent": f"{source} sends {goods.pronoun} to {names}", "made": f"made on each of {names}"}
+    return f"{goods.noun} ({what}): {how.get(way, 'nothing to do')}: {why}"
 
 
 def sent(sent_bytes: int, whole_bytes: int, seconds: float, again: int) -> str:
@@ -269,15 +306,19 @@ def sent(sent_bytes: int, whole_bytes: int, seconds: float, again: int) -> str:
     return f"sent {sent_bytes / 1e6:.1f} MB, packed from {whole_bytes / 1e6:.1f} MB, in {seconds:.1f} s{damaged}"
 
 
-def left_to(hosts: Sequence[str], reason: str) -> str:
+def left_to(goods: Goods, hosts: Sequence[str], reason: str) -> str:
     """Sending did not come to its end."""
-    return f"prepared data were not sent to {', '.join(hosts)}, which make their own: {reason}"
+    own = "makes its own" if len(hosts) == 1 else "make their own"
+    return f"{goods.noun} did not get to {', '.join(hosts)}, which {own}: {reason}"
+
+
+def cannot_keep(reason: str) -> str:
+    """A disk that takes no more."""
+    return f"what came cannot be kept: {reason.lower()}"
 
 
 DID_NOT_COME_BACK = "it was lost on the way and did not come back"
-ALL_HAVE_IT = "every host has them"
 AS_ASKED = "as asked"
-NOBODY_HAS_IT = "no host has them, and all make them at the same time"
 OWN_DRIVE = "they are on a drive of their own, or a copy of a user's files"
 SCHEDULER_LOST = "the scheduler is gone"
 LOST_SCHEDULER = "the scheduler does not answer; looking for it again"

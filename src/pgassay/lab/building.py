@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError, UsageError
+from pgassay.host import accounts
 from pgassay.host.accounts import require_reach
-from pgassay.lab.places import cache_directory
+from pgassay.host.clock import SystemClock
+from pgassay.host.runner import LocalRunner
+from pgassay.lab.places import cache_directory, local_finder
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import Cache
 from pgassay.postgres.builds.compilation import Tell, tell_nobody
@@ -50,6 +53,13 @@ def builder_of(
         jobs=wishes.jobs or os.cpu_count() or 1,
         tell=wishes.tell,
     )
+
+
+def local_builder(wishes: Building) -> Builder:
+    """The same with this machine's own clock, accounts and programs."""
+    account, clock = accounts.choose(), SystemClock()
+    runner = LocalRunner(account)
+    return builder_of(wishes, runner, clock, account, local_finder(runner, clock, account))
 
 
 STAND_IN = "stand-in"

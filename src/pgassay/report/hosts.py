@@ -160,17 +160,21 @@ def _facts(findings: "Findings") -> Iterator[Block]:
 
 
 def _prepared(findings: "Findings") -> Iterator[Block]:
-    """How the hosts got the data that trials start from, and why so."""
-    dealt = [each for each in findings.run.host.get("golden", ()) if isinstance(each, Mapping)]
+    """How the hosts got builds and the data that trials start from, and why so."""
     told = []
-    for each in dealt:
-        to = ", ".join(map(str, each.get("hosts", ())))
-        took = each.get("took_s")
-        how = f"sent from {each.get('source')} to {to}" if each.get("way") == "sent" else f"made on {to or 'no host'}"
-        length = f" in {words.duration(took)}" if isinstance(took, int | float) else ""
-        told.append(f"{each.get('what')}: {how}{length}; {each.get('why')}")
+    for kind, noun in (("builds", "PostgreSQL "), ("golden", "")):
+        for each in findings.run.host.get(kind, ()):
+            if not isinstance(each, Mapping):
+                continue
+            to = ", ".join(map(str, each.get("hosts", ())))
+            took = each.get("took_s")
+            how = (
+                f"sent from {each.get('source')} to {to}" if each.get("way") == "sent" else f"made on {to or 'no host'}"
+            )
+            length = f" in {words.duration(took)}" if isinstance(took, int | float) else ""
+            told.append(f"{noun}{each.get('what')}: {how}{length}; {each.get('why')}")
     if told:
-        yield Folded("How the hosts got their data", (Sentences(tuple(told)),))
+        yield Folded("How the hosts got builds and data", (Sentences(tuple(told)),))
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:

@@ -34,6 +34,14 @@ def test_a_build_is_made_once_for_each_recipe(tmp_path: Path) -> None:
     assert other.version.text.endswith(", 2")
 
 
+def test_programs_are_told_to_look_for_libraries_from_where_they_are(tmp_path: Path) -> None:
+    """As PostgreSQL's makefiles have it: the linker's option in the shell's quotes, within a make of a make."""
+    told = tmp_path / "told"
+    inner = f"install: inner\ninner:\n\t$(MAKE) told\ntold:\n\tprintf %s '$(rpathdir)' >{told}\n"
+    make_builder(tmp_path).installation(_wanted(make_tree(tmp_path, makefile=f"{MAKEFILE}{inner}")))
+    assert told.read_text() == "$ORIGIN/../lib"
+
+
 def test_an_edited_source_is_another_build(tmp_path: Path) -> None:
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
     first = builder.installation(_wanted(tree))

@@ -43,6 +43,8 @@ class Manifest:
     format: int = FORMAT
     extension: str = ""
     """The source of an extension that was installed in addition."""
+    origin: str = ""
+    """The host of a fleet that sent it; empty for one that was made here. `seconds` and `objects` are that host's."""
 
     @property
     def bytes(self) -> int:
@@ -65,6 +67,10 @@ class Cache:
     def logs(self) -> Path:
         """Output of builds that failed."""
         return self._folder("logs")
+
+    def pieces(self, key: str) -> Path:
+        """Where the pieces of a build are while it is sent to this machine or from it."""
+        return self._folder("pieces") / key
 
     def directory(self, key: str) -> Path:
         """Where the build of this key lies or would lie."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.running import Clock, Runner
-from pgassay.postgres.builds import messages, toolchain
+from pgassay.postgres.builds import messages, portability, toolchain
 from pgassay.postgres.builds.recipe import Recipe
 
 _STRANGERS = (
@@ -20,6 +20,8 @@ _STRANGERS = (
     "PROFILE", "DESTDIR", "CONFIG_SITE",
 )  # fmt: skip
 _POLL_S = 1.0
+_RPATH = f"rpathdir={portability.RPATH.replace('$', '$$')}"
+"""make's word for where programs look for libpq: by $ORIGIN a build can be sent to another host's folder."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Compilation:
         folder, goal = HEADERS
         self._step("make", ["make", "-s", f"-j{self.jobs}", "-C", folder, goal], started_ns)
         for folder, goal in goals_of(self.source):
-            words = ["make", "-s", f"-j{self.jobs}", "-C", folder, goal, destination]
+            words = ["make", "-s", f"-j{self.jobs}", "-C", folder, goal, destination, _RPATH]
             self._step("make", words, started_ns)
         self._say("installed", started_ns, done=True)
         return target / self.prefix.relative_to("/")

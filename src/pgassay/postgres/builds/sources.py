@@ -16,7 +16,7 @@ from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import download, messages
 from pgassay.postgres.builds.archives import NoArchiveError, extract
-from pgassay.postgres.builds.cache import Cache, file_sha256
+from pgassay.postgres.builds.cache import Cache, Manifest, file_sha256
 from pgassay.postgres.builds.commits import export, refused_name
 from pgassay.postgres.builds.download import Opener, open_url
 from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
@@ -26,12 +26,16 @@ _GIT_TIMEOUT_S = 300.0
 
 @dataclass(frozen=True)
 class Source:
-    """A source that was found: `spec` as the user may say it, its hash, its version (`17.5`, `19devel`)."""
+    """A source that was found: `spec` as the user may say it, its hash, its version (`17.5`, `19devel`).
+
+    `kept` is one whose tarball is here. One that a build was made from which another host sent is only known.
+    """
 
     spec: str
     sha256: str
     version: str
     commit: str = ""
+    kept: bool = True
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Sources:
         spec = parse_spec(source.spec)
         if spec.kind in FETCHED:
             tarball = self._kept(source)
+            if not tarball.is_file() and not source.kept:
+                self._fetch(spec, source.version)
             if not tarball.is_file():
                 raise messages.damaged_source(tarball.with_suffix(".json"), "its tarball is gone")
             if file_sha256(tarball) != source.sha256:
@@ -93,6 +99,15 @@ class Sources:
             return found
         if not version:
             raise messages.unknown_version("none is installed here to take it from")
+        return self._fetch(spec, version)
+
+    def learn(self, manifest: Manifest) -> None:
+        """Know the source of a build that came from elsewhere, so that the build is found without fetching it."""
+        source = Source(manifest.source, manifest.recipe.source_sha256, manifest.recipe.version, kept=False)
+        if source.spec in FETCHED and not (self.cache.sources / f"{source.sha256}.json").exists():
+            self._note(source)
+
+    def _fetch(self, spec: Spec | None, version: str) -> Source:
         self.cache.require_room()
         within_reach = self.entries and (self.allow_deb_src or download.have_sources(self.entries))
         kind = spec.kind if spec else ("distribution" if within_reach else "official")
@@ -189,6 +204,11 @@ def _noted(path: Path) -> Source:
 def fits(version: str, requested: str) -> bool:
     """Is `17.5` what was asked for by `17` or `17.5`?"""
     return version == requested or ("." not in requested and _numbers(version)[:1] == _numbers(requested))
+
+
+def major_of(version: str) -> int:
+    """17 of `17.5`, 19 of `19devel`; 0 of an empty one."""
+    return int("".join(digit for digit in version.partition(".")[0] if digit.isdigit()) or 0)
 
 
 def _numbers(version: str) -> list[int]:

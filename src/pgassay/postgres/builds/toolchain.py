@@ -44,10 +44,19 @@ class Toolchain:
         """Are packages installed with apt-get here?"""
         return self.which("apt-get") is not None
 
+    @property
+    def has_compiler(self) -> bool:
+        """Is there one?"""
+        return self.which(self.cc.split()[0]) is not None
+
+    def complete(self, major: int) -> bool:
+        """Are all tools here that a tarball of this version needs?"""
+        return self.has_compiler and not self._missing(generates=major >= versions.PARSER_NOT_IN_TARBALL)
+
     def require(self, source: Path) -> None:
         """Raise `BuildError` with every missing tool and the one command that installs them."""
         missing = self._missing(generates=not (source / _PARSER).is_file())
-        if not self.which(self.cc.split()[0]):
+        if not self.has_compiler:
             missing.insert(0, "cc")
         if missing:
             raise self._lacking(missing)

@@ -1,4 +1,5 @@
-"""Whether prepared data are sent to the hosts that lack them, or made on each: by how long either takes, as measured.
+"""Whether prepared data or a build are sent to the hosts that lack them, or made on each: by how long either takes, as
+measured.
 
 Where no host has them, all make them at the same time, and nobody waits for one of them: that is never slower than one
 that makes them and then sends. So sending pays where some host has them already. Pure.
@@ -9,7 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 
+import msgspec
+
 from pgassay.fleet import messages
+from pgassay.fleet.messages import DATA, Goods
 from pgassay.lab.forecast import LAYOUT_S_PER_GB
 
 _GB = 1e9
@@ -33,11 +37,14 @@ class Way(StrEnum):
 
 @dataclass(frozen=True)
 class Holding:
-    """Data as one host sees them: what has to agree before they may be sent (by name), and whether they are there.
+    """Data or a build as one host sees them: what has to agree before they may be sent, and whether they are there.
+
+    `kin` is what has to agree, by name; what only one of two hosts says is not compared.
 
     `bytes` are those of the files where they are there, else what the load says. `made_s` is how long making them took
     here, None where it was not measured; `expected_s` is that by rules of thumb. `packed_bytes` and `packing_s` are by
-    a sample, 0 where they are not there. `refusal` says why they can neither come from this host nor go to it.
+    a sample, 0 where they are not there. `refusal` says why they can neither come from this host nor go to it. Not
+    `able` is a host that could not make them: it has no compiler.
     """
 
     host: str
@@ -49,6 +56,22 @@ class Holding:
     packed_bytes: int = 0
     packing_s: float = 0.0
     refusal: str = ""
+    able: bool = True
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What a host answers to a look: one of the things asked for (`item`), what it is in words, where pieces go."""
+
+    item: str
+    what: str
+    store: str
+    holding: Holding
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What was done on a host: how long it took, in seconds."""
+
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -69,9 +92,9 @@ class Choice:
 def differing(first: Holding, other: Holding) -> list[str]:
     """What does not agree, in words: `architecture (x86_64, aarch64)`."""
     return [
-        f"{name} ({first.kin.get(name)}, {other.kin.get(name)})"
-        for name in dict.fromkeys((*first.kin, *other.kin))
-        if first.kin.get(name) != other.kin.get(name)
+        f"{name} ({first.kin[name]}, {other.kin[name]})"
+        for name in first.kin
+        if name in other.kin and first.kin[name] != other.kin[name]
     ]
 
 
@@ -93,36 +116,42 @@ def refused(source: Holding, lacking: Sequence[Holding]) -> dict[str, str]:
     return found
 
 
-def choose(wish: Wish, holdings: Sequence[Holding], links: Mapping[str, float]) -> Choice:
-    """How the hosts that lack the data get them; a host that cannot be sent them makes its own, whatever is chosen.
+def choose(wish: Wish, holdings: Sequence[Holding], links: Mapping[str, float], goods: Goods = DATA) -> Choice:
+    """How the hosts that lack something get it; a host that cannot be sent it makes its own, whatever is chosen.
 
     `links` are bytes a second from the source to each, as measured; 0 for one that did not answer. Raises `FleetError`
-    where the user asks for sending and some host cannot be sent them.
+    where the user asks for sending and some host cannot be sent it.
     """
     lacking = [each for each in holdings if not each.there]
     names = tuple(each.host for each in lacking)
     source = source_of(holdings)
     if not lacking:
-        return Choice(Way.THERE, messages.ALL_HAVE_IT)
+        return Choice(Way.THERE, messages.all_have(goods))
     if wish is Wish.MADE:
         return Choice(Way.MADE, messages.AS_ASKED, names)
-    if wish is Wish.AUTO and source is None:
-        return Choice(Way.MADE, messages.NOBODY_HAS_IT, names)
-    giver, takers = (source, lacking) if source is not None else (lacking[0], lacking[1:])
+    kept = {each.host: each.refusal for each in holdings if each.there}
+    makers = [each for each in lacking if each.able]
+    if wish is Wish.AUTO and source is None and (kept or len(makers) in (0, len(lacking))):
+        return Choice(Way.MADE, messages.cannot_give(kept) if kept else messages.nobody_has(goods), names)
+    giver = source or min(makers or lacking, key=lambda each: bool(each.refusal))
+    takers = [each for each in lacking if each is not giver]
     out = refused(giver, takers)
     if wish is Wish.SENT:
         if out:
-            raise messages.cannot_send(out)
+            raise messages.cannot_send(goods, out)
         return Choice(Way.SENT, messages.AS_ASKED, tuple(each.host for each in takers), giver.host)
     takers = [each for each in takers if each.host not in out]
-    if not takers:
+    own = f"; {messages.of_hosts(out)}" if out else ""
+    chosen = tuple(each.host for each in takers)
+    if unable := [each.host for each in takers if not each.able]:
+        return Choice(Way.SENT, messages.cannot_make(unable) + own, chosen, giver.host)
+    if source is None or not takers:
         return Choice(Way.MADE, messages.of_hosts(out), names)
     sending = sending_s(giver, [links[each.host] for each in takers])
     making = max(each.expected_s for each in takers) if giver.made_s is None else giver.made_s
-    why = messages.weighed(sending, making, giver.host, measured=giver.made_s is not None)
-    why = f"{why}; {messages.of_hosts(out)}" if out else why
+    why = messages.weighed(sending, making, giver.host, measured=giver.made_s is not None) + own
     if sending < making:
-        return Choice(Way.SENT, why, tuple(each.host for each in takers), giver.host, sending, making)
+        return Choice(Way.SENT, why, chosen, giver.host, sending, making)
     return Choice(Way.MADE, why, names, "", sending, making)
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.fleet.golden_plan import Choice, Holding, Way, Wish, choose, sending_s
-from pgassay.fleet.messages import FleetError
+from pgassay.fleet.messages import BUILD, FleetError
+from pgassay.fleet.sharing_plan import Choice, Holding, Way, Wish, choose, sending_s
 
 KIN = {"architecture": "x86_64", "page size": "8192 bytes", "PostgreSQL": "15.14"}
 HAS = Holding("h1", KIN, True, 1_000_000_000, 8.0, made_s=12.0, packed_bytes=100_000_000, packing_s=2.0)
@@ -75,3 +75,33 @@ def test_data_on_a_drive_of_their_own_are_not_sent() -> None:
     assert choose(Wish.AUTO, [HAS, own], FAST).why == "h2 makes its own: they are on a drive of their own"
     with pytest.raises(FleetError, match="h2: they are on a drive of their own"):
         choose(Wish.SENT, [HAS, own], FAST)
+
+
+def test_a_host_without_a_compiler_is_sent_what_another_makes_however_slow_the_link() -> None:
+    bare = replace(THIRD, able=False)
+    found = choose(Wish.AUTO, [HAS, LACKS, bare], {"h2": 1e3, "h3": 1e3}, BUILD)
+    assert (found.way, found.source, found.lacking) == (Way.SENT, "h1", ("h2", "h3"))
+    assert (found.why, found.sending_s, found.making_s) == ("h3 cannot build", None, None)
+    fresh = choose(Wish.AUTO, [bare, LACKS], {}, BUILD)
+    assert (fresh.way, fresh.source, fresh.lacking) == (Way.SENT, "h2", ("h3",))
+    assert choose(Wish.SENT, [bare, LACKS], {}, BUILD).source == "h2"
+    apart = choose(Wish.AUTO, [replace(bare, kin={"architecture": "aarch64"}), LACKS, HAS], FAST, BUILD)
+    assert (apart.way, apart.lacking) == (Way.SENT, ("h2",))
+    alone = choose(Wish.AUTO, [replace(bare, kin={"architecture": "aarch64"}), LACKS], {}, BUILD)
+    assert (alone.way, alone.lacking) == (Way.MADE, ("h3", "h2"))
+    nobody = choose(Wish.AUTO, [bare, replace(LACKS, able=False)], {}, BUILD)
+    assert (nobody.way, nobody.why) == (Way.MADE, "no host has it, and all make it at the same time")
+
+
+def test_what_a_host_does_not_know_yet_is_not_compared() -> None:
+    """A host without the source takes the one that the build came from."""
+    assert choose(Wish.AUTO, [HAS, replace(LACKS, kin={"architecture": "x86_64"})], FAST).way is Way.SENT
+    other = replace(LACKS, kin={"architecture": "aarch64"})
+    assert choose(Wish.AUTO, [HAS, other], FAST).why.endswith("differs from h1 in architecture (x86_64, aarch64)")
+
+
+def test_a_build_that_works_in_its_own_folder_alone_is_not_sent() -> None:
+    bound = replace(HAS, refusal="its programs are bound to it")
+    found = choose(Wish.AUTO, [bound, LACKS], FAST, BUILD)
+    assert (found.way, found.lacking) == (Way.MADE, ("h2",))
+    assert found.why == "what h1 has cannot be sent: its programs are bound to it"
