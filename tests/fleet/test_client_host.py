@@ -4,12 +4,14 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from pgassay.record.check import check
 from pgassay.record.reading import Run
+from pgassay.record.slices import read_slices
 from pgassay.study.findings import Severity
 from pgassay.study.responses import Status
 from pgassay.testing import real
@@ -34,12 +36,14 @@ duration = "{seconds}s"
 primary = "tps"
 [design]
 baseline = {{ "server.synchronous_commit" = "on" }}
+pairing = "sequential"
 resolution = "2%"
 blocks = {{ min = 1, max = {blocks} }}
 """
 TABLE = "CREATE TABLE mine AS SELECT i, 0 AS n FROM generate_series(1, 100) i;"
 SCRIPT = "\\set i random(1, 100)\nUPDATE mine SET n = n + 1 WHERE i = :i;\n"
 PORT = "54777"
+PLAYER = "pgassay-player"
 
 
 @pytest.fixture
@@ -70,9 +74,9 @@ def conducted(lab: Lab, stack: ExitStack, study: str, out: Path) -> "subprocess.
     return head
 
 
-def loads(host: Host) -> list[str]:
+def loads(host: Host, program: str = "pgbench") -> list[str]:
     """What plays on it."""
-    return [words for words in host.processes().values() if "pgbench" in words]
+    return [words for words in host.processes().values() if program in words]
 
 
 def whole(out: Path) -> Run:
@@ -112,6 +116,38 @@ def test_a_load_plays_on_another_host_over_its_cable(lab: Lab, place: Path) -> N
     assert set(series["trial"]) == {trial.number for trial in run.trials}, (
         "seconds by the client's clock are in the window"
     )
+
+
+@pytest.mark.timeout(600)
+def test_servers_take_turns_under_a_load_on_another_host(lab: Lab, place: Path) -> None:
+    (host,) = lab.hosts
+    out = place / "run"
+    study = Path(written(place, 3, 1))
+    turns = 'pairing = "alternate"\nslice = "300ms"'
+    text = study.read_text(encoding="utf-8").replace('pairing = "sequential"', turns)
+    study.write_text(text.replace("[load]", '[load]\ncheckpoint = "none"'), encoding="utf-8")
+    with ExitStack() as stack:
+        stack.callback(namespaces.end, lab.worker(host))
+        head = conducted(lab, stack, str(study), out)
+        awaited("a player on the host", lambda: loads(host, PLAYER) or head.poll() is not None)
+        assert lab.head.servers(), lab.head.said("head")
+        assert head.wait(WAIT_S) == 0, lab.head.said("head")
+        assert not loads(host, PLAYER)
+        assert not lab.head.servers()
+    run = whole(out)
+    assert {trial.status for trial in run.trials} <= {Status.VALID, Status.INVALID}, "a busy machine makes some invalid"
+    for trial in run.trials:
+        assert trial.regime["pairing"] == "alternate"
+        slices = read_slices(run, trial.number)
+        assert sum(each.transactions for each in slices) > 0
+        for name in ("network_round_trip_us", "client_cpu_us_per_transaction"):
+            value = trial.responses[name]
+            assert value is not None
+            assert value > 0
+    moments = sorted(
+        (each.opened_ns, each.drained_ns) for trial in run.trials[:2] for each in read_slices(run, trial.number)
+    )
+    assert all(sooner[1] <= later[0] for sooner, later in pairwise(moments)), "one at a time, by the head's clock"
 
 
 @pytest.mark.timeout(900)

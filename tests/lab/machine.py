@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.counters import Reading, Sample
-from pgassay.bench.errors import DriveError
+from pgassay.bench.errors import ClientLostError, DriveError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import LoadResult
 from pgassay.bench.places import Listening
@@ -260,6 +260,7 @@ class Event(StrEnum):
     CLOCK_JUMP = "clock_jump"
     ABORT = "abort"
     DEATH = "death"
+    LOST = "client_lost"
 
 
 Events = Mapping[tuple[str, int, int], Event]
@@ -330,6 +331,8 @@ class MachinePlayer(FakePlayer):
         self._machine.moment("player play")
         assert not self._server.frozen
         self._played += 1
+        if self._event is Event.LOST and self._played > BEFORE_THE_SECOND:
+            raise ClientLostError("host client7 is gone")
         if self._event is Event.CLOCK_JUMP and self._played > BEFORE_THE_SECOND:
             self._machine.clock.jump_s = 3600.0
         return super().play(duration_ms=duration_ms, transactions=transactions)

@@ -134,6 +134,17 @@ def test_a_disturbed_block_is_run_again_as_a_whole(alone: Simulation) -> None:
     assert first["90"].seed == first["100"].seed != second["90"].seed
 
 
+def test_a_host_of_the_load_that_is_lost_costs_the_block_and_no_treatment(place: Path) -> None:
+    simulation = simulate(place, study=study_of(**ALTERNATE), events={("90", 1, 1): Event.LOST})
+    simulation.carry_on()
+    for attempt, status in ((1, Status.INVALID), (2, Status.VALID)):
+        assert {each.status for each in of_block(simulation, 1, attempt).values()} == {status}
+    for each in of_block(simulation, 1).values():
+        assert [(reason.code, reason.detail) for reason in each.reasons] == [("client_lost", "host client7 is gone")]
+    assert simulation.machine.left_behind() == []
+    assert ending(simulation)
+
+
 def test_rounds_that_are_spoilt_are_left_out_and_kept(place: Path) -> None:
     """A clock that jumps once costs one round of every arm, and no trial."""
     simulation = simulate(place, study=study_of(**ALTERNATE), events={})

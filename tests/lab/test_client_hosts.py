@@ -13,7 +13,7 @@ from pgassay.bench.load import LoadOptions, LoadResult
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
-from pgassay.lab import preflight
+from pgassay.lab import host_stage, preflight
 from pgassay.lab.arms import resolve
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
@@ -21,7 +21,7 @@ from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
 from pgassay.load.network import NetworkReference
 from pgassay.record.values import TrialRecord
-from pgassay.study.model import SEQUENTIAL, Study
+from pgassay.study.model import ALTERNATE, SEQUENTIAL, Study
 from pgassay.study.responses import Status
 from pgassay.testing.fakes.load import BoundFakeLoad, FakeLoad
 from pgassay.testing.fakes.runner import FakeRunner
@@ -43,6 +43,7 @@ class FakeClient:
     asked: int = 0
     runner: Runner = field(default_factory=FakeRunner)
     listening: Listening = LISTENING
+    player_host: None = None
 
     def require(self) -> None:
         self.asked += 1
@@ -106,6 +107,18 @@ def test_a_trial_whose_client_is_lost_is_discarded_and_gives_everything_back(pla
     assert record.status is Status.INVALID
     assert [(each.code, each.detail) for each in record.reasons] == [("client_lost", "host client7 is gone")]
     assert simulation.machine.left_behind() == []
+
+
+def test_servers_that_live_at_once_have_a_port_each(place: Path) -> None:
+    simulation = simulate(place, study=study_of(**{**AWAY, "design": {"pairing": ALTERNATE, "slice": "1s"}}), events={})
+    site = site_with(simulation, FakeClient())
+    arm = resolve(simulation.study, site).arms[0]
+    with host_stage.hosted(arm, place) as hosting:
+        prepare(arm)
+        clone = arm.drive.clone(arm.snapshot_key, "trial")
+        started, _ = host_stage.start(hosting, arm, clone)
+        started.stop()
+    assert simulation.machine.installation.servers[-1].listening == replace(LISTENING, ports=2)
 
 
 def test_a_client_that_is_not_there_is_no_outcome_of_the_treatment(place: Path) -> None:

@@ -6,9 +6,10 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,15 @@ from pgassay.bench.load import LoadOptions, Tools
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.load import drivers
 from pgassay.load.network import LOOPBACK_ADDRESS, Loopback, NetworkReference, measure
 from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.load.player import PlayedLoad, PlayedScript, Player
 from pgassay.load.sysbench.options import SysbenchOptions
 from pgassay.load.tpcc.options import TpccOptions
+from pgassay.postgres.network import open_to
 from pgassay.testing import real
 
 HELD_BACK_S = 0.1
@@ -142,13 +146,61 @@ def test_a_load_plays_over_tcp_with_encryption(name: str, tmp_path: Path) -> Non
     assert "user=postgres" not in said.partition("pgassay_client")[2], "the load itself takes no other way"
 
 
+def player(server: Server, script: str, endpoint: Endpoint | None = None, **more: Any) -> Player:
+    load = PlayedLoad((PlayedScript("own", script),), **more)
+    return Player(load, endpoint or server.client_endpoint, real.runner(), SystemClock())
+
+
 @pytest.mark.system
-def test_with_a_host_of_its_own_a_load_takes_no_turns() -> None:
-    tools = Tools(real.installation().bindir, real.runner(), SystemClock())
-    assert drivers.make(PgbenchOptions(), tools).ungated is None
-    why = drivers.make(PgbenchOptions(host=LOOPBACK), tools).ungated
-    assert why is not None
-    assert "by its socket alone" in why
+def test_the_player_goes_over_tcp_with_encryption() -> None:
+    """Also where a statement or a row is larger than a record of TLS, and by both ways of waiting for an answer."""
+    row = f"repeat('y', 200000 + 0 * :n) || '{'x' * 100_000}'"
+    long = f"\\set n random(1, 9)\nINSERT INTO texts SELECT {row} RETURNING t;\n"
+    with served(log_connections="on") as server:
+        server.execute("CREATE TABLE texts (t text)")
+        for clients in (1, 3):
+            for protocol in ("simple", "extended", "prepared"):
+                with player(server, long, clients=clients, protocol=protocol) as playing:
+                    played = playing.play(transactions=2)
+                    again = playing.play(transactions=1)
+                assert (played.transactions, again.transactions) == (2 * clients, clients)
+                assert (played.aborted, dict(played.failed)) == ((), {})
+        rows = server.query("SELECT count(*), min(length(t)), max(length(t)) FROM texts")
+        said = server.log_text()
+    assert rows == [(3 * (3 + 9), 300_000, 300_000)]
+    assert re.search(r"connection authorized: user=pgassay_client_\w+ .*pgassay-player SSL enabled", said)
+
+
+@pytest.mark.system
+def test_the_player_believes_one_certificate_and_needs_the_password(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong"
+    other = open_to(LISTENING, "postgres", tmp_path, real.runner(), accounts.choose())
+    with served() as server, closing(other):
+        endpoint = server.client_endpoint
+        assert endpoint.network is not None
+        line = endpoint.network.password_file.read_text(encoding="utf-8")
+        wrong.write_text(f"{line.rpartition(':')[0]}:guessed\n", encoding="utf-8")
+        theirs = other.endpoint(endpoint).network
+        assert theirs is not None
+        changed = {
+            "another certificate than its own": replace(endpoint.network, certificate=theirs.certificate),
+            "password authentication failed": replace(endpoint.network, password_file=wrong),
+            "no password for this server": replace(endpoint.network, password_file=theirs.password_file),
+            "no certificate in": replace(endpoint.network, certificate=wrong),
+        }
+        for words, network in changed.items():
+            with pytest.raises(LoadError, match=words) as refused:
+                player(server, "SELECT 1;", replace(endpoint, network=network))
+            assert "guessed" not in refused.value.message
+
+
+@pytest.mark.system
+def test_a_server_that_goes_ends_its_clients_and_not_the_player() -> None:
+    with served() as server, player(server, "SELECT 1;", clients=2) as playing:
+        assert playing.play(transactions=1).transactions == 2
+        server.stop()
+        gone = playing.play(transactions=1)
+    assert (gone.transactions, len(gone.aborted)) == (0, 2)
 
 
 @pytest.mark.parametrize("text", ["", "two words", "-h", "a/b", "x" * 64])

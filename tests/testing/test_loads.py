@@ -94,17 +94,26 @@ CASES = {
 }  # fmt: skip
 
 
+HOSTS = ("here", "loopback")
+OVER_TCP = "pgbench loopback"
+
+
+def _host(name: str) -> dict[str, str]:
+    return {"host": name} if name else {}
+
+
 @pytest.mark.system
 class TestReplay(LoadContract):
-    @pytest.fixture(scope="class")
+    @pytest.fixture(scope="class", params=HOSTS)
     @classmethod
-    def bench(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadOnServer]:
+    def bench(cls, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadOnServer]:
         folder = tmp_path_factory.mktemp("replayed")
         small, large = ((folder / f"{rows}.sql") for rows in (100, 100_000))
         for each in (small, large):
             each.write_text(replayed.SCHEMA + "\n" * int(each.stem), encoding="utf-8")
         log = replayed.write(folder / "server.log", replayed.sums(2, 3.0))
         levels = {"log": str(log), "log_prefix": replayed.PREFIX, "init": str(small), "sessions": "2", **COMMON}
+        levels["host"] = request.param
         case = Case(levels, "init", {"sessions": 9, "speed": 1.5}, refused="init", sizes=(small, large))
         driver = drivers.find("replay")
         options = driver.options.from_levels(levels)
@@ -114,26 +123,27 @@ class TestReplay(LoadContract):
 
 @pytest.mark.system
 class TestLoads(LoadContract):
-    @pytest.fixture(scope="class", params=CASES)
+    @pytest.fixture(scope="class", params=[*CASES, OVER_TCP])
     @classmethod
     def bench(cls, request: pytest.FixtureRequest) -> Iterator[LoadOnServer]:
-        case, driver = CASES[request.param], drivers.find(request.param)
+        name, _, host = request.param.partition(" ")
+        case, driver = CASES[name], drivers.find(name)
         try:
             drivers.require_program(driver.name)
         except UsageError as error:
             pytest.skip(error.message)
-        yield from load_on_server(driver, driver.options.from_levels(case.levels), **case.known())
+        yield from load_on_server(driver, driver.options.from_levels({**case.levels, **_host(host)}), **case.known())
 
 
 class TestFakeLoad(LoadContract):
-    @pytest.fixture(scope="class")
+    @pytest.fixture(scope="class", params=HOSTS)
     @classmethod
-    def bench(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadOnServer]:
+    def bench(cls, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadOnServer]:
         case, fake, clock = CASES["pgbench"], FakeInstallation(answers=ANSWERS), FakeClock()
         load = FakeLoad(clock)
         driver = replace(drivers.find("pgbench"), make=lambda options, tools: load.with_options(options))
         tools, folder = Tools(fake.bindir, FakeRunner(), clock), tmp_path_factory.mktemp("fake")
-        options = driver.options.from_levels(case.levels)
+        options = driver.options.from_levels({**case.levels, **_host(request.param)})
         yield from on_server(driver, options, tools, fake, folder, **case.known())
 
 

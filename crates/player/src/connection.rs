@@ -1,15 +1,17 @@
 //! One connection: what is sent, and what has come back of the answer.
 //!
+//! By the server's private socket nobody is asked for a password; over TCP (`network`) everybody is (RFC 5802, 7677).
 //! Messages are built and read by the crate `postgres-protocol` (manual, "Frontend/Backend Protocol"). As libpq does,
 //! a bound statement is described before it is executed, so that the server's work is that of any other client.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use bytes::{Buf, BytesMut};
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::IsNull;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -17,6 +19,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::error::PlayerError;
 use crate::script::value::Value;
 use crate::specification::Specification;
+use crate::stream::Stream;
 
 const BUFFER_BYTES: usize = 16 << 10;
 /// Of a message: its kind and its length.
@@ -51,9 +54,16 @@ pub struct Answer {
     pub status: u8,
 }
 
+struct Login {
+    password: String,
+    exchange: Option<ScramSha256>,
+}
+
 /// A connection to a server, non-blocking once it is open, unless `wait_in_reads` was called.
 pub struct Connection {
-    stream: UnixStream,
+    stream: Stream,
+    /// The password, and how far its exchange is; None where there is none, and once the server is ready.
+    login: Option<Login>,
     out: BytesMut,
     input: BytesMut,
     /// Where a read puts its bytes; kept, so that it is not zeroed again for each answer.
@@ -70,20 +80,32 @@ impl Connection {
     /// # Errors
     /// `PlayerError::Connection`: no socket there, or the server refuses.
     pub fn open(specification: &Specification) -> Result<Self, PlayerError> {
-        let path = specification
-            .socket_directory
-            .join(format!(".s.PGSQL.{}", specification.port));
-        let refused =
-            |error: io::Error| PlayerError::Connection(format!("\"{}\": {error}", path.display()));
-        let stream = UnixStream::connect(&path).map_err(refused)?;
-        let (out, input) = (
-            BytesMut::with_capacity(BUFFER_BYTES),
-            BytesMut::with_capacity(BUFFER_BYTES),
-        );
+        let (stream, name, login) = match (&specification.network, &specification.socket_directory)
+        {
+            (Some(network), _) => {
+                let login = Login {
+                    password: network.password.clone(),
+                    exchange: None,
+                };
+                let stream = network.connect().map(|way| Stream::Network(Box::new(way)));
+                (stream, network.address().to_string(), Some(login))
+            }
+            (None, Some(directory)) => {
+                let path = directory.join(format!(".s.PGSQL.{}", specification.port));
+                let stream = UnixStream::connect(&path).map(Stream::Socket);
+                (stream, path.display().to_string(), None)
+            }
+            (None, None) => {
+                let what = "it has neither a socket nor a network";
+                return Err(PlayerError::Specification(what.into()));
+            }
+        };
+        let refused = |error: io::Error| PlayerError::Connection(format!("\"{name}\": {error}"));
         let mut connection = Self {
-            stream,
-            out,
-            input,
+            stream: stream.map_err(refused)?,
+            login,
+            out: BytesMut::with_capacity(BUFFER_BYTES),
+            input: BytesMut::with_capacity(BUFFER_BYTES),
             chunk: vec![0; BUFFER_BYTES].into_boxed_slice(),
             answer: Answer::default(),
             backend: 0,
@@ -96,10 +118,12 @@ impl Connection {
         ];
         frontend::startup_message(parameters, &mut connection.out).map_err(refused)?;
         connection.flush().map_err(refused)?;
-        connection.wait().map_err(refused)?;
+        let ready = connection.wait();
         if let Some(refusal) = connection.answer.refusal.take() {
-            return Err(PlayerError::Connection(refusal.message));
+            return Err(PlayerError::Connection(refusal.message)); // and then it closes the connection
         }
+        ready.map_err(refused)?;
+        connection.login = None;
         connection.stream.set_nonblocking(true).map_err(refused)?;
         Ok(connection)
     }
@@ -179,18 +203,7 @@ impl Connection {
 
     fn flush(&mut self) -> io::Result<()> {
         self.answer = Answer::default();
-        while self.out.has_remaining() {
-            match self.stream.write(&self.out) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(sent) => self.out.advance(sent),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], None)?;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        self.stream.send(&mut self.out)
     }
 
     /// Take what has arrived; true once the answer is whole. With `rows`, columns and last row are kept.
@@ -281,12 +294,42 @@ impl Connection {
             }
             Some(Message::BackendKeyData(body)) => self.backend = body.process_id(),
             Some(Message::AuthenticationOk) | None => {}
-            Some(_) => {
-                let what = "the server asks for a password, and the player has none";
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
-            }
+            Some(asked) => self.log_in(&asked)?,
         }
         Ok(())
+    }
+
+    /// Answer what the server asks about the password. It is the server's turn to prove that it knows it, too.
+    fn log_in(&mut self, asked: &Message) -> io::Result<()> {
+        let denied = |what| io::Error::new(io::ErrorKind::PermissionDenied, what);
+        let Some(login) = &mut self.login else {
+            return Err(denied(
+                "the server asks for a password, and the player has none",
+            ));
+        };
+        match (asked, &mut login.exchange) {
+            (Message::AuthenticationSasl(body), None) => {
+                if !body.mechanisms().any(|name| Ok(name == SCRAM_SHA_256))? {
+                    return Err(denied("the server does not take a password by SCRAM"));
+                }
+                // The certificate is known to be the server's own, so there is nothing to bind the exchange to.
+                let begun =
+                    ScramSha256::new(login.password.as_bytes(), ChannelBinding::unsupported());
+                frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), &mut self.out)?;
+                login.exchange = Some(begun);
+            }
+            (Message::AuthenticationSaslContinue(body), Some(begun)) => {
+                begun.update(body.data())?;
+                frontend::sasl_response(begun.message(), &mut self.out)?;
+            }
+            (Message::AuthenticationSaslFinal(body), Some(begun)) => begun.finish(body.data())?,
+            _ => {
+                return Err(denied(
+                    "the server asks for a password in a way that is not SCRAM",
+                ));
+            }
+        }
+        self.stream.send(&mut self.out)
     }
 }
 

@@ -1,12 +1,13 @@
 //! `pgassay-player FILE`: plays the load that the JSON document FILE describes, by orders from standard input.
 //! With `--control SOCKET` the orders come from the first connection to that socket, and the answers go there.
-//! `pgassay-player --check FILE` only says whether it could, and what a log holds. `--once ORDER FILE` has one order.
+//! `pgassay-player --check FILE` only says whether it could, and what a log holds. `--once ORDER FILE` has one order;
+//! logs that are named behind the file take the place of those in it, for a file that was written on another host.
 //! `pgassay-player --metronome SOCKET FILE` plays nothing: at each order it measures how fast the machine itself is, as
 //! FILE describes.
 
 use std::io::{self, BufReader};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use player::control;
@@ -15,8 +16,8 @@ use player::metronome::{self, Description};
 use player::replay::plan::Plan;
 use player::specification::Specification;
 
-const USAGE: &str = "usage: pgassay-player FILE | --control SOCKET FILE | --check FILE | --once ORDER FILE | --version
-       pgassay-player --metronome SOCKET FILE";
+const USAGE: &str = "usage: pgassay-player FILE | --control SOCKET FILE | --check FILE | --version
+       pgassay-player --once ORDER FILE [LOG ...] | --metronome SOCKET FILE";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,10 +28,13 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["--check", file] => read(file).and_then(|load| check(&load)),
-        ["--once", order, file] => {
-            read(file).and_then(|load| control::serve(&load, order.as_bytes(), io::stdout().lock()))
-        }
-        ["--control", socket, file] => read(file).and_then(|load| {
+        ["--once", order, file, logs @ ..] => reached(file).and_then(|mut load| {
+            if let (Some(given), false) = (&mut load.replay, logs.is_empty()) {
+                given.logs = logs.iter().map(PathBuf::from).collect();
+            }
+            control::serve(&load, order.as_bytes(), io::stdout().lock())
+        }),
+        ["--control", socket, file] => reached(file).and_then(|load| {
             let (orders, answers) = listen(socket)?;
             control::serve(&load, orders, answers)
         }),
@@ -39,7 +43,7 @@ fn main() -> ExitCode {
             let (orders, answers) = listen(socket)?;
             metronome::serve(&description, orders, answers)
         }),
-        [file] if !file.starts_with('-') => read(file)
+        [file] if !file.starts_with('-') => reached(file)
             .and_then(|load| control::serve(&load, io::stdin().lock(), io::stdout().lock())),
         _ => {
             eprintln!("{USAGE}");
@@ -74,6 +78,11 @@ fn listen(socket: &str) -> Result<(BufReader<UnixStream>, UnixStream), PlayerErr
 
 fn read(file: &str) -> Result<Specification, PlayerError> {
     Specification::parse(&text_of(file)?)
+}
+
+/// The load, and the way to its server.
+fn reached(file: &str) -> Result<Specification, PlayerError> {
+    read(file)?.reached(|name| std::env::var(name).ok())
 }
 
 fn text_of(file: &str) -> Result<String, PlayerError> {

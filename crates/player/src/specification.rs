@@ -1,11 +1,13 @@
 //! What is to be played, as the caller writes it: one JSON document, checked before any connection is opened.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::thread::CpuSet;
 use serde::Deserialize;
 
 use crate::error::PlayerError;
+use crate::network::Network;
 use crate::replay::plan::GivenLog;
 use crate::script::Script;
 
@@ -38,9 +40,13 @@ pub struct GivenScript {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Specification {
-    /// The directory of the server's socket.
-    pub socket_directory: PathBuf,
-    /// The server's port, which is part of its socket's name.
+    /// The directory of the server's socket; none: over TCP, as libpq's variables say (`network`).
+    #[serde(default)]
+    pub socket_directory: Option<PathBuf>,
+    /// The way over TCP, once the variables were read.
+    #[serde(skip)]
+    pub network: Option<Arc<Network>>,
+    /// The server's port, which is part of its socket's name, too.
     #[serde(default = "usual_port")]
     pub port: u16,
     /// Database to connect to.
@@ -134,6 +140,21 @@ impl Specification {
             return refuse(&format!("cannot pair on a CPU of the number {cpu}"));
         }
         Ok(read)
+    }
+
+    /// With what `variable` says of the way, where there is no socket.
+    ///
+    /// # Errors
+    /// `PlayerError::Specification` for a variable that is missing or leads to nothing.
+    pub fn reached(
+        mut self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, PlayerError> {
+        if self.socket_directory.is_none() {
+            let found = Network::of_variables(variable, self.port, &self.database, &self.user)?;
+            self.network = Some(Arc::new(found));
+        }
+        Ok(self)
     }
 
     /// Its scripts, read.

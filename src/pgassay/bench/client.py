@@ -10,10 +10,11 @@ delays an answer can only lengthen its trip, and the offset is wrong by half a t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
+from typing import Any, Protocol
 
+from pgassay.bench.hosting import Placement
 from pgassay.bench.places import Endpoint, Listening
-from pgassay.bench.running import Starter
+from pgassay.bench.running import Dialogue, Starter
 from pgassay.study.responses import Better, Response, Scale
 
 HERE, LOOPBACK = "here", "loopback"
@@ -72,6 +73,16 @@ class NetworkPath:
         return found
 
 
+class PlayerHost(Protocol):
+    """Another host that the player can play on, in slices and of logs."""
+
+    def require_player(self) -> None:
+        """Raise `PgassayError` where it has none, or another version than ours."""
+
+    def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> Dialogue:
+        """A player there that is connected to this server; raises `LoadError`, `ClientLostError`."""
+
+
 class ClientHost(Protocol):
     """A host for the load's program that reaches the server over TCP."""
 
@@ -82,6 +93,10 @@ class ClientHost(Protocol):
     @property
     def runner(self) -> Starter:
         """Starts programs there."""
+
+    @property
+    def player_host(self) -> PlayerHost | None:
+        """Who plays there; None where that is this machine, so that the player is started as any program here."""
 
     def require(self) -> None:
         """Wait until it is there, for a while; raises `PgassayError` where it is not."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from pgassay.bench import messages
-from pgassay.bench.client import HERE
+from pgassay.bench.client import HERE, PlayerHost
 from pgassay.bench.counters import Sample
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.kinds import SWITCH, choice, seconds
@@ -208,6 +208,7 @@ class Tools:
     hashes: FileHashes = field(default_factory=FileHashes)
     elsewhere: Starter | None = None
     """Starts the load's own program on another host; None where it runs beside the server."""
+    player_host: PlayerHost | None = None  # for the player, where it plays on another host
 
     @property
     def load_runner(self) -> Starter:

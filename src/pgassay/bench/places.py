@@ -19,11 +19,22 @@ VARIABLES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Listening:
-    """Where a server takes connections over TCP, and from where: addresses as numbers; `port` None for any free one."""
+    """Where a server takes connections over TCP, and from where: addresses as numbers; `port` None for any free one.
+
+    Servers that live at once have the first free one of `ports` ports from `port` on.
+    """
 
     address: str
     peer: str
     port: int | None = None
+    ports: int = 1
+
+    @property
+    def named(self) -> str:
+        """In words for a message."""
+        first, last = self.port, (self.port or 0) + self.ports - 1
+        which = "any port" if first is None else f"port {first}" if first == last else f"ports {first} to {last}"
+        return f"{which} of {self.address}"
 
 
 @dataclass(frozen=True)

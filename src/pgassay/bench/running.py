@@ -8,7 +8,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pgassay.bench.hosting import ANYWHERE, Placement
 
@@ -23,6 +23,8 @@ class Elsewhere:
     began_wall_ns: int
     ended_wall_ns: int
     offset_ns: float
+    began_monotonic_ns: int = 0
+    """The beginning by that host's monotonic clock, too."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,24 @@ class Runner(Starter, Protocol):
         The environment is ours without libpq's variables (PGHOST, PGOPTIONS …), plus `environment`. A program that
         is not installed raises `bench.errors.BenchError`.
         """
+
+
+class Dialogue(Protocol):
+    """A program that takes orders, ready for the first one; orders and answers are objects of JSON."""
+
+    @property
+    def ready(self) -> Mapping[str, Any]:
+        """What it said once it was ready."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id; 0 once it is closed, and for one of another host."""
+
+    def ask(self, order: Mapping[str, Any]) -> Mapping[str, Any]:
+        """One order and its answer; raises `LoadError` if the program is gone."""
+
+    def close(self) -> None:
+        """End it; calling it twice is harmless."""
 
 
 class Clock(Protocol):

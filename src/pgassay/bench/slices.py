@@ -8,7 +8,7 @@ Between two slices a metronome measures how fast the machine itself is, by work 
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pgassay.study.responses import METRONOME
@@ -120,6 +120,16 @@ class Slice:
     def transactions(self) -> int:
         """How many transactions ended without an error."""
         return self.latencies.count
+
+    def between(self, asked_ns: int, answered_ns: int) -> "Slice":
+        """The same slice of another host by our clock: in the middle between order and answer, as NTP has it."""
+        way_ns = (answered_ns - asked_ns) - (self.drained_ns - self.opened_ns)
+        return self.later(asked_ns + way_ns // 2 - self.opened_ns)
+
+    def later(self, by_ns: int) -> "Slice":
+        """The same with its moments by a clock that is ahead by so much."""
+        opened_ns, closed_ns, drained_ns = (each + by_ns for each in (self.opened_ns, self.closed_ns, self.drained_ns))
+        return replace(self, opened_ns=opened_ns, closed_ns=closed_ns, drained_ns=drained_ns)
 
     @property
     def tps(self) -> float:

@@ -77,7 +77,7 @@ RULES: tuple[Rule, ...] = (
     Rule("load.compressibility", alternating=_WINDOW),
     Rule("load.maintenance", alternating=_WINDOW),
     Rule("load.yardstick", alternating=_WINDOW),
-    Rule("load.host", alternating="the player of slices reaches a server by its private socket alone"),
+    Rule("load.host", note="a worker reaches the servers of a block by a port each, and none of its threads is paired"),
     Rule("load.keep_log", alternating=_WINDOW),
     *(
         Rule(f"load.{name}")

@@ -4,27 +4,32 @@ Dask brings the order and the result, over TLS. A worker that has not been heard
 its network did: then nobody knows what the load did meanwhile, and the trial is discarded (`ClientLostError`).
 """
 
+import json
 import re
 import signal
 import socket
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 from distributed import Client, Future, wait
 
 from pgassay import __version__
 from pgassay.bench.client import ClockExchange, NetworkPath
+from pgassay.bench.errors import LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Completed, Runner
-from pgassay.fleet import messages, playing
+from pgassay.fleet import conversing, messages, playing
 from pgassay.fleet.playing import OUTPUT, Order, Played, mark, replaced
 from pgassay.fleet.spread import workers
+from pgassay.load.controlled import DESCRIPTION, PROGRAM
 
 PORT = 54320
 """The server's port for a client of its own, so that a firewall needs one rule."""
@@ -34,6 +39,7 @@ BACK_S = 300.0
 SILENT_S = 30.0
 """Without a heartbeat for so long, a worker is gone; it sends one every second or so."""
 _LOOK_S = 0.5
+_SOON_S = 0.05
 _TAKE_S = 60.0
 """So long a result may be on its way before its worker is looked for again."""
 
@@ -85,6 +91,8 @@ class WorkerClient:
     wait_s: float = WAIT_S
     _worker: Worker = field(init=False)
     _checked: str | None = None
+    _players: set[str] = field(default_factory=set)
+    """The addresses whose player was found to be of our version."""
 
     def __post_init__(self) -> None:
         self._worker = Worker(self.name, self.client)
@@ -99,6 +107,11 @@ class WorkerClient:
     def runner(self) -> "WorkerRunner":
         """Starts programs on the worker."""
         return WorkerRunner(self._worker, self._address, self.local)
+
+    @property
+    def player_host(self) -> "WorkerPlayer":
+        """Plays on the worker."""
+        return WorkerPlayer(self._worker, self._address, self.local, self._players)
 
     def require(self) -> None:
         """Wait for the worker, of our version; raises `FleetError`."""
@@ -151,7 +164,7 @@ class WorkerRunner:
         """As a task; what it writes into the folder of `stdout` comes home when it has ended."""
         order, paths = order_of(command, environment or {}, files, stdout.parent, placement, self._major(command[0]))
         address = self.address()
-        given = msgspec.msgpack.encode(order)
+        given = zlib.compress(msgspec.msgpack.encode(order), 1)
         future = self.worker.client.submit(playing.play, given, pure=False, workers=[address], retries=0)
         return WorkerRunning(tuple(command), future, self.worker, address, paths, stdout, stderr)
 
@@ -209,6 +222,91 @@ class WorkerRunning:
             with path.open("a", encoding="utf-8") as file:
                 file.write(text)
         return Completed(self.command, played.status, *texts, played.elsewhere)
+
+
+@dataclass(frozen=True)
+class WorkerPlayer:
+    """Plays in slices on a worker; see `bench.client.PlayerHost`."""
+
+    worker: Worker
+    address: Callable[[], str]
+    local: Runner
+    checked: set[str]
+
+    def require_player(self) -> None:
+        """Raise `LoadError` where the worker has no player, `FleetError` for one of another version than ours."""
+        address = self.address()
+        if address in self.checked:
+            return
+        future = self.worker.client.submit(conversing.version, pure=False, workers=[address], retries=0)
+        theirs, ours = _result(future, self.worker, address), conversing.version_of(self.local)
+        if theirs != ours:
+            raise messages.other_player(self.worker.name, theirs, ours)
+        self.checked.add(address)
+
+    def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> "WorkerDialogue":
+        """Start the player there, and wait until it is connected; raises `LoadError`, `ClientLostError`."""
+        order, _ = order_of((PROGRAM,), endpoint.environment(), _keys(endpoint), None, placement)
+        files = {**order.files, DESCRIPTION: json.dumps(description).encode()}
+        given = zlib.compress(msgspec.msgpack.encode(msgspec.structs.replace(order, files=files)), 1)
+        name, address, client = uuid4().hex, self.address(), self.worker.client
+        kept = client.submit(conversing.keep, name, given, pure=False, workers=[address], retries=0)
+        dialogue = WorkerDialogue(self.worker, address, name, kept)
+        try:
+            dialogue.begin()
+        except BaseException:
+            client.cancel(kept, force=True)
+            raise
+        return dialogue
+
+
+@dataclass
+class WorkerDialogue:
+    """A player under way on a worker; see `bench.running.Dialogue`."""
+
+    worker: Worker
+    address: str
+    name: str
+    kept: Future
+    ready: Mapping[str, Any] = field(default_factory=dict)
+    _open: bool = True
+
+    @property
+    def pid(self) -> int:
+        """None of this machine."""
+        return 0
+
+    def begin(self) -> None:
+        """Wait until it is ready; raises `LoadError` with its words where it is not going to be."""
+        while True:
+            said = self._done(conversing.ready)
+            if said is not None:
+                self.ready = said
+                return
+            if self.kept.done():
+                _result(self.kept, self.worker, self.address)
+                raise messages.client_lost(self.worker.name)  # it was called off, and not by us
+            time.sleep(_SOON_S)
+
+    def ask(self, order: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `bench.running.Dialogue`; raises `ClientLostError`, too."""
+        if not self._open:
+            raise messages.client_failed(self.worker.name, "the player of slices was closed")
+        found: Mapping[str, Any] = self._done(conversing.ask, dict(order))
+        return found
+
+    def close(self) -> None:
+        """Disconnect and end it; a worker that is gone has done so by itself."""
+        if not self._open:
+            return
+        self._open = False
+        with suppress(LoadError):
+            self._done(conversing.end)
+        self.worker.client.cancel(self.kept, force=True)
+
+    def _done(self, what: Callable[..., Any], *words: Any) -> Any:
+        future = self.worker.client.submit(what, self.name, *words, pure=False, workers=[self.address], retries=0)
+        return _result(future, self.worker, self.address)
 
 
 def order_of(

@@ -183,6 +183,14 @@ def client_failed(name: str, reason: str) -> LoadError:
     return LoadError(f'the host "{name}" could not run the load: {reason}')
 
 
+def other_player(name: str, theirs: str, ours: str) -> FleetError:
+    """Slices are told in one language only between players of one version."""
+    return FleetError(
+        f'the host "{name}" has {theirs or "a player that says no version"}, and this machine has {ours}',
+        "install the same pgassay on both; $PGASSAY_PLAYER names another program",
+    )
+
+
 def blocks_with_client() -> UsageError:
     """Hosts that run blocks have no way to the scheduler of a client."""
     return UsageError("--on and --client exclude each other", "run the blocks here and the load on the worker")

@@ -9,6 +9,7 @@ import os
 import resource
 import shutil
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.places import embedded_directory
-from pgassay.load import network
+from pgassay.load import controlled, network
 from pgassay.postgres.find import Finder
 
 OUTPUT = "output"
@@ -74,9 +75,9 @@ def play(given: bytes) -> bytes:
     """Run it on this worker; raises `RuntimeError` where it cannot run here."""
     worker = get_worker()
     key = worker.get_current_task()
-    order = msgspec.msgpack.decode(given, type=Order)
+    order = msgspec.msgpack.decode(zlib.decompress(given), type=Order)
     with scratch.folder("client") as place:
-        paths = _laid_out(order, place)
+        paths = laid_out(order, place)
         try:
             done, elsewhere = _run(order, place, paths, lambda: is_wanted(worker, key))
         except PgassayError as error:
@@ -98,7 +99,7 @@ def measure(given: bytes) -> tuple[list[int], list[tuple[int, int, int]]]:
     """The way from here to the server of an order: trips, and exchanges of clocks; raises `RuntimeError`."""
     order = msgspec.msgpack.decode(given, type=Order)
     with scratch.folder("client") as place:
-        paths = _laid_out(order, place)
+        paths = laid_out(order, place)
         try:
             found = network.measure(_endpoint(order, paths))
         except PgassayError as error:
@@ -106,7 +107,7 @@ def measure(given: bytes) -> tuple[list[int], list[tuple[int, int, int]]]:
     return list(found.trips_ns), [(each.sent_wall_ns, each.trip_ns, each.server_wall_ns) for each in found.clocks]
 
 
-def _laid_out(order: Order, place: Path) -> dict[str, str]:
+def laid_out(order: Order, place: Path) -> dict[str, str]:
     """Marks to paths, once the files are there."""
     (place / OUTPUT).mkdir()
     for name, content in order.files.items():
@@ -116,8 +117,13 @@ def _laid_out(order: Order, place: Path) -> dict[str, str]:
     return {mark(name): str(place / name) for name in (OUTPUT, *order.files)}
 
 
+def environment(order: Order, paths: Mapping[str, str]) -> dict[str, str]:
+    """The program's, with paths in the place of marks."""
+    return {name: replaced(value, paths) for name, value in order.environment.items()}
+
+
 def _endpoint(order: Order, paths: Mapping[str, str]) -> Endpoint:
-    filled = {name: replaced(value, paths) for name, value in order.environment.items()}
+    filled = environment(order, paths)
     way = Network(filled["PGHOST"], Path(filled["PGPASSFILE"]), Path(filled["PGSSLROOTCERT"]))
     return Endpoint(Path("/"), int(filled["PGPORT"]), filled["PGDATABASE"], filled["PGUSER"], way)
 
@@ -127,12 +133,12 @@ def _run(
 ) -> tuple[Completed, Elsewhere]:
     runner = LocalRunner(accounts.choose(os.environ))
     words = [str(_program(order, runner)), *(replaced(word, paths) for word in order.words)]
-    busy_before, used_before, began_ns = _busy(), _used_us(), time.time_ns()
+    busy_before, used_before, began_ns, monotonic_ns = _busy(), _used_us(), time.time_ns(), time.monotonic_ns()
     running = runner.start(
         words,
         stdout=place / _OUT,
         stderr=place / _ERR,
-        environment={name: replaced(value, paths) for name, value in order.environment.items()},
+        environment=environment(order, paths),
         placement=Placement(cpus=order.cpus),
     )
     try:
@@ -150,7 +156,7 @@ def _run(
     way = NetworkPath((), ()) if done.status else _way(order, paths)
     offset_us = way.responses()["client_clock_offset_us"] or 0.0
     share = busy_us / all_us if all_us else None
-    return done, Elsewhere(used_us, share, began_ns, ended_ns, offset_us * 1e3)
+    return done, Elsewhere(used_us, share, began_ns, ended_ns, offset_us * 1e3, monotonic_ns)
 
 
 def _way(order: Order, paths: Mapping[str, str]) -> NetworkPath:
@@ -161,7 +167,9 @@ def _way(order: Order, paths: Mapping[str, str]) -> NetworkPath:
 
 
 def _program(order: Order, runner: LocalRunner) -> Path:
-    """The installed one: of the first PostgreSQL of that version, or of the one that is named, or in PATH."""
+    """The installed one: our own, of the first PostgreSQL of that version or the one that is named, or in PATH."""
+    if order.program == controlled.PROGRAM:
+        return controlled.find()
     if order.postgres is None:
         found = shutil.which(order.program)
         if found is None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
 from pgassay.bench.counters import Sample
+from pgassay.bench.errors import ClientLostError
 from pgassay.bench.slices import Metronome
 from pgassay.design.blocks import rounds_of, turns
 from pgassay.lab import messages
@@ -42,16 +43,20 @@ class AlternatingBlock:
         """Each trial's record and series, in the order given.
 
         Raises `BenchError` where the bench failed (and not a treatment), `RecordError` where the record did, and
-        `UsageError` for slices that are too short for the load.
+        `UsageError` for slices that are too short for the load. A host of the load that is lost costs all of them.
         """
         with ExitStack() as stack:
-            for trial in self._trials:
-                stack.callback(trial.end)
-                trial.begin()
-            rounds = self._play(self._metronome(stack))
-            disturbed = self._judge(rounds)
-            for trial in self._trials:
-                trial.conclude(self._discarded, disturbed)
+            try:
+                for trial in self._trials:
+                    stack.callback(trial.end)
+                    trial.begin()
+                rounds = self._play(self._metronome(stack))
+                disturbed = self._judge(rounds)
+                for trial in self._trials:
+                    trial.conclude(self._discarded, disturbed)
+            except ClientLostError as error:
+                for trial in self._trials:
+                    trial.lose_client(error.message)
         return [trial.finished() for trial in self._trials]
 
     @property

@@ -5,6 +5,7 @@ Factors change the machine through `Hosting.changes` only, so that every change 
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pgassay.bench.errors import ClusterError
@@ -15,6 +16,7 @@ from pgassay.errors import UsageError
 from pgassay.lab import failures, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.study.model import ALTERNATE
 from pgassay.study.units import parse_memory, split_quantity
 
 
@@ -51,6 +53,8 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     if client is not None:
         client.require()
     listening = None if client is None else client.listening
+    if listening is not None and arm.study.design.pairing == ALTERNATE:
+        listening = replace(listening, ports=len(arm.study.treatments))  # their servers live at once
     hosting.obtain()
     try:
         return arm.installation.start(clone, settings, sockets, hosting.placement, listening=listening), ""

@@ -10,10 +10,12 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+from pgassay.bench.client import HERE, LOOPBACK
 from pgassay.bench.counters import Reading, Sample
-from pgassay.bench.errors import ClusterError, HostError, LoadError, QueryError, SpaceError
+from pgassay.bench.errors import ClientLostError, ClusterError, HostError, LoadError, QueryError, SpaceError
 from pgassay.bench.load import LoadResult
 from pgassay.bench.probe import FileReader, Reader
+from pgassay.bench.running import Elsewhere
 from pgassay.bench.slices import Beat, LatencyHistogram, Metronome, SlicePlayer
 from pgassay.lab import failures
 from pgassay.lab.arms import ResolvedArm
@@ -117,6 +119,11 @@ class LiveTrial(Trial):
         for step in (lambda: self._conclude(discarded, disturbed), self.maintain, self.check):
             self._try(step)
 
+    def lose_client(self, why: str) -> None:
+        """The host of the load has gone: nothing of this trial is the treatment's doing."""
+        self._notes.client_lost = why
+        self.over = True
+
     def end(self) -> None:
         """Give everything back; calling it twice is harmless."""
         with ExitStack() as stack:
@@ -180,6 +187,8 @@ class LiveTrial(Trial):
             self._player = self._arm.load.gate(
                 self._server, self._assignment.seed, paired=self._arm.study.design.placement == PAIRED
             )
+        except ClientLostError:
+            raise
         except LoadError as error:
             self._notes.problems["refused"] = error.message
             self.over = True
@@ -285,6 +294,7 @@ class LiveTrial(Trial):
                 transactions=sum(turn.played.transactions for turn in kept),
                 responses=self._responses(kept, charged_ns / 1e9),
                 problems=responses.problems_of_slices([turn.played for turn in self.turns]),
+                elsewhere=self._elsewhere(),
             )
             notes.samples = tuple(self._samples)
             self._keep_measures(counted, result, sum(turn.transactions for turn in self._counted))
@@ -295,6 +305,13 @@ class LiveTrial(Trial):
         found = responses.of_slices([turn.played for turn in kept], seconds)
         told = {each.name: found.get(each.name) for each in self._arm.load.responses}
         return told | {each.name: _weighted(kept, each.name) for each in METRONOME if self._site.metronome is not None}
+
+    def _elsewhere(self) -> Elsewhere | None:
+        """A player on another host is none of our processes, so it tells its processor time itself."""
+        if self._arm.setup.load.host in (HERE, LOOPBACK):
+            return None
+        played = [each for turn in self._counted for each in (turn.lead_in, turn.played) if each is not None]
+        return Elsewhere(sum(each.cpu_ns for each in played) / 1e3, None, 0, 0, 0.0)
 
     @property
     def _counted(self) -> list[Turn]:

@@ -209,8 +209,9 @@ class Workbench:
     def load(self, options: LoadOptions, installation: Installation) -> Load:
         """The load that takes these options, with the programs of an installation."""
         client = self.client(options.host)
-        elsewhere = None if client is None else client.runner
-        return drivers.make(options, Tools(installation.bindir, self.runner, self.clock, self._hashes, elsewhere))
+        elsewhere, player_host = (None, None) if client is None else (client.runner, client.player_host)
+        tools = Tools(installation.bindir, self.runner, self.clock, self._hashes, elsewhere, player_host)
+        return drivers.make(options, tools)
 
     def client(self, name: str) -> ClientHost | None:
         """The host that `load.host` names; None for beside the server."""

@@ -47,6 +47,7 @@ class ControlledProgram:
         clock: Clock,
         placement: Placement = ANYWHERE,
         place: Path | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Start it and wait until it is ready; raises `LoadError` with its own words if it ends instead.
 
@@ -63,6 +64,7 @@ class ControlledProgram:
                 [str(find()), option, str(folder / _SOCKET), str(folder / DESCRIPTION)],
                 stdout=folder / _OUT,
                 stderr=folder / _ERR,
+                environment=environment,
                 placement=placement,
             )
             self._stream = self._connect(folder, clock)
@@ -87,6 +89,11 @@ class ControlledProgram:
         except OSError:
             raise self._gone() from None
         return self._answer()
+
+    def interrupt(self) -> None:
+        """End the program while another thread waits for its answer, which then finds it gone."""
+        if self._running is not None:
+            self._running.terminate()
 
     def close(self) -> None:
         """End the program; calling it twice is harmless."""

@@ -276,6 +276,14 @@ def short_log(length_s: float, wanted_s: int, warmup_s: int) -> UsageError:
     )
 
 
+def log_too_large(host: str, size_bytes: int, most_bytes: int) -> UsageError:
+    """A log that would have to travel for each trial."""
+    return UsageError(
+        f'the log has {size_bytes >> 20} MiB, and no more than {most_bytes >> 20} MiB are sent to the host "{host}"',
+        "give a shorter log, or play it here: load.host = loopback",
+    )
+
+
 def quiet_log(from_s: int, until_s: int) -> UsageError:
     """The window has nothing to play."""
     return UsageError(f"the log has no call between {from_s} s and {until_s} s", "choose another warm-up or duration")
@@ -317,9 +325,6 @@ def not_in_slices(driver: str, why: str) -> str:
 
 
 SKIPS = "with both load.rate and load.latency_limit it skips transactions that are late already"
-
-PLAYS_BY_SOCKET = "with load.host its program reaches the server over TCP, and the player by its socket alone"
-
 
 ONE_STRETCH = "what waits at the end of a slice would not be carried into the next, and a log has one schedule"
 

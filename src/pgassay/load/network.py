@@ -82,6 +82,10 @@ class Loopback:
     runner: Runner
     listening: Listening = field(default_factory=lambda: Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS))
 
+    @property
+    def player_host(self) -> None:
+        """None: it is this machine."""
+
     def require(self) -> None:
         """It is always there."""
 
@@ -97,6 +101,10 @@ class AbsentClient:
     name: str
     runner: Runner
     listening: Listening = field(default_factory=lambda: Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS))
+
+    @property
+    def player_host(self) -> None:
+        """None: nobody plays there."""
 
     def require(self) -> None:
         """Raise `UsageError`."""

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pgassay.bench.client import PlayerHost
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Clock, Runner
+from pgassay.bench.running import Clock, Dialogue, Runner
 from pgassay.bench.slices import CallFailure, LatencyHistogram, ReplayedSecond, Slice, StatementTimes
 from pgassay.load import messages
 from pgassay.load.controlled import DESCRIPTION, PROGRAM, ControlledProgram, find
@@ -49,10 +50,7 @@ class PlayedLoad:
     def specification(self, endpoint: Endpoint) -> dict[str, Any]:
         """As the program reads it."""
         return {
-            "socket_directory": str(endpoint.socket_directory),
-            "port": endpoint.port,
-            "database": endpoint.database,
-            "user": endpoint.user,
+            **_way(endpoint),
             "protocol": self.protocol,
             "clients": self.clients,
             "threads": self.threads,
@@ -90,10 +88,7 @@ class ReplayedLog:
     def specification(self, endpoint: Endpoint) -> dict[str, Any]:
         """As the program reads it."""
         return {
-            "socket_directory": str(endpoint.socket_directory),
-            "port": endpoint.port,
-            "database": endpoint.database,
-            "user": endpoint.user,
+            **_way(endpoint),
             "replay": {
                 "logs": [str(path.absolute()) for path in self.paths],
                 "prefixes": self.prefixes,
@@ -104,6 +99,12 @@ class ReplayedLog:
                 "sessions": self.sessions,
             },
         }
+
+
+def _way(endpoint: Endpoint) -> dict[str, Any]:
+    """How the program reaches the server; over TCP libpq's variables say more, so that no password is among these."""
+    named = {"port": endpoint.port, "database": endpoint.database, "user": endpoint.user}
+    return named if endpoint.network else {"socket_directory": str(endpoint.socket_directory), **named}
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,10 @@ def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
 
 
 class Player:
-    """See `bench.slices.SlicePlayer`. Use it in a `with`, from the main thread: the program dies with that thread."""
+    """See `bench.slices.SlicePlayer`. Use it in a `with`, from the main thread: the program dies with that thread.
+
+    On another host (`host`) slices are timed by that host's clock; their moments are then near to what ours showed.
+    """
 
     def __init__(
         self,
@@ -177,11 +181,18 @@ class Player:
         runner: Runner,
         clock: Clock,
         placement: Placement = ANYWHERE,
+        host: PlayerHost | None = None,
     ) -> None:
         """Start the program and wait until every client is connected; raises `LoadError` if one is refused."""
         self.paired = bool(load.pair_on)
-        place = endpoint.socket_directory
-        self._program = ControlledProgram("--control", load.specification(endpoint), runner, clock, placement, place)
+        self._clock, self._away = clock, host is not None
+        description, place = load.specification(endpoint), endpoint.socket_directory
+        way = endpoint.environment() if endpoint.network else None
+        self._program: Dialogue = (
+            ControlledProgram("--control", description, runner, clock, placement, place, way)
+            if host is None
+            else host.converse(description, endpoint, placement)
+        )
 
     def __enter__(self) -> "Player":
         return self
@@ -195,7 +206,9 @@ class Player:
         """One slice; see `SlicePlayer.play`."""
         limits = {"duration_ms": duration_ms, "transactions": transactions}
         order = {"play": {name: limit for name, limit in limits.items() if limit is not None}}
-        return slice_of(self._program.ask(order), timed=duration_ms is not None)
+        asked_ns = self._clock.monotonic_ns()
+        played = slice_of(self._program.ask(order), timed=duration_ms is not None)
+        return played.between(asked_ns, self._clock.monotonic_ns()) if self._away else played
 
     @property
     def log(self) -> LogFacts:

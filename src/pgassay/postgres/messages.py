@@ -352,10 +352,9 @@ def no_certificate(said: str) -> BenchError:
     return BenchError(f"could not make the certificate of a server: {said}", "it takes the program openssl")
 
 
-def no_port(address: str, port: int | None, reason: str) -> BenchError:
-    """An address that is not ours, or a port that another program has."""
-    which = "any port" if port is None else f"port {port}"
-    return BenchError(f"could not listen on {which} of {address}: {reason}")
+def no_port(place: str, reason: str) -> BenchError:
+    """An address that is not ours, or ports that other programs have."""
+    return BenchError(f"could not listen on {place}: {reason}")
 
 
 _LINE = re.compile(r"^(?:.*?\s)?(PANIC|FATAL|ERROR|LOG|error|fatal|HINT|DETAIL|hint|detail):\s+(.*)$")

@@ -122,15 +122,19 @@ def require(runner: Runner) -> None:
 
 
 def bound(listening: Listening) -> socket.socket:
-    """A socket at the port that was asked for, or at any free one; raises `BenchError` where it is not available."""
-    tried = socket.socket(socket.AF_INET6 if ":" in listening.address else socket.AF_INET)
-    try:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as PostgreSQL does
-        tried.bind((listening.address, listening.port or 0))
-    except OSError as error:
-        tried.close()
-        raise messages.no_port(listening.address, listening.port, (error.strerror or str(error)).lower()) from None
-    return tried
+    """A socket at the port that was asked for (or one of them), or at any free one; raises `BenchError` for none."""
+    first, failure = listening.port or 0, OSError()
+    for port in range(first, first + listening.ports):
+        tried = socket.socket(socket.AF_INET6 if ":" in listening.address else socket.AF_INET)
+        try:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as PostgreSQL does
+            tried.bind((listening.address, port))
+        except OSError as error:
+            tried.close()
+            failure = error
+        else:
+            return tried
+    raise messages.no_port(listening.named, (failure.strerror or str(failure)).lower())
 
 
 def rules(database: str, role: str, peer: str) -> str:

@@ -12,9 +12,8 @@ from functools import cached_property
 from pathlib import Path
 
 from pgassay.bench import messages as bench_messages
-from pgassay.bench.client import HERE
 from pgassay.bench.counters import Sample
-from pgassay.bench.errors import LoadError
+from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.load import BaseLoad, LedgerState, LoadResult
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
@@ -151,13 +150,15 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
 
     @property
     def ungated(self) -> str | None:
-        """What the player says of the scripts, or which options only pgbench itself keeps."""
-        if self.options.host != HERE:
-            return messages.not_in_slices(self.name, messages.PLAYS_BY_SOCKET)
+        """What the player says of the scripts, or which options only pgbench keeps, or that a host has no player."""
         if self.options.rate_tps is not None and self.options.latency_limit_ms is not None:
             return messages.not_in_slices(self.name, messages.SKIPS)
         try:
             player.check(self.played(self.options.scale, 0), self.tools.runner)
+            if self.tools.player_host is not None:
+                self.tools.player_host.require_player()
+        except ClientLostError:
+            raise
         except PgassayError as error:
             return messages.not_in_slices(self.name, error.message)
         return None
@@ -170,10 +171,11 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         if program.problem(self.options.cores, server):
             raise messages.no_core_left()
         played = self.played(self._scale_of(server), seed)
-        place = program.place(self.options.cores, server)
-        if paired:
+        place = program.place(self.options.cores, server, self.options.host)
+        if paired and self.tools.player_host is None:  # elsewhere a client shares no CPU with its backend
             played = replace(played, pair_on=program.pairs(place, server, played.clients, played.threads))
-        return Player(played, server.endpoint, self.tools.runner, self.tools.clock, place)
+        tools = self.tools
+        return Player(played, server.client_endpoint, tools.runner, tools.clock, place, tools.player_host)
 
     def played(self, scale: int, seed: int) -> PlayedLoad:
         """What the player is asked; `scale` is the value of :scale. Raises `UsageError` for a missing script."""

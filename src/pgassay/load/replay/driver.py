@@ -25,6 +25,8 @@ PATIENCE_S = 50
 """So long after its end a server may go on with what is due; less than a run may take longer than asked."""
 _READ_BYTES_PER_S = 10e6
 """At least, of a log: the program reads it before it begins."""
+TRAVELS_BYTES = 64 << 20
+"""Logs go to another host as one message for each trial, so they may not be larger together."""
 
 
 class ReplayLoad(BaseLoad[ReplayOptions]):
@@ -35,7 +37,7 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
     def check(self) -> None:
         """Refuse logs that are missing, damaged or too short, and CPUs, programs and data files that are not there."""
         options = self.options
-        program.check(options.cores)
+        program.check(options.cores, options.host)
         if options.init is not None:
             data.require_own(self.tools.bindir, options.init)
         if not options.logs:
@@ -43,6 +45,11 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         for path in options.logs:
             if not path.is_file():
                 raise messages.missing_log(path)
+        if self.tools.player_host is not None:
+            self.tools.player_host.require_player()
+            size_bytes = sum(path.stat().st_size for path in options.logs)
+            if size_bytes > TRAVELS_BYTES:
+                raise messages.log_too_large(options.host, size_bytes, TRAVELS_BYTES)
         self._require_enough(facts_of(self._log, self.tools.runner))
 
     def _require_enough(self, facts: LogFacts) -> None:
@@ -95,25 +102,28 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         options, clock = self.options, self.tools.clock
         output.mkdir(parents=True, exist_ok=True)
         description = output / DESCRIPTION
-        description.write_text(json.dumps(self._log.specification(server.endpoint)), encoding="utf-8")
+        description.write_text(json.dumps(self._log.specification(server.client_endpoint)), encoding="utf-8")
         length_s = options.duration_s or 0
         play = {"play": {"duration_ms": length_s * 1000, "patience_ms": PATIENCE_S * 1000}}
         began = clock.monotonic_ns(), clock.wall_ns()
         problems = program.problem(options.cores, server)
-        status, stdout, stderr = 1, "", ""
+        status, stdout, stderr, there = 1, "", "", None
         if not problems:
+            player = str(find()) if self.tools.player_host is None else PROGRAM
             reading_s = sum(path.stat().st_size for path in options.logs if path.exists()) / _READ_BYTES_PER_S
             done, problems = program.watch(
-                self.tools.runner,
+                self.tools.load_runner,
                 clock,
                 server,
-                [str(find()), "--once", json.dumps(play), str(description)],
+                [player, "--once", json.dumps(play), str(description), *map(str, options.logs)],
                 output,
                 SOURCE,
                 length_s + int(reading_s),
-                placement=program.place(options.cores, server),
+                placement=program.place(options.cores, server, options.host),
+                files=[description, *options.logs],
             )
-            status, stdout, stderr = done.status, done.stdout, done.stderr
+            status, stdout, stderr, there = done.status, done.stdout, done.stderr, done.elsewhere
+            began, _ = program.span(done, began, began)
         ended = clock.monotonic_ns(), clock.wall_ns()
         told = stdout.splitlines()
         if len(told) < 2:  # the facts of the log come first, then its one slice
@@ -121,6 +131,8 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
             problems = problems or {"killed" if status < 0 else "refused": said}
             return LoadResult(status or 1, began, ended, 0, results.complete({}), problems=problems)
         facts, played = LogFacts.of(json.loads(told[0])["ready"]), slice_of(json.loads(told[1]), timed=True)
+        if there is not None:
+            played = played.later(began[0] - there.began_monotonic_ns)
         offset_ns = began[1] - began[0]
         closed_ns = max(played.drained_ns, played.opened_ns + length_s * 10**9)
         (output / results.FILE).write_bytes(results.encode(facts, played))
@@ -136,6 +148,7 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
             responses=results.of_slice(played, (closed_ns - played.opened_ns) / 1e9),
             series=results.series(played, SOURCE, offset_ns, closed_ns),
             problems=problems,
+            elsewhere=there,
         )
 
     @property

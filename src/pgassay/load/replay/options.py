@@ -11,7 +11,7 @@ from pathlib import Path
 from pgassay.bench.kinds import PATH, Kind, is_number, whole
 from pgassay.bench.options import option
 from pgassay.load import messages
-from pgassay.load.options import OwnDataOptions, PlacedOptions
+from pgassay.load.options import OwnDataOptions, RemoteOptions
 from pgassay.study.units import format_number
 
 DEFAULT_PREFIX = "%m [%p]"
@@ -56,7 +56,7 @@ DATABASE: Kind[str] = Kind(lambda name, text: text.strip(), str, "a name")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayOptions(PlacedOptions, OwnDataOptions):
+class ReplayOptions(RemoteOptions, OwnDataOptions):
     """A log that is played again, on the data that `init` holds or that the cluster was copied with."""
 
     driver = "replay"
@@ -90,6 +90,11 @@ class ReplayOptions(PlacedOptions, OwnDataOptions):
     def connections(self) -> int:
         """One for each session."""
         return self.sessions
+
+    @property
+    def round_trips(self) -> float | None:
+        """Of a call, which is what a transaction is here."""
+        return 1.0
 
     def estimated_bytes(self) -> int:
         """By the size of the user's file; data that were copied are known to the lab."""

@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 
+from pgassay.bench.client import LOOPBACK
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import factors_of
+from pgassay.bench.places import Listening
 from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
+from pgassay.load.network import LOOPBACK_ADDRESS
 from pgassay.testing import real
 
 WORK = 50
@@ -62,11 +65,16 @@ class LoadOnServer:
 def on_server(
     driver: Driver[Any], options: LoadOptions, tools: Tools, installation: Installation, folder: Path, **more: Any
 ) -> Iterator[LoadOnServer]:
-    """Fill a new cluster of an installation below `folder` with the load's data; stopped at the end."""
+    """Fill a new cluster of an installation below `folder` with the load's data; stopped at the end.
+
+    With `load.host = "loopback"` its server listens for the load's program.
+    """
     installation.initialize(folder / "data", {})
 
+    listening = Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS) if options.host == LOOPBACK else None
+
     def start() -> Server:
-        return installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
+        return installation.start(folder / "data", {"fsync": "off"}, folder / "socket", listening=listening)
 
     bench = LoadOnServer(driver, options, tools, start(), start, **more)
     try:
