@@ -1,6 +1,6 @@
 """How often does `pgassay advise --quick` confirm a gain, from a server that was made bad? Its whole run, simulated.
 
-usage: python -m benchmarks.advise_quick [--runs 40] [--noises 0.03,0.05,0.08,0.12] [--losses 0.2] [--trial 6.6] [--hiding]
+usage: python -m benchmarks.advise_quick [--runs 40] [--noises 0.03,0.05,0.08,0.12] [--losses 0.2] [--hiding]
 
 The space, the budget of 20 minutes and the schedule are the quick form's own; only the trials are made up: of the
 settings that were made bad one loses `--losses` (a log-ratio), one loses 3 %, the others nothing. A trial has the noise
@@ -33,7 +33,7 @@ BAD = {
     "commit_delay": "3000", "effective_cache_size": "8MB",
 }  # fmt: skip
 HIDING, DISTURBED, SLOWED = 2.8, 0.05, 0.7
-"""What the setting that hides the others gains (a log-ratio); the share of trials that are disturbed, and by how much."""
+"""What the setting that hides the others gains (a log-ratio); the share of disturbed trials, and what one loses."""
 BUDGET_S, MARGIN = 1200.0, 0.10
 LINES_MOST, PLACEBOS_LEAST = 8, 5
 MACHINE = Machine(8 << 30, 2, 15)
@@ -110,7 +110,10 @@ def ran(noise: float, loss: float, trial_s: float, seed: int, hiding: bool) -> R
         good,
         placebos,
         median(log(each.high / each.low) / 2 for each in found.screened),
-        sum(each not in ("wal_buffers", "shared_buffers", *(("commit_delay",) if hiding else ())) for each in final.changes_from(space.start)),
+        sum(
+            each not in ("wal_buffers", "shared_buffers", *(("commit_delay",) if hiding else ()))
+            for each in final.changes_from(space.start)
+        ),
         server.best() - server.truth(final),
         server.trials * trial_s / 60,
     )
@@ -145,7 +148,10 @@ def main() -> None:
     for loss in map(float, arguments.losses.split(",")):
         for noise in map(float, arguments.noises.split(",")):
             seeds = range(arguments.seed, arguments.seed + arguments.runs)
-            print(row(noise, loss, [ran(noise, loss, arguments.trial, seed, arguments.hiding) for seed in seeds]), flush=True)
+            print(
+                row(noise, loss, [ran(noise, loss, arguments.trial, seed, arguments.hiding) for seed in seeds]),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

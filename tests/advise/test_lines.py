@@ -141,7 +141,9 @@ def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screen
     assert found.known == (delay, beside[1], s1, s2)
     asked = task(Delayed(space(), 0.03, 1))
     told = render(asked, found, "tps", "RUN")
-    assert "do not matter within ±10 % from start to far level: 1 setting\n  s0 1 to 16 beside the advised lines: " in told
+    assert (
+        "do not matter within ±10 % from start to far level: 1 setting\n  s0 1 to 16 beside the advised lines: " in told
+    )
     assert "nor shown to have none: s1, s2" in told
 
 

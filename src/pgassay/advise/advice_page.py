@@ -64,7 +64,11 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
         note = f"intervals hold for all settings together, at 95 %; within ±{100 * task.margin:.3g} % none matters"
         yield Folded(
             "All settings that were screened",
-            (Table(["setting", "start", "far level", objective, "standing", "seen"], found, notes=(note,), texts=True),),
+            (
+                Table(
+                    ["setting", "start", "far level", objective, "standing", "seen"], found, notes=(note,), texts=True
+                ),
+            ),
         )
         yield from failures_page.table(advice.refused)
 

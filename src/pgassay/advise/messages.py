@@ -217,9 +217,7 @@ def searches(names: Sequence[str]) -> str:
     return f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}"
 
 
-def lines_in_and_out(
-    names: Sequence[str], levels: Mapping[str, tuple[str, str]], riding: Sequence[str] = ()
-) -> str:
+def lines_in_and_out(names: Sequence[str], levels: Mapping[str, tuple[str, str]], riding: Sequence[str] = ()) -> str:
     """A step begins; `levels` are of the search and the usual ones, by setting; `riding` are no lines."""
     told = []
     if names:

@@ -51,7 +51,8 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
     yield ""
     yield from proof_sentences(task, advice, objective)
     placebos = [each for each in advice.known if each.standing is Standing.PLACEBO]
-    yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {counted(len(placebos), 'setting')}"
+    count = counted(len(placebos), "setting")
+    yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {count}"
     yield from (f"  {screened_words(each)}" for each in placebos)
     open_ = [each for each in advice.known if each.standing is Standing.OPEN]
     if open_:

@@ -78,9 +78,7 @@ class Advice:
     def known(self) -> tuple[Screened, ...]:
         """What is known of each setting: by the screening, or, where that left it open, by the trials beside lines."""
         beside = {each.name: each for each in self.in_and_out if each.standing is not Standing.OPEN}
-        return tuple(
-            beside.get(each.name, each) if each.standing is Standing.OPEN else each for each in self.screened
-        )
+        return tuple(beside.get(each.name, each) if each.standing is Standing.OPEN else each for each in self.screened)
 
     @property
     def confirmed(self) -> bool:
