@@ -28,6 +28,7 @@ class Hosts:
     place: Path
     lost: frozenset[str] = frozenset()
     damaged: int = 0
+    full: bool = False
 
     def __call__(self, host: str, work: Callable[..., Any], *given: Any) -> Any:
         if work is pages.folder:
@@ -36,7 +37,9 @@ class Hosts:
             raise messages.host_gone(host)
         if work is carriage.write and self.damaged:
             self.damaged -= 1
-            return False
+            return carriage.DAMAGED
+        if work is carriage.write and self.full:
+            return "no space left on device"
         return work(*given)
 
 
@@ -94,6 +97,11 @@ def test_what_comes_damaged_is_sent_again_but_not_for_ever(tmp_path: Path, recor
     assert rendered(Hosts(tmp_path, damaged=2), records) == ALL
     with pytest.raises(FleetError, match="damaged"):
         rendered(Hosts(tmp_path, damaged=1000), records)
+
+
+def test_a_host_that_can_keep_no_record_is_named(tmp_path: Path, records: list[Wanted]) -> None:
+    with pytest.raises(FleetError, match=r"h[12]: no space left on device"):
+        rendered(Hosts(tmp_path, full=True), records)
 
 
 def test_a_record_that_no_host_can_render_is_named(tmp_path: Path, records: list[Wanted]) -> None:

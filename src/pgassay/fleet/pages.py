@@ -167,9 +167,15 @@ class Rendering:
         with TemporaryDirectory(dir=self.place) as here:
             store = Store(Path(here))
             listing = pieces.pack(run, order.name, store, leave_out=(WRITTEN,))
-            for piece in self.ask(host, carriage.lacking, order.record, listing):
-                if not self.ask(host, carriage.write, order.record, piece.sha256, store.read(piece.sha256)):
+            lacking = self.ask(host, carriage.lacking, order.record, listing)
+            if isinstance(lacking, str):
+                raise messages.piece_failed(host, lacking, None)
+            for piece in lacking:
+                why = self.ask(host, carriage.write, order.record, piece.sha256, store.read(piece.sha256))
+                if why == carriage.DAMAGED:
                     raise messages.damaged_piece(piece.sha256)
+                if why:
+                    raise messages.piece_failed(host, why, None)
 
     def _fetch(self, host: str, order: Order, out: Path) -> None:
         """Piece by piece into a folder of ours; what is whole is put where it belongs."""
