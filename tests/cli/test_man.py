@@ -19,7 +19,9 @@ def test_there_is_a_page_for_the_program_and_each_command() -> None:
 def test_a_page_has_every_option_with_its_help() -> None:
     page = man.pages()["pgassay-report"]
     assert ".SH NAME\npgassay\\-report \\- write a run\\(aqs HTML report and figures\n" in page
-    assert ".TP\n\\fB\\-\\-out\\fR \\fIDIR\\fR\nwhere to write (default: RUN/report); of several runs DIR/NAME\n" in page
+    assert (
+        ".TP\n\\fB\\-\\-out\\fR \\fIDIR\\fR\nwhere to write (default: RUN/report); of several runs DIR/NAME\n" in page
+    )
     assert ".TP\n\\fB\\-?\\fR, \\fB\\-\\-help\\fR\n" in page
     assert "+30 %" in page, "argparse's %% is one"
 
