@@ -51,6 +51,29 @@ def device(place: Path) -> Iterator[Path]:
     kernel.detach_loop(found)
 
 
+def test_who_keeps_a_device_mounted_in_a_namespace_of_its_own_is_named(place: Path) -> None:
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is not installed")
+    file, point = place / "kept", place / "point"
+    with file.open("wb") as image:
+        image.truncate(SIZE_BYTES)
+    point.mkdir()
+    device = KERNEL.attach(file)
+    subprocess.run(["mkfs.ext4", "-q", str(device)], check=True)
+    subprocess.run(["mount", str(device), str(point)], check=True)
+    words = ["unshare", "--mount", "--propagation", "private", "sleep", "600"]
+    with subprocess.Popen(words) as other:
+        until(lambda: Path(f"/proc/{other.pid}/comm").read_text() == "sleep\n", "the namespace does not begin")
+        subprocess.run(["umount", str(point)], check=True)
+        try:
+            with pytest.raises(DriveError, match="device busy") as raised:
+                kernel.detach_loop(device, patience_s=0.1)
+        finally:
+            other.kill()
+    assert f"process {other.pid} (sleep)" in (raised.value.hint or "")
+    kernel.detach_loop(device)
+
+
 def attach(place: Path, device: Path, *names: Path, **levels: str) -> Drive:
     account = choose()
     places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(name) for name in names]))

@@ -21,6 +21,7 @@ from typing import Protocol
 
 from pgassay.bench.running import Completed, Runner
 from pgassay.drive import messages
+from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block import mounts
 from pgassay.drive.block.filesystems import Filesystem
 
@@ -251,7 +252,7 @@ def detach_loop(device: Path, *, patience_s: float = FREE_S) -> None:
     deadline = time.monotonic() + patience_s
     while mounts.backing_file(device) == file:
         if time.monotonic() > deadline:
-            raise messages.system_failed("free", device, OSError(errno.EBUSY, "device busy"))
+            raise block_messages.device_kept(device, mounts.holder(device))
         time.sleep(_POLL_S)
 
 

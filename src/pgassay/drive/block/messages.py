@@ -20,6 +20,14 @@ def device_in_use(device: Path, why: str) -> DriveError:
     return DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
 
 
+def device_kept(device: Path, holder: tuple[int, str] | None) -> DriveError:
+    """A loop device that is not free although it was unmounted."""
+    hint = "look for a program that has it open: fuser"
+    if holder:
+        hint = f"process {holder[0]} ({holder[1]}) has it mounted in a mount namespace of its own: end it"
+    return DriveError(f'could not free "{device}": device busy', hint)
+
+
 def carries_data(device: Path, found: str) -> DriveError:
     """Something is on it that we did not make."""
     return DriveError(

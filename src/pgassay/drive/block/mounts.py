@@ -72,6 +72,19 @@ def loops_below(place: Path) -> list[Path]:
     return [device for device, file in loops() if file.is_relative_to(place)]
 
 
+def holder(device: Path, proc: Path = Path("/proc")) -> tuple[int, str] | None:
+    """A process in another mount namespace that has the device mounted, with its program; None where none is seen."""
+    ours = (proc / "self" / "ns" / "mnt").readlink()
+    for folder in sorted(proc.glob("[0-9]*"), key=lambda each: int(each.name)):
+        with suppress(OSError):
+            if (folder / "ns" / "mnt").readlink() == ours:
+                continue
+            found = parse((folder / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape"))
+            if any(each.source == str(device) for each in found):
+                return int(folder.name), (folder / "comm").read_text(encoding="utf-8", errors="replace").rstrip("\n")
+    return None
+
+
 def backing_file(device: Path) -> Path | None:
     """The file behind a loop device; None if it is none, or free."""
     return next((file for loop, file in loops() if loop == device), None)
