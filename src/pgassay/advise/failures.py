@@ -12,7 +12,7 @@ from enum import StrEnum
 from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.space import Configuration, Space
 from pgassay.record.values import TrialRecord
-from pgassay.study.thresholds import Limit, Relation
+from pgassay.study.thresholds import Limit
 
 
 class Cause(StrEnum):
@@ -86,12 +86,6 @@ def broken(trial: TrialRecord, limits: Sequence[Limit]) -> tuple[Limit, ...]:
         value = trial.responses.get(limit.response.name)
         if limit.change or value is None:
             continue
-        holds = {
-            Relation.BELOW: value < limit.value,
-            Relation.AT_MOST: value <= limit.value,
-            Relation.ABOVE: value > limit.value,
-            Relation.AT_LEAST: value >= limit.value,
-        }
-        if not holds[limit.relation]:
+        if not limit.relation.holds(value, limit.value):
             found.append(limit)
     return tuple(found)

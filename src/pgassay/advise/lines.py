@@ -131,8 +131,8 @@ def in_and_out(
     """What the lines do that the screening has not shown to help, and levels against the usual ones; and trials.
 
     Each line is in or out, and each level the one or the other, beside all that the screening has shown. So are
-    settings that it could not see, as far as these trials can tell of them without more of them. What
-    may not be tried is `noted`.
+    settings that it could not see, as far as these trials can tell of them without more of them. What may
+    not be tried is `noted`.
     """
     levels = contested(task, best, screened)
     known = shown(task, best, screened)

@@ -171,9 +171,9 @@ def worth_more(plan: Plan, found: Sequence["Screened"], margin: float) -> bool:
     return open_ > _OPEN_SHARE * count and half * both / first < _RESOLVES * log(1 + margin)
 
 
-def least_pairs(lines: int) -> int:
-    """Pairs that tell so many lines apart, and the noise."""
-    order = len(matrix(lines + 1))
+def least_pairs(lines: int, spare: int = 1) -> int:
+    """Pairs that tell so many lines apart, and the noise; of designs with `spare` more columns than lines."""
+    order = len(matrix(lines + spare))
     return order * (1 + (order < lines + SPARE_OF_LINES))
 
 
@@ -194,8 +194,7 @@ def plan_of_lines(
     levels = {name: (start.values[name], best.values[name]) for name in names}
     levels |= {name: (start.values[name], far) for name, far in (riding or {}).items()}
     order = matrix(len(levels) + spare)
-    least = least_pairs(len(levels)) if spare == 1 else len(order)
-    designs = [order] * (max(least, most) // len(order))
+    designs = [order] * (max(least_pairs(len(levels), spare), most) // len(order))
     return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), beside=True)
 
 

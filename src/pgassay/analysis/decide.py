@@ -16,7 +16,7 @@ from pgassay.analysis.effects import Certainty, Effect, mean_of
 from pgassay.analysis.observations import Observation, arrange, tables
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response
-from pgassay.study.thresholds import Limit, Relation
+from pgassay.study.thresholds import Limit
 
 
 class Outcome(StrEnum):
@@ -115,19 +115,7 @@ def _judgement(limit: Limit, place: Place, found: Mean | Effect, why: str) -> Ju
 
 
 def _outcome(limit: Limit, low: float, high: float) -> Outcome:
-    value = limit.value
-    inside = {
-        Relation.BELOW: high < value,
-        Relation.AT_MOST: high <= value,
-        Relation.ABOVE: low > value,
-        Relation.AT_LEAST: low >= value,
-    }
-    outside = {
-        Relation.BELOW: low >= value,
-        Relation.AT_MOST: low > value,
-        Relation.ABOVE: high <= value,
-        Relation.AT_LEAST: high < value,
-    }
-    if inside[limit.relation]:
+    worst, best = (high, low) if limit.relation.bounds_above else (low, high)
+    if limit.relation.holds(worst, limit.value):
         return Outcome.PASS
-    return Outcome.FAIL if outside[limit.relation] else Outcome.UNKNOWN
+    return Outcome.UNKNOWN if limit.relation.holds(best, limit.value) else Outcome.FAIL

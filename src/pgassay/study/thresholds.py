@@ -37,6 +37,15 @@ class Relation(StrEnum):
         """Is the threshold an upper bound?"""
         return self in (Relation.BELOW, Relation.AT_MOST)
 
+    def holds(self, value: float, bound: float) -> bool:
+        """Does it hold for a value?"""
+        return {
+            Relation.BELOW: value < bound,
+            Relation.AT_MOST: value <= bound,
+            Relation.ABOVE: value > bound,
+            Relation.AT_LEAST: value >= bound,
+        }[self]
+
 
 @dataclass(frozen=True)
 class Threshold:
