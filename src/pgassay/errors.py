@@ -14,5 +14,9 @@ class PgassayError(Exception):
         self.hint = hint
 
 
+class RunStoppedError(PgassayError):
+    """A run stopped for a fault that is not a treatment's; its committed trials stay, and it can be resumed."""
+
+
 class UsageError(PgassayError):
     """The user's words are at fault: an option, a study file, a level."""

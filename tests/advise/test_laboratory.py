@@ -10,10 +10,11 @@ from pgassay.advise.asking import settings_of
 from pgassay.advise.budget import BLOCKS_MIN
 from pgassay.advise.laboratory import Question, RealLaboratory, document, names_of
 from pgassay.advise.space import Machine, space_of
-from pgassay.errors import UsageError
-from pgassay.lab.run import write_study
+from pgassay.errors import PgassayError, UsageError
+from pgassay.lab.run import WrittenStudy, journalled, write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
+from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.study.document import Document
@@ -89,3 +90,24 @@ def test_an_objective_that_no_trial_tells_ends_the_advice_by_name(
     assert all(values is not None and len(values) == 2 for values in found.values())
     with pytest.raises(UsageError, match="no trial of screening-01 has a value of physical_bytes"):
         asked("tps", "physical_bytes").vectors("screening-01", space.start, others, 1)
+
+
+def test_a_run_that_stops_inside_an_advice_names_the_command_that_goes_on_with_the_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the hint of the run alone, `pgassay resume`, the screening would end, and the search would never go on."""
+
+    def run(self: RealLaboratory, written: WrittenStudy, path: Path) -> None:
+        make_run(path, finished=False)
+        with journalled(RunDirectory.open(path)):
+            raise PgassayError("could not free /dev/loop1: device busy")
+
+    monkeypatch.setattr(RealLaboratory, "_run", run)
+    space = space_of(settings_of({}, ["jit"]), Machine(8 << 30, 2), {})
+    laboratory = RealLaboratory(
+        tmp_path, Question({"driver": "pgbench"}, "tps"), space, BenchOptions(), lambda study: nullcontext(Watcher())
+    )
+    with pytest.raises(PgassayError) as caught:
+        laboratory.batch("screening-01", space.start, [space.start.with_values({"jit": "off"})], 1)
+    assert caught.value.message == "screening-01: could not free /dev/loop1: device busy"
+    assert caught.value.hint == f"committed trials are kept; continue with: pgassay advise --resume {tmp_path}"

@@ -22,6 +22,7 @@ from pgassay.advise.task import Tell
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, moved_surely, size
 from pgassay.analysis.observations import Observation
+from pgassay.errors import RunStoppedError
 from pgassay.lab.arms import resolve as resolve_arms
 from pgassay.lab.attached import bench_of
 from pgassay.lab.run import WrittenStudy, continue_run, prepare, run_study, write_study
@@ -259,16 +260,22 @@ class RealLaboratory:
 
     def _measured(self, name: str, wanted: Document) -> Findings:
         path, written = self.folder / name, write_study(name, wanted)
-        if path.exists():
-            found = Findings(Run.open(path))
-            if found.run.study.get("treatments") != written.document.get("treatments"):
-                raise messages.other_course(name)
-            if not found.finished:
-                with self.watching(written.study) as watcher:
-                    continue_run(path, self.options, watcher)
-        else:
-            self._run(written, path)
+        try:
+            if path.exists():
+                self._go_on(name, written)
+            else:
+                self._run(written, path)
+        except RunStoppedError as error:
+            raise messages.stopped(name, error.message, self.folder) from None
         return Findings(Run.open(path))
+
+    def _go_on(self, name: str, written: WrittenStudy) -> None:
+        found = Findings(Run.open(self.folder / name))
+        if found.run.study.get("treatments") != written.document.get("treatments"):
+            raise messages.other_course(name)
+        if not found.finished:
+            with self.watching(written.study) as watcher:
+                continue_run(self.folder / name, self.options, watcher)
 
     def _trial_s(self) -> float:
         """What a trial of the screening took here, by the longest of the usual ones; 0 where there was none.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from math import ceil
 
-from pgassay.errors import UsageError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.report.words import counted
 from pgassay.study.units import format_size
 
@@ -276,3 +276,10 @@ def tables_of_its_own() -> str:
 def not_ended(path: object) -> UsageError:
     """An advice without a result."""
     return UsageError(f'"{path}" has no result', f"let it end: pgassay advise --resume {path}")
+
+
+def stopped(name: str, detail: str, path: object) -> PgassayError:
+    """A run of the advice stopped; alone it could be resumed, but nobody would go on with the advice."""
+    return PgassayError(
+        f"{name}: {detail}", f"committed trials are kept; continue with: pgassay advise --resume {path}"
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 from pgassay.analysis.effects import BlockMean
 from pgassay.bench.drive_counters import WAL
 from pgassay.bench.errors import BenchError
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import PgassayError, RunStoppedError, UsageError
 from pgassay.host.messages import NO_ROOT
 from pgassay.study.units import format_size
 
@@ -124,7 +124,9 @@ def operating_system(error: OSError) -> BenchError:
 
 def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
     """For a run that stops because pgassay, not a treatment, failed; committed trials stay."""
-    return PgassayError(detail, hint or f"committed trials are kept; continue with: pgassay resume {path}")
+    if hint:
+        return PgassayError(detail, hint)
+    return RunStoppedError(detail, f"committed trials are kept; continue with: pgassay resume {path}")
 
 
 def clusters_gone(cluster: str) -> UsageError:
