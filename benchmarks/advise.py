@@ -1,13 +1,16 @@
 """Does an advice hold? Simulated servers with known truth: effects, an interaction, an optimum inside, placebos, noise.
 
 usage: python -m benchmarks.advise [--servers 40] [--noises 0.03,0.10,0.30] [--settings 15] [--samplers] [--seed 1]
+           [--recorded FILE]
 
 Each server has so many settings, of which four matter: two by their level, one with its best level inside, and one only
 together with the first. A trial has log-normal noise, a batch or block a common one of 10 %. Printed for each noise:
 the true gain left on the table (regret, in per cent of speed) after the same number of trials by pgassay advise, by
 random search and by Optuna's TPE whose winner is the best sample; what winner's sample and our confirmation promised
 too much; and how often a placebo was recommended. With --samplers only the search itself, by several samplers of
-Optuna, without the proof: which one to take. All figures are of a simulation.
+Optuna, without the proof: which one to take. With --recorded the truth is the surface that a recorded advice's trials
+draw (benchmarks/recorded_surrogate.py), at its noise unless --noises is given; which of its settings do nothing nobody
+knows. All figures are of a simulation.
 """
 
 import argparse
@@ -16,10 +19,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import exp, isfinite, log
+from pathlib import Path
 from statistics import fmean, median
 
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 
+from benchmarks import recorded_surrogate
+from benchmarks.recorded_surrogate import Surface
 from benchmarks.simulated_study import played
 from pgassay.advise.budget import BATCH, BLOCKS_MAX, BLOCKS_MIN, amounts
 from pgassay.advise.constraints import Limits
@@ -69,6 +75,7 @@ class Server:
     sizes: tuple[float, ...] = field(default=())
     response: Response = TPS
     trial_s: float = TRIAL_S
+    room: Limits = LIMITS
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"advise/{self.seed}")
@@ -141,7 +148,7 @@ class Server:
     ) -> Found:
         """The same at each condition, each of them alone."""
         everything = [baseline, *arms]
-        blocks = max(5, min(BLOCKS, int(budget_s / TRIAL_S / len(everything) / len(conditions))))
+        blocks = max(5, min(BLOCKS, int(budget_s / self.trial_s / len(everything) / len(conditions))))
         return {each: self._compared(everything, blocks, partial(self.shift, condition=each)) for each in conditions}
 
     def shift(self, configuration: Configuration, condition: Condition) -> float:
@@ -165,26 +172,47 @@ class Server:
         }
 
 
+@dataclass(kw_only=True)
+class RecordedServer(Server):
+    """A server whose truth is the surface of a recorded advice."""
+
+    surface: Surface
+    highest: float
+
+    def truth(self, configuration: Configuration) -> float:
+        """What the surface says."""
+        return self.surface.gain(configuration)
+
+    def best(self) -> float:
+        """The surface's highest point."""
+        return self.highest
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """One server, one way: how much true gain was missed, what was promised too much, and placebos that it changes."""
+    """One server, one way: how much true gain was missed, what was promised too much, and placebos that it changes.
+
+    Nobody knows the placebos of a recorded server.
+    """
 
     regret: float
     promised: float | None
-    placebos: int
+    placebos: int | None
     trials: int
 
 
-def placebos(server: Server, configuration: Configuration) -> int:
+def placebos(server: Server, configuration: Configuration) -> int | None:
     """How many of the changes do nothing."""
+    if isinstance(server, RecordedServer):
+        return None
     real = {each.name for each in server.space.dimensions[:ACTIVE]}
     return sum(name not in real for name in configuration.changes_from(server.space.start))
 
 
 def advised(server: Server, budget_s: float) -> Outcome:
     """By pgassay advise."""
-    steps = amounts(budget_s, TRIAL_S, len(server.space.dimensions), finalists=1)
-    found = walk(Task(server.space, LIMITS, steps, True, 0.05, server.seed), server)
+    steps = amounts(budget_s, server.trial_s, len(server.space.dimensions), finalists=1)
+    found = walk(Task(server.space, server.room, steps, True, 0.05, server.seed), server)
     if not confirmed(found) or found.recommended is None:
         return Outcome(server.best(), None, 0, server.trials)
     promised = log(inverted(found.proof["start"])[0]) - server.truth(found.recommended)
@@ -195,7 +223,7 @@ def advised(server: Server, budget_s: float) -> Outcome:
 
 def searched(server: Server, trials: int, sampler: str) -> Outcome:
     """By the best sample of a search that has as many trials."""
-    search = Search(server.space, LIMITS, server.seed, sampler_of(sampler, server.seed))
+    search = Search(server.space, server.room, server.seed, sampler_of(sampler, server.seed))
     start, seen = server.space.start, dict[Configuration, float]()
     while server.trials < trials:
         batch: list[Configuration] = []
@@ -224,11 +252,12 @@ def sampler_of(name: str, seed: int) -> BaseSampler:
 def row(name: str, noise: float, outcomes: Sequence[Outcome]) -> str:
     """A line of the table."""
     told = [each.promised for each in outcomes if each.promised is not None and isfinite(each.promised)]
-    wrong = sum(each.placebos > 0 for each in outcomes) / len(outcomes)
+    known = [each.placebos > 0 for each in outcomes if each.placebos is not None]
+    wrong = f"{fmean(known):.0%}" if known else "-"
     return (
-        f"{noise:5.0%}  {name:18}  {percent(median(each.regret for each in outcomes)):>8}"
+        f"{noise:5.1%}  {name:26}  {percent(median(each.regret for each in outcomes)):>8}"
         f"  {percent(fmean(each.regret for each in outcomes)):>8}  {percent(median(told)) if told else '-':>9}"
-        f"  {wrong:>9.0%}  {len(told):>5}/{len(outcomes)}  {fmean(each.trials for each in outcomes):>6.0f}"
+        f"  {wrong:>9}  {len(told):>5}/{len(outcomes)}  {fmean(each.trials for each in outcomes):>6.0f}"
     )
 
 
@@ -237,31 +266,50 @@ def percent(value: float) -> str:
     return f"{100 * (exp(value) - 1):+.1f} %"
 
 
-HEAD = "noise  way                 regret    mean      promised   placebos  answers  trials"
+HEAD = "noise  way                         regret    mean      promised   placebos  answers  trials"
 
 
 def main() -> None:
     """Simulate, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", type=int, default=40)
-    parser.add_argument("--noises", default="0.03,0.10,0.30")
+    parser.add_argument("--noises", default="", help="of a trial (default: 0.03,0.10,0.30, or what was recorded)")
     parser.add_argument("--settings", type=int, default=15)
-    parser.add_argument("--budget", type=float, default=1200.0, help="seconds, of trials of 6 s")
+    parser.add_argument("--budget", type=float, default=1200.0, help="seconds")
     parser.add_argument("--samplers", action="store_true")
+    parser.add_argument("--recorded", type=Path, metavar="FILE")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    made, own_noise = servers(arguments.recorded, arguments.settings)
     print(HEAD)
-    for noise in map(float, arguments.noises.split(",")):
+    for noise in map(float, (arguments.noises or own_noise).split(",")):
         seeds = range(arguments.seed, arguments.seed + arguments.servers)
         ways = ("random", "tpe", "tpe multivariate") if arguments.samplers else ("random", "tpe")
         counts = dict.fromkeys(seeds, 130)
         if not arguments.samplers:
-            ours = [advised(Server(space_with(arguments.settings), noise, seed), arguments.budget) for seed in seeds]
+            ours = [advised(made(noise, seed), arguments.budget) for seed in seeds]
             counts = {seed: each.trials for seed, each in zip(seeds, ours, strict=True)}
             print(row("pgassay advise", noise, ours), flush=True)
         for way in ways:
-            found = [searched(Server(space_with(arguments.settings), noise, seed), counts[seed], way) for seed in seeds]
+            found = [searched(made(noise, seed), counts[seed], way) for seed in seeds]
             print(row(f"{way}, best so far", noise, found), flush=True)
+
+
+def servers(path: Path | None, settings: int) -> tuple[Callable[[float, int], Server], str]:
+    """What makes a server of a noise and a seed, and the noises that are tried unless others are asked for."""
+    if path is None:
+        return lambda noise, seed: Server(space_with(settings), noise, seed), "0.03,0.10,0.30"
+    kept = recorded_surrogate.read(path)
+    surface = recorded_surrogate.surface(kept)
+    print(recorded_surrogate.told(kept, surface))
+    highest = surface.highest(kept.limits)
+
+    def recorded(noise: float, seed: int) -> Server:
+        return RecordedServer(
+            kept.space, noise, seed, trial_s=kept.trial_s, room=kept.limits, surface=surface, highest=highest
+        )
+
+    return recorded, f"{surface.noise:.4f}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,269 @@
+"""A surrogate of a real server: what a recorded advice's trials say of every configuration, and how noisy they are.
+
+usage: python -m benchmarks.recorded_surrogate RUN --out FILE
+
+RUN is the folder of an advice. FILE keeps its space, its limits and the first objective of every valid trial, and
+benchmarks/advise.py --recorded FILE sets ways to search beside each other on it. A surrogate costs no server, and its
+truth is known: K. Eggensperger and others, "Efficient benchmarking of hyperparameter optimizers via surrogates" (AAAI
+2015). Its surface is of second order, by ridge regression (A. E. Hoerl and R. W. Kennard, 1970): the advice searches by
+trees and a Gaussian process, and a surrogate of their kind would judge them by their own beliefs.
+
+Printed: the noise of a trial beside the surface, and how much of the trials' spread the surface predicts where a trial
+is left out. All that is found on a surrogate is simulated.
+"""
+
+import argparse
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import log
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from pgassay.advise import folder
+from pgassay.advise.constraints import Limits, allowed
+from pgassay.advise.knowledge import Scale, Setting
+from pgassay.advise.space import Configuration, Dimension, Space, index_of
+from pgassay.record.reading import Run
+from pgassay.report.findings import Findings
+from pgassay.report.words import counted
+from pgassay.study.responses import Status
+from pgassay.study.units import canonical
+
+Floats = npt.NDArray[np.float64]
+_ALONE = tuple(10.0**power for power in range(-3, 3))
+"""Penalties of what a setting does alone."""
+_TOGETHER = (1.0, 10.0, 100.0, 1000.0)
+"""How many times more what two do together is penalised: there are many pairs, and few of them matter."""
+_CLIMBS = 30
+"""Starts of the search for the surface's highest point; each climbs setting by setting."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A setting of the recorded space."""
+
+    name: str
+    levels: tuple[str, ...]
+    start: str
+    default: str
+    rule: str
+    ordered: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a trial measured; `changes` are from the start, and a batch is what ran beside each other."""
+
+    batch: str
+    changes: Mapping[str, str]
+    value: float
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What is kept of an advice."""
+
+    source: str
+    objective: str
+    higher: bool
+    axes: tuple[Axis, ...]
+    limits: Limits
+    trial_s: float
+    trials: tuple[Trial, ...]
+
+    @property
+    def space(self) -> Space:
+        """The space that was searched."""
+        dimensions = tuple(
+            Dimension(
+                Setting(
+                    each.name, each.default, Scale.LOG if each.ordered else Scale.ENUM, levels=each.levels,
+                    rule=each.rule,
+                ),
+                each.levels, each.start, each.rule,
+            )
+            for each in self.axes
+        )  # fmt: skip
+        start = Configuration({each.name: each.start for each in self.axes})
+        return Space(dimensions, start, start.with_values({each.name: each.default for each in self.axes}))
+
+
+def recorded(path: Path) -> Recorded:
+    """What the runs of an advice measured; raises as `folder.read`."""
+    kept = folder.read(path)
+    task = kept.task
+    axes = tuple(
+        Axis(each.name, each.levels, each.start, each.setting.default, each.rule, each.ordered)
+        for each in task.space.dimensions
+    )
+    runs = [Run.open(each.parent) for each in sorted(path.glob("*/study.toml"))]
+    trials = tuple(trial for run in runs for trial in _trials(Findings(run), task.space, kept.question.objective))
+    facts = runs[0].host
+    postgres = ", ".join(sorted({str(each["version"]) for each in facts.get("postgres", [])}))
+    return Recorded(
+        f"PostgreSQL {postgres}, {runs[0].header.started_utc[:10]}, seed {task.seed}: {dict(kept.question.load)}",
+        kept.question.objective,
+        task.higher,
+        axes,
+        task.limits,
+        task.amounts.trial_s,
+        trials,
+    )
+
+
+def _trials(findings: Findings, space: Space, objective: str) -> Iterator[Trial]:
+    start = space.start
+    changes: dict[str, dict[str, str] | None] = {}
+    for each in findings.study.treatments:
+        levels = {name.removeprefix("server."): level.typed for name, level in each.levels.items()}
+        values = {
+            one.name: levels.get(one.setting.factor.removeprefix("server."), one.setting.default)
+            for one in space.dimensions
+        }
+        known = all(_is_level(space.dimension(name), value) for name, value in values.items())
+        changes[each.name] = Configuration(values).changes_from(start) if known else None
+    for trial in findings.trials:
+        value, changed = trial.responses.get(objective), changes[trial.treatment]
+        if trial.status is Status.VALID and value and changed is not None and not trial.condition:
+            yield Trial(f"{findings.run.path.name}/{trial.block}", changed, value)
+
+
+def _is_level(dimension: Dimension, value: str) -> bool:
+    return canonical(value) in map(canonical, dimension.levels)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The log of the objective above the start, higher is better."""
+
+    space: Space
+    weights: Floats
+    noise: float
+    """Of one trial, as a standard deviation of its logarithm."""
+    predicted: float
+    """Of the trials' variance within batches, the share that is predicted for a trial that is left out."""
+
+    def gain(self, configuration: Configuration) -> float:
+        """The log-ratio to the start."""
+        return float(_features(self.space, configuration) @ self.weights)
+
+    def highest(self, limits: Limits) -> float:
+        """The gain of the best configuration that is allowed, by climbing from many starts."""
+        chance, best = random.Random("climb"), 0.0
+        for number in range(_CLIMBS):
+            found = self.space.start
+            if number:
+                found = found.with_values({each.name: chance.choice(each.levels) for each in self.space.dimensions})
+            best = max(best, self._climbed(found, limits))
+        return best
+
+    def _climbed(self, found: Configuration, limits: Limits) -> float:
+        best = self.gain(found) if allowed(found, limits) else -np.inf
+        while True:
+            before = best
+            for dimension in self.space.dimensions:
+                for level in dimension.levels:
+                    tried = found.with_values({dimension.name: level})
+                    if allowed(tried, limits) and self.gain(tried) > best + 1e-12:
+                        found, best = tried, self.gain(tried)
+            if best == before:
+                return float(best)
+
+
+def surface(kept: Recorded) -> Surface:
+    """The surface that predicts left-out trials best, of the penalties that are tried."""
+    space, sign = kept.space, 1 if kept.higher else -1
+    rows = np.array([_features(space, space.start.with_values(each.changes)) for each in kept.trials])
+    gains = np.array([sign * log(each.value) for each in kept.trials])
+    batches = np.array([each.batch for each in kept.trials])
+    sizes = np.ones(len(gains))
+    for batch in set(batches.tolist()):
+        own = batches == batch
+        rows[own] -= rows[own].mean(axis=0)
+        gains[own] -= gains[own].mean()
+        sizes[own] = np.sum(own)
+    alone = _alone(space)
+    found = min(
+        (_ridge(rows, gains, 1 / sizes, np.where(np.arange(rows.shape[1]) < alone, one, one * more))
+         for one in _ALONE for more in _TOGETHER),
+        key=lambda each: each.left_out,
+    )  # fmt: skip
+    return Surface(space, found.weights, found.noise, 1 - found.left_out / float(np.mean(gains**2)))
+
+
+@dataclass(frozen=True)
+class _Ridge:
+    weights: Floats
+    left_out: float
+    noise: float
+
+
+def _ridge(rows: Floats, gains: Floats, batch_share: Floats, penalties: Floats) -> _Ridge:
+    """One fit, with the mean squared error of trials left out (by the hat matrix; the batch's mean takes a share)."""
+    inverse = np.linalg.inv(rows.T @ rows + np.diag(penalties))
+    weights = inverse @ rows.T @ gains
+    leverage = np.minimum(np.einsum("ij,jk,ik->i", rows, inverse, rows) + batch_share, 0.99)
+    errors = gains - rows @ weights
+    free = max(1.0, float(len(gains) - np.sum(leverage)))
+    return _Ridge(weights, float(np.mean((errors / (1 - leverage)) ** 2)), float(np.sqrt(np.sum(errors**2) / free)))
+
+
+def _features(space: Space, configuration: Configuration) -> Floats:
+    """Zero at the start: of an ordered setting its distance and the square, of words one each, then all products."""
+    alone, squares = [], list[float]()
+    for each in space.dimensions:
+        at, start = (index_of(each.levels, value) for value in (configuration.values[each.name], each.start))
+        if each.ordered:
+            along = (at - start) / max(1, len(each.levels) - 1)
+            alone.append([along])
+            squares.append(along**2)
+        else:
+            alone.append([float(at == number) for number in range(len(each.levels)) if number != start])
+    pairs = [one * other for some, more in combinations(alone, 2) for one in some for other in more]
+    return np.array([*(value for each in alone for value in each), *squares, *pairs])
+
+
+def _alone(space: Space) -> int:
+    """How many features are of one setting."""
+    return sum(2 if each.ordered else len(each.levels) - 1 for each in space.dimensions)
+
+
+def read(path: Path) -> Recorded:
+    """A file of ours."""
+    return msgspec.json.decode(path.read_bytes(), type=Recorded)
+
+
+def write(path: Path, kept: Recorded) -> None:
+    """Keep it, a trial a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
+
+
+def told(kept: Recorded, found: Surface) -> str:
+    """What is printed."""
+    return (
+        f"{kept.source}\n{len(kept.trials)} trials, {counted(len(kept.axes), 'setting')}:"
+        f" noise of a trial {found.noise:.1%},"
+        f" {found.predicted:.0%} of the variance of {kept.objective} predicted for trials left out,"
+        f" best configuration x{np.exp(found.highest(kept.limits)):.2f}"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Read the runs, keep the trials, say how good the surface is."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, metavar="RUN")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    arguments = parser.parse_args(argv)
+    kept = recorded(arguments.run)
+    write(arguments.out, kept)
+    print(told(kept, surface(kept)))
+
+
+if __name__ == "__main__":
+    main()
