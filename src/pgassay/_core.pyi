@@ -663,5 +663,5 @@ def relay_tables(
     granularities: Sequence[int],
     threads: int | None = None,
 ) -> NDArray[np.uint64]:
-    """Lays out samples of heaps anew. A row a table and (innermost) fillfactor: pages read, rows in them that are not
+    """Lays out samples of heaps again. A row a table and (innermost) fillfactor: pages read, rows in them that are not
     known to be dead, pages filled, rows in these, then as ``scan_blocks``."""

@@ -122,7 +122,7 @@ class _Reporter(Watcher):
 
 
 class Run:
-    """A run directory, finished or still going on: every call reads it anew, without disturbing who writes it.
+    """A run directory, finished or still going on: every call reads it again, without disturbing who writes it.
 
     Trials that cannot be read are left out (`pgassay check` names them).
     """

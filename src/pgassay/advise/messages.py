@@ -203,7 +203,7 @@ def other_course(name: str) -> UsageError:
     """What was measured is not what would be measured now."""
     return UsageError(
         f'"{name}" holds other configurations than this advice would try next',
-        "it was made by another version of pgassay or Optuna: go on with that one, or begin anew",
+        "it was made by another version of pgassay or Optuna: go on with that one, or begin a new advice",
     )
 
 

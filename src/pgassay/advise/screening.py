@@ -152,7 +152,7 @@ def plan(space: Space, limits: Limits, seed: int) -> Plan:
 
 
 def extended(plan: Plan, space: Space, seed: int) -> Plan:
-    """As many pairs once more, of columns that are drawn anew: what follows those of `plan`."""
+    """As many pairs once more, of columns that are drawn again: what follows those of `plan`."""
     more = _folded(
         space.start, plan.levels, [matrix(len(plan.names) + SPARE)], random.Random(f"screening-again/{seed}")
     )
@@ -188,7 +188,7 @@ def plan_of_lines(
 ) -> Plan:
     """The pairs in which each of these lines of `best` is in or out, all other lines in: at most so many, or the least.
 
-    Whole designs follow each other, each with its columns drawn anew and `spare` more of them than settings. The far
+    Whole designs follow each other, each with its columns drawn again and `spare` more of them than settings. The far
     level of a setting is that of `best`, or the one of `riding`: settings that are no lines.
     """
     levels = {name: (start.values[name], best.values[name]) for name in names}

@@ -32,7 +32,7 @@ def spectrum(rows: Sequence[SliceRow]) -> tuple[Deviation, ...]:
     """Of servers that are alike, or were made so: each arm's mean in a block is taken out first.
 
     Within a block windows of parts in the order of time, both arms' one after the other, without the time between
-    slices. Beyond a block its mean against that of the next one, whose servers were started anew. Slices that were
+    slices. Beyond a block its mean against that of the next one, whose servers were started again. Slices that were
     discarded, and those without parts, are left out.
     """
     blocks = _usable(rows)
@@ -132,7 +132,7 @@ def turns_of(rows: Sequence[SliceRow], baseline: str) -> Turns | None:
 def one_after_the_other(rows: Sequence[SliceRow]) -> float | None:
     """The noise of a trial if servers had not taken turns: how the same arm differs in two neighbouring blocks.
 
-    Both were started anew and a block's time lies between them, as between trials one after the other. None below
+    Both were started again and a block's time lies between them, as between trials one after the other. None below
     `BLOCKS_MIN` blocks in a row.
     """
     steps = _steps(_usable(rows))

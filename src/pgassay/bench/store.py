@@ -55,7 +55,7 @@ class Ageing(Protocol):
         """Record what is written from now on (a clone is there, its server not yet)."""
 
     def finish(self, key: str) -> None:
-        """The clone is discarded: write until the drive has settled, on the snapshot of `key`, which is kept anew."""
+        """The clone is discarded: write until the drive has settled, on the snapshot of `key`, which is kept again."""
 
     def abandon(self) -> None:
         """The load could not be run: what was recorded goes. Harmless without a record."""

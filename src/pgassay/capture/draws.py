@@ -1,6 +1,6 @@
 """How the values of a column are drawn: by its commonest values and its histogram, as ANALYZE found them; pure.
 
-Whole numbers whose values lie close together (keys) are drawn by pgbench itself, each time anew. Of all other columns
+Whole numbers whose values lie close together (keys) are drawn by pgbench itself, each time again. Of all other columns
 only real values are used: values between two bounds of a histogram would mostly not exist. See the manual, "Row
 Estimation Examples", for what the statistics mean.
 """

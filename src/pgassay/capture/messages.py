@@ -294,7 +294,7 @@ def same_version(version: str) -> UsageError:
 def partition_costs(table: str, rows: str, stored: str, room: str, free: str, time: str) -> str:
     """What it takes to make a table a partitioned one."""
     return (
-        f"partitions of {table}: {rows} rows, {stored} with indexes, are written anew once for each treatment that has"
+        f"partitions of {table}: {rows} rows, {stored} with indexes, are rewritten once for each treatment that has"
         f" them{time}; room for {room} more is needed meanwhile (a second copy and its WAL), {free} are free"
     )
 

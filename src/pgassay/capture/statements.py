@@ -1,6 +1,6 @@
 """What each statement did between two snapshots of pg_stat_statements; pure.
 
-Counters only grow, until an entry is evicted or reset: one that is smaller than before began anew, so all that it shows
+Counters only grow, until an entry is evicted or reset: one that is smaller than before was reset, so all that it shows
 is of the window (manual, "pg_stat_statements").
 """
 

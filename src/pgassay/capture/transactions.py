@@ -101,7 +101,7 @@ def _take(mine: StatementValues, number: int, theirs: StatementValues, other: in
         own = mine.tuples or [{} for _ in theirs.tuples]
         mine.tuples = [{**kept, number: each[other]} for kept, each in zip(own, theirs.tuples, strict=True)]
     else:
-        return  # a text that the server makes anew each time: nothing here knows it
+        return  # a text that the server makes again each time: nothing here knows it
     name = mine.name(number)
     mine.lines = [line for line in mine.lines if line.split()[1] != name and not line.split()[1].startswith(f"{name}_")]
     mine.said[number] = how

@@ -190,7 +190,7 @@ def _fillfactors(estimate: "Estimate", top: int) -> Iterator[str]:
     for level in estimate.tables[0].levels[1:]:
         heads.append(f"size at {level.fillfactor}")
         heads += [f"{codec}, {'packed' if size == 1 else format_bytes(size)}" for codec, size in methods]
-    rows = [("FILLFACTOR, tables loaded anew", *heads)]
+    rows = [("FILLFACTOR, tables reloaded", *heads)]
     for table in estimate.tables[:top]:
         name = table.part.name
         rows.append((f"{name.database}: {name.label}" if name else table.part.label, *_changes([table])))

@@ -1,4 +1,4 @@
-"""`pgassay report RUN…`: the HTML report and its figures, written anew from the record; JUnit and Markdown for CI.
+"""`pgassay report RUN…`: the HTML report and its figures, written again from the record; JUnit and Markdown for CI.
 
 Of many runs on the hosts of a fleet (`--on`), whose pages this machine writes.
 """

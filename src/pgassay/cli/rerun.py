@@ -1,6 +1,6 @@
 """`pgassay rerun CAPSULE|RUN`: run a study again as it is recorded, here, and compare it with the original.
 
-The study is the recorded one, scripts and all; order and random data are drawn anew, so that what they did to the
+The study is the recorded one, scripts and all; order and random data are drawn again, so that what they did to the
 original is not repeated. `--with RUN` compares a run that was made already.
 """
 

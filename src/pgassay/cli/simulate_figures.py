@@ -53,7 +53,7 @@ def _name(one: Outcome) -> str:
 
 
 def _coloured(chart: alt.Chart, outcomes: Sequence[Outcome]) -> alt.Chart:
-    """Colour tells simulations apart, and dashes where lines meet or colours begin anew; a single one needs neither."""
+    """Colour tells simulations apart, and dashes where lines meet or colours repeat; a single one needs neither."""
     if len(outcomes) == 1:
         return chart.encode(color=alt.value(PALETTE[0]))
     order = [_name(one) for one in outcomes]

@@ -1,4 +1,4 @@
-"""What tables would cost at another FILLFACTOR: a sample of their living rows, laid out anew in memory.
+"""What tables would cost at another FILLFACTOR: a sample of their living rows, laid out again in memory.
 
 Rows are placed as a load or VACUUM FULL places them, at 100 and at the fillfactors asked, so both sides have the same
 rows, no bloat and free space of zeros. An aged table is larger, and its free space holds remains of old rows.
@@ -41,7 +41,7 @@ class RelaidTable:
 
 
 def relay(request: Request, parts: list[Part]) -> tuple[tuple[RelaidTable, ...], int]:
-    """The largest tables, laid out anew, and how many more there are."""
+    """The largest tables, laid out again, and how many more there are."""
     if not request.fillfactors:
         return (), 0
     tables = [_main_fork(part) for part in parts if part.kind == "table"]

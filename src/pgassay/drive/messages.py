@@ -354,7 +354,7 @@ def not_emulated(name: str, kind: str) -> UsageError:
 
 def halves_apart(key: str) -> DriveError:
     """Data and WAL of two different preparations."""
-    return DriveError(f'the two halves of snapshot "{key}" do not match', "start again: it will be made anew")
+    return DriveError(f'the two halves of snapshot "{key}" do not match', "start again: it will be rebuilt")
 
 
 def no_block_events(path: Path) -> DriveError:

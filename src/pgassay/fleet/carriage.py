@@ -1,7 +1,7 @@
 """Pieces from one host to others, as results of Dask's tasks: a few at a time, each looked at by who gets it.
 
 A piece goes from worker to worker, by Dask's own transport, and never through the head's memory. What a host has of an
-earlier try is not sent again. A damaged piece is refused, made anew by its source and sent again. A host that is lost
+earlier try is not sent again. A damaged piece is refused, made again by its source and sent again. A host that is lost
 on the way is waited for; it goes on with what it lacks when it is back, under another address.
 """
 

@@ -142,7 +142,7 @@ class ResolvedArm:
     def snapshot_key(self) -> str:
         """A short hash of everything that the golden snapshot depends on: programs, initdb options, data, their levels.
 
-        Arms with one key share one snapshot. It is made anew at each call, because a file with the user's data may
+        Arms with one key share one snapshot. It is made again at each call, because a file with the user's data may
         change during a run; the load reads such a file again only if it did.
         """
         return _hash({"bindir": str(self.installation.bindir), **self._data_parts})

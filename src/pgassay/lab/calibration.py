@@ -171,7 +171,7 @@ class Calibrator:
     """Runs a calibration's study into a run directory. `trials` are those committed so far (none of a new one).
 
     A block that was cut short stays as it is, left out by the analysis: another run on another restart would not
-    belong to it. The next block begins anew.
+    belong to it. The next block begins again.
     """
 
     resolved: ResolvedStudy

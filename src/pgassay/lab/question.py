@@ -87,6 +87,6 @@ class Kept(Generic[Question]):
 
 
 def without_seed(document: dict[str, Any]) -> dict[str, Any]:
-    """A study's document as far as it is asked for: a seed is drawn anew at each call."""
+    """A study's document as far as it is asked for: each call draws a new seed."""
     design = {key: value for key, value in document.get("design", {}).items() if key != "seed"}
     return {**document, "design": design}

@@ -1,4 +1,4 @@
-"""All runs below a directory, searched: an index in SQLite, made from the records and made anew whenever it is lost.
+"""All runs below a directory, searched: an index in SQLite, made from the records and made again whenever it is lost.
 
 A record is read again only where its header or its journal has changed since, so a list of ten thousand runs takes
 their names and two looks at each (benchmarks/live_list.py). What is in the index is in the records, too.
@@ -24,7 +24,7 @@ PAGE = 100
 """Runs of one page of the list."""
 DEPTH_MAX = 6
 _VERSION = 1
-"""Of the index's form; one of another form is made anew."""
+"""Of the index's form; one of another form is made again."""
 _COLUMNS = "identity, path, study, title, started_utc, versions, host, state, trials, blocks, why"
 _TABLE = f"""
 CREATE TABLE IF NOT EXISTS runs ({_COLUMNS}, raw, signature, words, PRIMARY KEY (identity)) WITHOUT ROWID;
@@ -98,7 +98,7 @@ class Catalogue:
                 pass
             try:
                 for path in self._kept.parent.glob(f"{self._kept.name}*"):
-                    path.unlink(missing_ok=True)  # another server may make it anew, too
+                    path.unlink(missing_ok=True)  # another server may make it again, too
                 with closing(_opened(self._kept)) as database, database:
                     database.executescript(_TABLE)
                     _refresh(database, self.root)

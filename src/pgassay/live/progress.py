@@ -1,6 +1,6 @@
 """How far a run is, from its record alone: the answer so far, its schedule, its decisions, and what runs now.
 
-The answer is computed anew after each block and no oftener: it changes with whole blocks. Until the first look at the
+The answer is computed again after each block and no oftener: it changes with whole blocks. Until the first look at the
 data is due it says so, and shows no verdict.
 """
 

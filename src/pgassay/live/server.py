@@ -33,7 +33,7 @@ _REQUESTS_MAX = 64
 
 
 def index_of(root: Path) -> Path:
-    """Where the index of a directory is kept: in the user's cache, since it can be made anew."""
+    """Where the index of a directory is kept: in the user's cache, since it can be made again."""
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     return vega.directory(os.environ) / f"runs-{name}.sqlite"
 

@@ -1,7 +1,7 @@
 """Server-sent events of one run: its progress when the record changes, its seconds as they come.
 
 Nothing is looked at while nobody watches. A browser that loses the connection comes back by itself and is told all
-anew (HTML Living Standard, "Server-sent events").
+again (HTML Living Standard, "Server-sent events").
 """
 
 import asyncio

@@ -29,7 +29,7 @@ _EMPTIED = (
     "pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans", "log",
     "pg_log",
 )  # fmt: skip
-"""What pg_basebackup leaves out too, since a start makes it anew (a slot would hold back WAL), and logs."""
+"""What pg_basebackup leaves out too, since a start makes it again (a slot would hold back WAL), and logs."""
 _HBA = f"local all {ROLE} trust\nlocal all all reject\nhost all all all reject\n"
 _IN_PLACE = "allow_in_place_tablespaces = on\n"
 """Else recovery ends at a tablespace that is a directory (CheckTablespaceDirectory in xlogrecovery.c)."""

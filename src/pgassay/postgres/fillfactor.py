@@ -78,7 +78,7 @@ class FillFactor(Factor):
         raise NotImplementedError
 
     def rewrite(self, relation: str, server: Server) -> None:
-        """Pack the existing rows or keys anew."""
+        """Pack the existing rows or keys again."""
         raise NotImplementedError
 
     def note(self, name: str, server: Server) -> None:
@@ -180,7 +180,7 @@ class IndexFillFactor(FillFactor):
         server.execute(f"ALTER INDEX {relation} SET (fillfactor = {value})")
 
     def rewrite(self, relation: str, server: Server) -> None:
-        """REINDEX, which packs the existing keys anew."""
+        """REINDEX, which packs the existing keys again."""
         server.execute(f"REINDEX INDEX {relation}")
 
 

@@ -44,7 +44,7 @@ class SchemaChange(Factor):
             server.execute("VACUUM (ANALYZE)")
 
     def on_copied_data(self, name: str, level: Level, server: Server) -> None:
-        """Make the change, and tidy what it made anew; raises `QueryError` in the server's own words."""
+        """Make the change, and tidy what it made again; raises `QueryError` in the server's own words."""
         if level.canonical == NONE:
             return
         before = {table: (file, indexes) for table, file, indexes in server.query(_TABLES)}

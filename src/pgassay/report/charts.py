@@ -289,7 +289,7 @@ def colour(treatments: tuple[str, ...], title: str = "treatment", *, legend: boo
 
 
 def shape(treatments: tuple[str, ...]) -> Any:
-    """Beside the colours: where those begin anew, shapes go on by one, so that no two treatments look alike."""
+    """Beside the colours: where those repeat, shapes go on by one, so that no two treatments look alike."""
     marks = [SHAPES[(i + i // len(PALETTE)) % len(SHAPES)] for i in range(len(treatments))]
     scale = alt.Scale(domain=list(treatments), range=marks)
     return alt.Shape("treatment:N", scale=scale, sort=list(treatments), legend=None)

@@ -227,7 +227,7 @@ def _spectrum(place: TurnsAt, named: bool) -> Table:
         f"{title}: {place.place}" if named and place.place else title,
         (
             "standard deviation of the difference of two neighbouring stretches of that length, divided by √2; the"
-            " longest is a whole block against the next one, whose servers were started anew",
+            " longest is a whole block against the next one, whose servers were started again",
         ),
         whole=True,
     )

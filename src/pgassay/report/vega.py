@@ -1,7 +1,7 @@
 """Vega, Vega-Lite and vega-embed as one script for the page: seconds of CPU to put together, so kept between reports.
 
 In `$XDG_CACHE_HOME/pgassay`, by the version of vl-convert that made it, and with its checksum: what does not fit, or
-cannot be kept, is made anew.
+cannot be kept, is made again.
 """
 
 import hashlib

@@ -136,7 +136,7 @@ class FioOptions(ThreadedOptions):
 
     @property
     def creates_file(self) -> bool:
-        """Does each run make its file anew, so that none is laid out before?"""
+        """Does each run make a new file, so that none is laid out before?"""
         return self.pattern == SEQWR
 
     @property

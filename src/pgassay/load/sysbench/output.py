@@ -3,7 +3,7 @@
 Errors go to the same stream as results, and the program may die between them: a FATAL line makes a run aborted, a text
 without the totals is no run. See the sysbench manual, "General command line options".
 
-tps and qps are sysbench's own, without the transactions that it gave up and began anew (deadlocks, serialization
+tps and qps are sysbench's own, without the transactions that it gave up and began again (deadlocks, serialization
 failures, duplicate keys). Latencies run from the event's start; with a rate, from when it left the queue. Others'
 scripts that sysbench plays (sysbench-tpcc) are read by the same functions.
 """
@@ -44,7 +44,7 @@ RESPONSES: tuple[Response, ...] = (
     Response("qps", "statements per second", "1/s", _HIGHER),
     Response("latency_ms", "mean latency", "ms", _LOWER),
     *shared.LATENCIES,
-    Response("failed_share", "share of transactions that failed and were begun anew", "share", _LOWER, _DIFFERENCE),
+    Response("failed_share", "share of transactions that failed and were begun again", "share", _LOWER, _DIFFERENCE),
     Response("deletes_per_second", "rows that oltp_delete really deleted, per second", "1/s", _HIGHER, _DIFFERENCE),
     Response("empty_delete_share", "share of oltp_delete's deletes that found no row", "share", _LOWER, _DIFFERENCE),
 )
