@@ -5,8 +5,9 @@ usage: python -m benchmarks.recorded_surrogate RUN --out FILE
 RUN is the folder of an advice. FILE keeps its space, its limits and the first objective of every valid trial, and
 benchmarks/advise.py --recorded FILE sets ways to search beside each other on it. A surrogate costs no server, and its
 truth is known: K. Eggensperger and others, "Efficient benchmarking of hyperparameter optimizers via surrogates" (AAAI
-2015). Its surface is of second order, by ridge regression (A. E. Hoerl and R. W. Kennard, 1970): the advice searches by
-trees and a Gaussian process, and a surrogate of their kind would judge them by their own beliefs.
+2015). Its surface is a line for each setting that may bend at its levels, and the products of the few that do most
+(heredity: M. Hamada and C. F. J. Wu, 1992), by ridge regression (A. E. Hoerl and R. W. Kennard, 1970). The advice
+searches by trees and a Gaussian process, and a surrogate of their kind would judge them by their own beliefs.
 
 Printed: the noise of a trial beside the surface, and how much of the trials' spread the surface predicts where a trial
 is left out. All that is found on a surrogate is simulated.
@@ -35,10 +36,13 @@ from pgassay.study.responses import Status
 from pgassay.study.units import canonical
 
 Floats = npt.NDArray[np.float64]
-_ALONE = tuple(10.0**power for power in range(-3, 3))
-"""Penalties of what a setting does alone."""
-_TOGETHER = (1.0, 10.0, 100.0, 1000.0)
-"""How many times more what two do together is penalised: there are many pairs, and few of them matter."""
+_LINES = 0.01
+"""What the squares of the slopes are penalised with: next to nothing, since a screening has seen both their ends."""
+_BENDS = (0.1, 1.0, 10.0, 100.0)
+"""The same of a level's distance from the line, and of products: most levels were seen in few trials. The largest is
+taken whose error for trials left out is within a standard error of the least (L. Breiman and others, 1984)."""
+_TOGETHER = 4
+"""So many settings, of those that do most alone, may do something together."""
 _CLIMBS = 30
 """Starts of the search for the surface's highest point; each climbs setting by setting."""
 
@@ -106,7 +110,7 @@ def recorded(path: Path) -> Recorded:
     facts = runs[0].host
     postgres = ", ".join(sorted({str(each["version"]) for each in facts.get("postgres", [])}))
     return Recorded(
-        f"PostgreSQL {postgres}, {runs[0].header.started_utc[:10]}, seed {task.seed}: {dict(kept.question.load)}",
+        f"{postgres}, {runs[0].header.started_utc[:10]}, seed {task.seed}: {dict(kept.question.load)}",
         kept.question.objective,
         task.higher,
         axes,
@@ -142,6 +146,8 @@ class Surface:
     """The log of the objective above the start, higher is better."""
 
     space: Space
+    shapes: Mapping[str, Floats]
+    """Of the settings that do something together what each does alone at its levels, 1 at the most."""
     weights: Floats
     noise: float
     """Of one trial, as a standard deviation of its logarithm."""
@@ -150,7 +156,7 @@ class Surface:
 
     def gain(self, configuration: Configuration) -> float:
         """The log-ratio to the start."""
-        return float(_features(self.space, configuration) @ self.weights)
+        return float(_features(self.space, configuration, self.shapes) @ self.weights)
 
     def highest(self, limits: Limits) -> float:
         """The gain of the best configuration that is allowed, by climbing from many starts."""
@@ -176,61 +182,78 @@ class Surface:
 
 
 def surface(kept: Recorded) -> Surface:
-    """The surface that predicts left-out trials best, of the penalties that are tried."""
+    """The straightest surface of those that predict left-out trials about as well as the best of them."""
+    alone = _fitted(kept, {})
+    found = {each.name: _levels(alone, each) for each in kept.space.dimensions}
+    most = sorted(found, key=lambda name: -float(np.ptp(found[name])))[:_TOGETHER]
+    return _fitted(kept, {name: found[name] / np.max(np.abs(found[name])) for name in most if np.any(found[name])})
+
+
+def _fitted(kept: Recorded, shapes: Mapping[str, Floats]) -> Surface:
     space, sign = kept.space, 1 if kept.higher else -1
-    rows = np.array([_features(space, space.start.with_values(each.changes)) for each in kept.trials])
+    rows = np.array([_features(space, space.start.with_values(each.changes), shapes) for each in kept.trials])
     gains = np.array([sign * log(each.value) for each in kept.trials])
     batches = np.array([each.batch for each in kept.trials])
-    sizes = np.ones(len(gains))
+    shares = np.ones(len(gains))
     for batch in set(batches.tolist()):
         own = batches == batch
         rows[own] -= rows[own].mean(axis=0)
         gains[own] -= gains[own].mean()
-        sizes[own] = np.sum(own)
-    alone = _alone(space)
-    found = min(
-        (_ridge(rows, gains, 1 / sizes, np.where(np.arange(rows.shape[1]) < alone, one, one * more))
-         for one in _ALONE for more in _TOGETHER),
-        key=lambda each: each.left_out,
-    )  # fmt: skip
-    return Surface(space, found.weights, found.noise, 1 - found.left_out / float(np.mean(gains**2)))
+        shares[own] = 1 / np.sum(own)
+    alone = _lines(space)
+    lines = np.array([*alone, *[False] * (rows.shape[1] - len(alone))])
+    fits = [_ridge(rows, gains, shares, np.where(lines, _LINES, each)) for each in _BENDS]
+    best = min(fits, key=lambda each: each.left_out)
+    found = [each for each in fits if each.left_out <= best.left_out + best.error][-1]
+    return Surface(space, shapes, found.weights, found.noise, 1 - found.left_out / float(np.mean(gains**2)))
+
+
+def _levels(alone: Surface, dimension: Dimension) -> Floats:
+    """What the levels of a setting do, all else at the start."""
+    start = alone.space.start
+    return np.array([alone.gain(start.with_values({dimension.name: each})) for each in dimension.levels])
 
 
 @dataclass(frozen=True)
 class _Ridge:
     weights: Floats
     left_out: float
+    """The mean squared error of trials that are left out."""
+    error: float
+    """The standard error of that mean."""
     noise: float
 
 
 def _ridge(rows: Floats, gains: Floats, batch_share: Floats, penalties: Floats) -> _Ridge:
-    """One fit, with the mean squared error of trials left out (by the hat matrix; the batch's mean takes a share)."""
+    """One fit; errors of trials left out are by the hat matrix, of which the batch's mean takes a share."""
     inverse = np.linalg.inv(rows.T @ rows + np.diag(penalties))
     weights = inverse @ rows.T @ gains
     leverage = np.minimum(np.einsum("ij,jk,ik->i", rows, inverse, rows) + batch_share, 0.99)
     errors = gains - rows @ weights
-    free = max(1.0, float(len(gains) - np.sum(leverage)))
-    return _Ridge(weights, float(np.mean((errors / (1 - leverage)) ** 2)), float(np.sqrt(np.sum(errors**2) / free)))
+    squares = (errors / (1 - leverage)) ** 2
+    noise = float(np.sqrt(np.sum(errors**2) / max(1.0, len(gains) - float(np.sum(leverage)))))
+    return _Ridge(weights, float(np.mean(squares)), float(np.std(squares)) / len(gains) ** 0.5, noise)
 
 
-def _features(space: Space, configuration: Configuration) -> Floats:
-    """Zero at the start: of an ordered setting its distance and the square, of words one each, then all products."""
-    alone, squares = [], list[float]()
+def _features(space: Space, configuration: Configuration, shapes: Mapping[str, Floats]) -> Floats:
+    """Zero at the start: of an ordered setting how far it is and where it is, of words where; products of shapes."""
+    found, at = list[float](), dict[str, int]()
     for each in space.dimensions:
-        at, start = (index_of(each.levels, value) for value in (configuration.values[each.name], each.start))
+        at[each.name] = here = index_of(each.levels, configuration.values[each.name])
+        start = index_of(each.levels, each.start)
         if each.ordered:
-            along = (at - start) / max(1, len(each.levels) - 1)
-            alone.append([along])
-            squares.append(along**2)
-        else:
-            alone.append([float(at == number) for number in range(len(each.levels)) if number != start])
-    pairs = [one * other for some, more in combinations(alone, 2) for one in some for other in more]
-    return np.array([*(value for each in alone for value in each), *squares, *pairs])
+            found.append((here - start) / max(1, len(each.levels) - 1))
+        found += [float(here == number) for number in range(len(each.levels)) if number != start]
+    pairs = [shapes[one][at[one]] * shapes[other][at[other]] for one, other in combinations(shapes, 2)]
+    return np.array([*found, *pairs])
 
 
-def _alone(space: Space) -> int:
-    """How many features are of one setting."""
-    return sum(2 if each.ordered else len(each.levels) - 1 for each in space.dimensions)
+def _lines(space: Space) -> list[bool]:
+    """Which of the features of one setting are its line, or its words; the others are distances from the line."""
+    found = list[bool]()
+    for each in space.dimensions:
+        found += [True, *[False] * (len(each.levels) - 1)] if each.ordered else [True] * (len(each.levels) - 1)
+    return found
 
 
 def read(path: Path) -> Recorded:

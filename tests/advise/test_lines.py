@@ -10,7 +10,7 @@ from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget, lines
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.proof import TAKEN
-from pgassay.advise.screening import Screened, Standing
+from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.smoothing import smoothed, trimmed
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.advise.task import Task
@@ -134,7 +134,7 @@ def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screen
         SCREENED[0],
         *(screened(name, "1", "16", 1.0, Standing.OPEN) for name in ("s0", "s1", "s2")),
     )
-    beside = [replace(screened(name, "1", "16", 1.0, standing), beside=True) for name, standing in (
+    beside = [replace(screened(name, "1", "16", 1.0, standing), beside=LINES) for name, standing in (
         ("delay", Standing.PLACEBO), ("s0", Standing.PLACEBO), ("s1", Standing.OPEN),
     )]  # fmt: skip
     found = Advice((delay, s0, s1, s2), (), (), None, None, 0, 0, None, None, {}, in_and_out=tuple(beside))
@@ -172,7 +172,7 @@ def test_a_level_that_is_not_better_than_the_default_gives_way_to_it(
     asked = task(Delayed(space(), 0.03, 1))
     best = asked.space.start.with_values({"delay": "250", "buffers": "256"})
     assert lines.contested(asked, best, SCREENED) == {"delay": "0"}, "the default of buffers is no level"
-    tried = [] if effect is None else [replace(screened("delay", "0", "250", effect, standing), beside=True)]
+    tried = [] if effect is None else [replace(screened("delay", "0", "250", effect, standing), beside=LINES)]
     levels = lines.levels_of(asked, best, SCREENED, tried)
     assert [each.taken for each in levels] == [taken]
     found, why = lines.earned(asked, best, SCREENED, tried, levels)

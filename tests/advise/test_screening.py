@@ -137,8 +137,8 @@ def test_lines_are_in_and_out_beside_those_that_are_shown() -> None:
 
     found = screening.effects(plan, measured(plan, value), margin=0.02)
     assert [(each.name, each.start, each.far, each.beside) for each in found] == [
-        ("s1", "off", "on", True),
-        ("s2", "off", "on", True),
+        ("s1", "off", "on", screening.LINES),
+        ("s2", "off", "on", screening.LINES),
     ]
     assert found[0].effect == pytest.approx(exp(0.3)), "in this company the whole of it"
     assert found[1].standing is Standing.PLACEBO
@@ -187,3 +187,57 @@ def test_two_looks_at_a_screening_err_no_more_than_one() -> None:
         second = screening.effects(both, values, margin=0.02, level=screening.SECOND_LEVEL)
         wrong += any(each.standing is Standing.ACTIVE for each in (*first, *second))
     assert wrong <= 20, "10 are expected of 200"
+
+
+def _first(plan: screening.Plan) -> screening.Plan:
+    first, rest = screening.begun(plan, 3)
+    assert len(first.pairs) == screening.LOOK
+    assert sorted(map(str, (*first.pairs, *rest.pairs))) == sorted(map(str, plan.pairs))
+    return first
+
+
+def test_a_setting_that_hides_all_others_is_seen_by_the_first_pairs() -> None:
+    def value(each: Configuration, chance: random.Random) -> float:
+        slow = not on(each, "s4")
+        others = 0.2 * on(each, "s0") + 0.1 * on(each, "s1") * slow - 2.0 * on(each, "s7")
+        return exp(3.0 * on(each, "s4") + others + chance.gauss(0, 0.1))
+
+    for seed in range(20):
+        first, chance = _first(screening.plan(of(15), LIMITS, seed)), random.Random(f"hiding/{seed}")
+        found = screening.hiding(first, measured(first, lambda each, chance=chance: value(each, chance)))  # type: ignore[misc]
+        assert [each.name for each in found] == ["s4", "s7"]
+        assert found[0].low < exp(3.0) < found[0].high
+        assert found[1].low < exp(-2.0) < found[1].high < 1 / 2
+
+
+def test_of_usual_effects_and_of_noise_none_is_said_to_hide_the_others() -> None:
+    chance = random.Random("none")
+    for seed in range(200):
+        first = _first(screening.plan(of(15), LIMITS, seed))
+        effects = [chance.uniform(-0.5, 0.5) * (each < 4) for each in range(15)]
+        values: list[dict[Configuration, float | None]] = [
+            {
+                each: exp(sum(size * on(each, f"s{at}") for at, size in enumerate(effects)) + chance.gauss(0, 0.2))
+                for each in (pair.row, pair.mirror)
+            }
+            for pair in first.pairs
+        ]
+        assert screening.hiding(first, values) == ()
+        few = [*values[:4], *(dict[Configuration, float | None].fromkeys(one) for one in values[4:])]
+        assert screening.hiding(first, few) == (), "too few of them worked"
+
+
+@pytest.mark.parametrize(("higher", "better"), [(True, "on"), (False, "off")])
+def test_the_others_are_screened_beside_its_better_level(higher: bool, better: str) -> None:
+    space = of(6)
+    first = _first(screening.plan(space, LIMITS, 1))
+    values = measured(first, lambda each: exp(3.0 * on(each, "s2")))
+    plan = screening.plan_beside(space, LIMITS, screening.hiding(first, values), 1, higher=higher)
+    assert plan.names == ("s0", "s1", "s3", "s4", "s5")
+    assert plan.beside == f"s2 = {better}"
+    assert {each.values["s2"] for pair in plan.pairs for each in (pair.row, pair.mirror)} == {better}
+    found = screening.effects(plan, measured(plan, lambda each: exp(0.2 * on(each, "s0"))), margin=0.02)
+    assert {each.beside for each in found} == {f"s2 = {better}"}
+    both = screening.joined(first, plan)
+    assert both.names[:6] == first.names
+    assert len(both.pairs) == len(first.pairs) + len(plan.pairs)

@@ -11,7 +11,7 @@ from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.explain import explain
 from pgassay.advise.front import Kept
 from pgassay.advise.screening import Standing
-from pgassay.advise.space import Configuration
+from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task
 from pgassay.advise.text import auto_conf, confirmed, headline, render, values
 from pgassay.advise.walk import Advice, walk
@@ -241,3 +241,33 @@ def test_what_may_break_a_limit_is_not_advised_and_that_is_said() -> None:
     sure = replace(found, kept=(Kept("latency_p99_ms < 10 ms", 0.97),))
     assert confirmed(sure)
     assert "keeps it: 97 %" in render(wanted, sure, "tps", "runs/x")
+
+
+class HidingServer(Server):
+    """`s0` alone does twenty times what all others do, and under its start the others show something else."""
+
+    def truth(self, configuration: Configuration) -> float:
+        """Placebos but for `s1` beside the better level of `s0`."""
+        up = index_of(self.space.dimension("s0").levels, configuration.values["s0"]) / 4
+        one, four = (float(configuration.values[name] == "16") for name in ("s1", "s4"))
+        return 3.0 * up + 0.3 * one + (1 - up) * 0.5 * four
+
+
+def test_beside_a_setting_that_hides_the_others_the_screening_begins_again() -> None:
+    server = HidingServer(space_with(12), 0.03, 1)
+    wanted, told = task(server), list[str]()
+    found = walk(wanted, server, told.append)
+    assert confirmed(found)
+    assert {each.name for each in found.lines if each.kept} == {"s0", "s1"}
+    beside = {each.name: each for each in found.screened if each.beside}
+    assert set(beside) == {each.name for each in server.space.dimensions} - {"s0"}
+    assert {each.beside for each in beside.values()} == {"s0 = 16"}
+    assert sum(each.standing is Standing.PLACEBO for each in beside.values()) >= 8
+    assert beside["s4"].low < 1 < beside["s4"].high, "what it does beside the worse level is of no use"
+    assert any("beside s0 = 16 the others show" in each for each in told)
+    assert "s1 1 to 16 beside s0 = 16: +" in render(wanted, found, "tps", "runs/x")
+    assert not any("could not see" in each for each in told)
+    assert walk(wanted, HidingServer(space_with(12), 0.03, 1)) == found
+    screened = {each["name"]: each["beside"] for each in values(wanted, found, "tps", "x")["screened"]}
+    assert screened["s0"] is None
+    assert screened["s1"] == "s0 = 16"

@@ -57,7 +57,7 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
         found = [
             [
                 each.name, each.start, each.far, ratio_interval(each.effect, each.low, each.high),
-                _WORDS[each.standing], "beside the advised lines" if each.beside else "over all of the screening",
+                _WORDS[each.standing], f"beside {each.beside}" if each.beside else "over all of the screening",
             ]
             for each in _sorted(advice.known)
         ]  # fmt: skip

@@ -114,6 +114,11 @@ def _screening(settings: int) -> int:
     return 2 * rows_needed(settings) + batches_needed(settings, PAIRS_A_BATCH)
 
 
+def trials_of(pairs: int) -> int:
+    """Trials of so many pairs, the start's in each batch among them."""
+    return 2 * pairs + -(-pairs // PAIRS_A_BATCH)
+
+
 def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
     """The least of each step, and its share of the time to spare."""
     takeover_s = least.takeover_s if spare_s >= least.takeover_s else 0.0

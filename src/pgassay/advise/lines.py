@@ -23,8 +23,6 @@ IDLE = 0.5
 and a level that gains less than this over the default is not worth a line of its own."""
 _PAIRS_A_LINE = 12
 """Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
-_HIDES = log(2)
-"""A setting that doubles or halves the objective: half of the screening ran where the others could show little."""
 _KNOWN_BY = 8
 """Pairs more than lines, at least, where hidden settings are tried beside them: by these the noise is known."""
 Pairs = Callable[[screening.Plan, Callable[[str, Sequence[Configuration], int], Values]], screening.Measured]
@@ -98,9 +96,11 @@ def _is_level(dimension: Dimension, value: str) -> bool:
 def hidden(task: Task, best: Configuration, screened: Sequence[Screened]) -> tuple[Screened, ...]:
     """The settings that the screening has left open beside one that does far more, and that `best` leaves alone.
 
-    What it saw of them it saw half of the time under the worse level of that one. The likeliest not to matter first.
+    What it saw of them it saw half of the time under the worse level of that one, unless it began again beside the
+    better one. The likeliest not to matter first.
     """
-    if not any(each.standing is Standing.ACTIVE and abs(log(each.effect)) >= _HIDES for each in screened):
+    far = any(each.standing is Standing.ACTIVE and abs(log(each.effect)) >= screening.HIDES for each in screened)
+    if not far or any(each.beside for each in screened):
         return ()
     lines = best.changes_from(task.space.start)
     left = [each for each in screened if each.standing is Standing.OPEN and each.name not in lines]

@@ -212,6 +212,11 @@ def screens(settings: int, trials: int) -> str:
     return f"screening {settings} settings in {trials} configurations"
 
 
+def screens_beside(beside: str, settings: int, trials: int) -> str:
+    """A step begins again."""
+    return f"beside {beside} the others show: screening {settings} settings in {trials} configurations"
+
+
 def searches(names: Sequence[str]) -> str:
     """A step begins."""
     return f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}"

@@ -9,6 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import combinations
 from math import exp, isfinite, log, sqrt
 from typing import TypeAlias
 
@@ -32,6 +33,14 @@ _OPEN_SHARE, _RESOLVES = 1 / 3, 0.85
 """It goes on where more than this share is open, and intervals would come down to this part of the margin."""
 SPARE_OF_LINES = 4
 """The same of lines."""
+LINES = "the advised lines"
+LOOK = 9
+"""Pairs after which it is asked whether a setting does so much that the others show nothing beside it."""
+HIDES = log(2)
+"""What such a setting surely does: it doubles or halves the objective."""
+_HIDING_LEVEL, BESIDE_LEVEL = 0.99, 0.96
+"""Of such settings, and of the others beside them: together they err in 5 %."""
+_FEWEST_LOOKED = 6
 _ORDER_MAX = 200
 
 
@@ -54,8 +63,8 @@ class Screened:
     low: float
     high: float
     standing: Standing
-    beside: bool = False
-    """Was it tried in and out beside other lines, and not among all settings?"""
+    beside: str = ""
+    """What it was tried beside, where not among all settings: `LINES`, or the settings that do far more."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +89,8 @@ class Plan:
     levels: Mapping[str, tuple[str, str]]
     """Start and far level."""
     pairs: tuple[Pair, ...]
-    beside: bool = False
-    """Of the lines of a configuration, and not of all settings?"""
+    beside: str = ""
+    """See `Screened.beside`."""
 
 
 def matrix(least: int) -> Signs:
@@ -151,6 +160,62 @@ def plan(space: Space, limits: Limits, seed: int) -> Plan:
     return _folded(space.start, levels, [matrix(len(levels) + SPARE)], random.Random(f"screening/{seed}"))
 
 
+def begun(plan: Plan, most: int) -> tuple[Plan, Plan]:
+    """The plan of the first batches, of at most so many pairs each, and of the rest."""
+    batches = in_batches(plan.pairs, most)
+    parts = batches[: LOOK // most], batches[LOOK // most :]
+    first, rest = (tuple(plan.pairs[number] for batch in part for number in batch) for part in parts)
+    return replace(plan, pairs=first), replace(plan, pairs=rest)
+
+
+def hiding(plan: Plan, values: Measured) -> tuple[Screened, ...]:
+    """One or two settings that surely do so much that nothing else shows beside them, by the first pairs; mostly none.
+
+    Nine pairs cannot tell fifteen settings apart, but one that does ten times what all others do explains nearly all
+    that they show. Of all settings, and of all pairs of two, the ones that explain most are taken.
+    """
+    x, y = _pairwise(plan, values)
+    for size in (2, 1):
+        choices = [each for each in combinations(range(x.shape[1]), size) if np.linalg.matrix_rank(x[:, each]) == size]
+        if not choices or len(y) - size < _FEWEST_LOOKED - 1:
+            continue
+        best = min(choices, key=lambda each: _left(x[:, each], y))
+        mine = x[:, best]
+        inverse = np.linalg.inv(mine.T @ mine)
+        critical = fixed_critical(len(y) - size + 1, (1 - _HIDING_LEVEL) / (size * len(choices)))
+        halves = critical * np.sqrt(_left(mine, y) / (len(y) - size) * np.diag(inverse))
+        found = dict(zip(best, zip((inverse @ mine.T @ y).tolist(), halves.tolist(), strict=True), strict=True))
+        if all(abs(estimate) - half >= HIDES for estimate, half in found.values()):
+            return tuple(
+                Screened(
+                    plan.names[number], *plan.levels[plan.names[number]], exp(estimate), exp(estimate - half),
+                    exp(estimate + half), Standing.ACTIVE,
+                )
+                for number, (estimate, half) in found.items()
+            )  # fmt: skip
+    return ()
+
+
+def _left(x: Floats, y: Floats) -> float:
+    """The sum of squares that a fit leaves."""
+    return float(np.sum((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2))
+
+
+def plan_beside(space: Space, limits: Limits, found: Sequence[Screened], seed: int, *, higher: bool) -> Plan:
+    """The screening of all other settings, each of the `found` ones at the better of its two levels."""
+    levels = {each.name: each.far if (each.effect > 1) == higher else each.start for each in found}
+    names = [each.name for each in space.dimensions if each.name not in levels]
+    there = replace(space.narrowed(names), start=space.start.with_values(levels))
+    beside = ", ".join(f"{name} = {value}" for name, value in levels.items())
+    return replace(plan(there, limits, seed), beside=beside)
+
+
+def joined(first: Plan, second: Plan) -> Plan:
+    """Both after each other."""
+    names = (*first.names, *(each for each in second.names if each not in first.names))
+    return Plan(names, {**first.levels, **second.levels}, (*first.pairs, *second.pairs))
+
+
 def extended(plan: Plan, space: Space, seed: int) -> Plan:
     """As many pairs once more, of columns that are drawn again: what follows those of `plan`."""
     more = _folded(
@@ -195,7 +260,7 @@ def plan_of_lines(
     levels |= {name: (start.values[name], far) for name, far in (riding or {}).items()}
     order = matrix(len(levels) + spare)
     designs = [order] * (max(least_pairs(len(levels), spare), most) // len(order))
-    return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), beside=True)
+    return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), beside=LINES)
 
 
 def _folded(

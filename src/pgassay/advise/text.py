@@ -11,7 +11,7 @@ from pgassay.advise import failures_page, robust_page
 from pgassay.advise.elimination import Line, inverted, shown_to_help
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.lines import Level
-from pgassay.advise.screening import Screened, Standing
+from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
 from pgassay.analysis.verdicts import Kind
@@ -199,7 +199,7 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "outdone_by": advice.outdone.by if advice.outdone else None,
         "in_and_out": [screened_values(each) for each in advice.in_and_out],
         "refused": failures_page.values(advice.refused),
-        "known": [{**screened_values(each), "beside_lines": each.beside} for each in advice.known],
+        "known": [{**screened_values(each), "beside_lines": each.beside == LINES} for each in advice.known],
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
         "record": folder,
@@ -210,7 +210,7 @@ def screened_values(each: Screened) -> dict[str, Any]:
     """An effect of a screening for scripts."""
     return {
         "name": each.name, "start": each.start, "far": each.far, "effect": each.effect, "low": each.low,
-        "high": each.high, "standing": each.standing.value,
+        "high": each.high, "standing": each.standing.value, "beside": each.beside or None,
     }  # fmt: skip
 
 
@@ -246,7 +246,7 @@ def gain(line: Line, objective: str) -> str:
 
 def shown_by(each: Screened) -> str:
     """What shows that a line helps, beside the confirmation."""
-    what = "in and out beside the other lines" if each.beside else "by the screening"
+    what = "in and out beside the other lines" if each.beside == LINES else "by the screening"
     return f"shown {what} ({screened_words(each)})"
 
 
@@ -262,5 +262,5 @@ def without(line: Line) -> str:
 
 def screened_words(each: Screened) -> str:
     """A screened setting with its effect."""
-    where = " beside the advised lines" if each.beside else ""
+    where = f" beside {each.beside}" if each.beside else ""
     return f"{each.name} {each.start} to {each.far}{where}: {ratio_interval(each.effect, each.low, each.high)}"

@@ -171,7 +171,14 @@ def _screened(
     """
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
-    values = screened_pairs(task, plan, measure)
+    first, rest = screening.begun(plan, budget.PAIRS_A_BATCH)
+    values = screened_pairs(task, first, measure)
+    hiding = screening.hiding(first, values)
+    if hiding:
+        return _screened_beside(task, first, values, hiding, measure, tell)
+    batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
+    values = (*values, *screened_pairs(task, rest, measure, before=batches))
+    plan = replace(plan, pairs=(*first.pairs, *rest.pairs))
     after = budget.screened_again(task.amounts, len(plan.names))
     if after is None:
         return task, plan, values, screening.effects(plan, values, margin=task.margin)
@@ -181,9 +188,31 @@ def _screened(
     more = screening.extended(plan, task.space, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(more.pairs)))
     values = (*values, *screened_pairs(task, more, measure, "screening-again", 150))
-    plan = replace(plan, pairs=(*plan.pairs, *more.pairs))
+    plan = screening.joined(plan, more)
     found = screening.effects(plan, values, margin=task.margin, level=screening.SECOND_LEVEL)
     return replace(task, amounts=after), plan, values, found
+
+
+def _screened_beside(
+    task: Task,
+    first: screening.Plan,
+    values: screening.Measured,
+    hiding: tuple[Screened, ...],
+    measure: Measure[float],
+    tell: Tell,
+) -> tuple[Task, screening.Plan, screening.Measured, tuple[Screened, ...]]:
+    """The screening begins again beside settings that hide all others, each at its better level.
+
+    Under its worse level such a setting leaves the others little to show, and what they show there is of no use. The
+    time of the first pairs is that of lines in and out: hidden settings need not be tried beside them any more.
+    """
+    plan = screening.plan_beside(task.space, task.limits, hiding, task.seed, higher=task.higher)
+    tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
+    own = screened_pairs(task, plan, measure, "screening-beside", 170)
+    found = screening.effects(plan, own, margin=task.margin, level=screening.BESIDE_LEVEL)
+    spent_s = task.amounts.trial_s * budget.trials_of(len(first.pairs))
+    task = replace(task, amounts=replace(task.amounts, lines_s=task.amounts.lines_s - spent_s))
+    return task, screening.joined(first, plan), (*values, *own), (*hiding, *found)
 
 
 def _seen(values: screening.Measured) -> tuple[tuple[Configuration, float], ...]:
@@ -197,11 +226,11 @@ def _gains(
 
 
 def screened_pairs(
-    task: Task, plan: screening.Plan, measure: Measure[V], kind: str = "screening", seed: int = 100
+    task: Task, plan: screening.Plan, measure: Measure[V], kind: str = "screening", seed: int = 100, before: int = 0
 ) -> tuple[Mapping[Configuration, V | None], ...]:
-    """Values of each pair's row and mirror, relative to the start of their batch."""
+    """Values of each pair's row and mirror, relative to the start of their batch; `before` batches are measured."""
     found: dict[int, Mapping[Configuration, V | None]] = {}
-    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=1):
+    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=before + 1):
         wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
         values = measure(f"{kind}-{number:02d}", wanted, task.seed + seed + number)
         for index in batch:
