@@ -94,7 +94,13 @@ class Recorded:
             for each in self.axes
         )  # fmt: skip
         start = Configuration({each.name: each.start for each in self.axes})
-        return Space(dimensions, start, start.with_values({each.name: each.default for each in self.axes}))
+        default = {each.name: _known(each.default, each.rule, each.levels) for each in self.axes}
+        return Space(dimensions, start, start.with_values(default))
+
+
+def _known(value: str, other: str, levels: Sequence[str]) -> str:
+    """A default that is no level, such as -1 of wal_buffers, was never measured: the rule of thumb takes its place."""
+    return value if canonical(value) in map(canonical, levels) else other
 
 
 def recorded(path: Path) -> Recorded:
@@ -129,16 +135,12 @@ def _trials(findings: Findings, space: Space, objective: str) -> Iterator[Trial]
             one.name: levels.get(one.setting.factor.removeprefix("server."), one.setting.default)
             for one in space.dimensions
         }
-        known = all(_is_level(space.dimension(name), value) for name, value in values.items())
+        known = all(canonical(value) in map(canonical, space.dimension(name).levels) for name, value in values.items())
         changes[each.name] = Configuration(values).changes_from(start) if known else None
     for trial in findings.trials:
         value, changed = trial.responses.get(objective), changes[trial.treatment]
         if trial.status is Status.VALID and value and changed is not None and not trial.condition:
             yield Trial(f"{findings.run.path.name}/{trial.block}", changed, value)
-
-
-def _is_level(dimension: Dimension, value: str) -> bool:
-    return canonical(value) in map(canonical, dimension.levels)
 
 
 @dataclass(frozen=True)
