@@ -9,12 +9,13 @@ truth is known: K. Eggensperger and others, "Efficient benchmarking of hyperpara
 (heredity: M. Hamada and C. F. J. Wu, 1992), by ridge regression (A. E. Hoerl and R. W. Kennard, 1970). The advice
 searches by trees and a Gaussian process, and a surrogate of their kind would judge them by their own beliefs.
 
-Printed: the noise of a trial beside the surface, and how much of the trials' spread the surface predicts where a trial
-is left out. All that is found on a surrogate is simulated.
+Printed: the noise of a trial, by configurations that were tried repeatedly, and how much of the trials' spread the
+surface predicts where a trial is left out. All that is found on a surrogate is simulated.
 """
 
 import argparse
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -152,7 +153,7 @@ class Surface:
     """Of the settings that do something together what each does alone at its levels, 1 at the most."""
     weights: Floats
     noise: float
-    """Of one trial, as a standard deviation of its logarithm."""
+    """Of one trial, as a standard deviation of its logarithm, by the configurations that were tried repeatedly."""
     predicted: float
     """Of the trials' variance within batches, the share that is predicted for a trial that is left out."""
 
@@ -207,7 +208,20 @@ def _fitted(kept: Recorded, shapes: Mapping[str, Floats]) -> Surface:
     fits = [_ridge(rows, gains, shares, np.where(lines, _LINES, each)) for each in _BENDS]
     best = min(fits, key=lambda each: each.left_out)
     found = [each for each in fits if each.left_out <= best.left_out + best.error][-1]
-    return Surface(space, shapes, found.weights, found.noise, 1 - found.left_out / float(np.mean(gains**2)))
+    return Surface(space, shapes, found.weights, _noise(kept), 1 - found.left_out / float(np.mean(gains**2)))
+
+
+def _noise(kept: Recorded) -> float:
+    """What is left of trials of the same configurations when each of these, and each batch, has its own mean."""
+    repeated = Counter(tuple(sorted(each.changes.items())) for each in kept.trials)
+    seen = [(tuple(sorted(each.changes.items())), each.batch, log(each.value)) for each in kept.trials]
+    seen = [each for each in seen if repeated[each[0]] > 1]
+    columns = {name: at for at, name in enumerate(dict.fromkeys(each for one in seen for each in one[:2]))}
+    x, y = np.zeros((len(seen), len(columns))), np.array([value for *_, value in seen])
+    for row, (configuration, batch, _) in enumerate(seen):
+        x[row, [columns[configuration], columns[batch]]] = 1.0
+    fit, _, rank, _ = np.linalg.lstsq(x, y, rcond=None)
+    return float(np.sqrt(np.sum((y - x @ fit) ** 2) / max(1, len(y) - rank)))
 
 
 def _levels(alone: Surface, dimension: Dimension) -> Floats:
@@ -223,7 +237,6 @@ class _Ridge:
     """The mean squared error of trials that are left out."""
     error: float
     """The standard error of that mean."""
-    noise: float
 
 
 def _ridge(rows: Floats, gains: Floats, batch_share: Floats, penalties: Floats) -> _Ridge:
@@ -233,8 +246,7 @@ def _ridge(rows: Floats, gains: Floats, batch_share: Floats, penalties: Floats) 
     leverage = np.minimum(np.einsum("ij,jk,ik->i", rows, inverse, rows) + batch_share, 0.99)
     errors = gains - rows @ weights
     squares = (errors / (1 - leverage)) ** 2
-    noise = float(np.sqrt(np.sum(errors**2) / max(1.0, len(gains) - float(np.sum(leverage)))))
-    return _Ridge(weights, float(np.mean(squares)), float(np.std(squares)) / len(gains) ** 0.5, noise)
+    return _Ridge(weights, float(np.mean(squares)), float(np.std(squares)) / len(gains) ** 0.5)
 
 
 def _features(space: Space, configuration: Configuration, shapes: Mapping[str, Floats]) -> Floats:
