@@ -42,6 +42,8 @@ _LINES = 0.01
 _BENDS = (0.1, 1.0, 10.0, 100.0)
 """The same of a level's distance from the line, and of products: most levels were seen in few trials. The largest is
 taken whose error for trials left out is within a standard error of the least (L. Breiman and others, 1984)."""
+_STRAIGHT = 0.01
+"""Of a setting that does less than this (a log-ratio) the line hardly bends."""
 _TOGETHER = 4
 """So many settings, of those that do most alone, may do something together."""
 _CLIMBS = 30
@@ -186,13 +188,17 @@ class Surface:
 
 def surface(kept: Recorded) -> Surface:
     """The straightest surface of those that predict left-out trials about as well as the best of them."""
-    alone = _fitted(kept, {})
+    straight = _fitted(kept, {}, {})
+    sizes = {each.name: float(np.ptp(_levels(straight, each))) for each in kept.space.dimensions}
+    alone = _fitted(kept, {}, sizes)
     found = {each.name: _levels(alone, each) for each in kept.space.dimensions}
     most = sorted(found, key=lambda name: -float(np.ptp(found[name])))[:_TOGETHER]
-    return _fitted(kept, {name: found[name] / np.max(np.abs(found[name])) for name in most if np.any(found[name])})
+    shapes = {name: found[name] / np.max(np.abs(found[name])) for name in most if np.any(found[name])}
+    return _fitted(kept, shapes, sizes)
 
 
-def _fitted(kept: Recorded, shapes: Mapping[str, Floats]) -> Surface:
+def _fitted(kept: Recorded, shapes: Mapping[str, Floats], sizes: Mapping[str, float]) -> Surface:
+    """With `sizes` of what each setting does by its line, lines bend; a setting that does little bends little."""
     space, sign = kept.space, 1 if kept.higher else -1
     rows = np.array([_features(space, space.start.with_values(each.changes), shapes) for each in kept.trials])
     gains = np.array([sign * log(each.value) for each in kept.trials])
@@ -203,9 +209,10 @@ def _fitted(kept: Recorded, shapes: Mapping[str, Floats]) -> Surface:
         rows[own] -= rows[own].mean(axis=0)
         gains[own] -= gains[own].mean()
         shares[own] = 1 / np.sum(own)
-    alone = _lines(space)
-    lines = np.array([*alone, *[False] * (rows.shape[1] - len(alone))])
-    fits = [_ridge(rows, gains, shares, np.where(lines, _LINES, each)) for each in _BENDS]
+    bends = [1.0 if name is None else max(sizes.get(name, 0.0), _STRAIGHT) ** -2 for name in _bends(space)]
+    scales = np.array([*bends, *[1.0] * (rows.shape[1] - len(bends))])
+    lines = np.array([*(name is None for name in _bends(space)), *[False] * (rows.shape[1] - len(bends))])
+    fits = [_ridge(rows, gains, shares, np.where(lines, _LINES, each * scales)) for each in _BENDS]
     best = min(fits, key=lambda each: each.left_out)
     found = [each for each in fits if each.left_out <= best.left_out + best.error][-1]
     return Surface(space, shapes, found.weights, _noise(kept), 1 - found.left_out / float(np.mean(gains**2)))
@@ -262,11 +269,11 @@ def _features(space: Space, configuration: Configuration, shapes: Mapping[str, F
     return np.array([*found, *pairs])
 
 
-def _lines(space: Space) -> list[bool]:
-    """Which of the features of one setting are its line, or its words; the others are distances from the line."""
-    found = list[bool]()
+def _bends(space: Space) -> list[str | None]:
+    """Of the features of one setting alone whose distance from its line each is; None of lines and words."""
+    found: list[str | None] = []
     for each in space.dimensions:
-        found += [True, *[False] * (len(each.levels) - 1)] if each.ordered else [True] * (len(each.levels) - 1)
+        found += [None, *[each.name] * (len(each.levels) - 1)] if each.ordered else [None] * (len(each.levels) - 1)
     return found
 
 
