@@ -90,3 +90,10 @@ def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         == "no verdict yet on throughput: it takes 5 blocks, and 3 count so far"
     )
     assert len(headline.headline_of(early).sentences) == 2
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [("1", "; 1 client; "), ("4", "; 4 clients; "), ("1, 2", "; 1, 2 clients; ")]
+)
+def test_the_line_of_facts_counts_one_client(size: str, said: str) -> None:
+    assert said in headline.Facts(["15.18"], "here", "2026-01-02", {"clients": size}, 4.0, 5, 10, 0).line
