@@ -180,7 +180,8 @@ def _judge(folded: Floats, whole: int, points: int, period_s: float) -> Repetiti
     swing = float(np.ptp(profile)) / abs(mean) if mean != 0.0 else 0.0
     if noise <= 1e-24 * max(float(np.abs(folded).max()), 1e-300) ** 2:  # nothing but rounding beside the cycles
         return Repetition(0.0 if swing > 0.0 else 1.0, period_s, swing)
-    ratio = float(power[tried].mean()) / noise
+    power = power / _slope(power, between)
+    ratio = float(power[tried].mean()) / float(power[between].mean())
     return Repetition(float(fdtrc(2 * len(tried), 2 * len(between), ratio)), period_s, swing)
 
 
@@ -193,6 +194,18 @@ def _expected_between(rest: Floats, count: int) -> Floats:
     shape = 1.0 / (1.0 + memory**2 - 2.0 * memory * np.cos(2.0 * pi * places / len(rest)))
     left = 1.0 - 6.0 / (pi * np.maximum(places, 1)) ** 2
     return np.asarray(shape * left, dtype=np.float64)
+
+
+def _slope(power: Floats, between: npt.NDArray[np.intp]) -> Floats:
+    """How the power between the harmonics still falls with the frequency: as a power of it, by least squares.
+
+    Noise of two kinds (a walk below white noise) is not of the expected shape. Of three cycles in 900 seconds of it the
+    first harmonic stood above the mean of all that is between, and 4 % of such series were called cyclic.
+    """
+    at, height = np.log(between), np.log(np.maximum(power[between], 1e-300))
+    at = at - at.mean()
+    slope = min(0.0, float(at @ height) / float(at @ at))
+    return np.asarray(np.maximum(np.arange(len(power)), 1) ** slope, dtype=np.float64)
 
 
 def _only(spectrum: np.ndarray, places: np.ndarray) -> np.ndarray:
