@@ -124,9 +124,8 @@ def operating_system(error: OSError) -> BenchError:
 
 def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
     """For a run that stops because pgassay, not a treatment, failed; committed trials stay."""
-    if hint:
-        return PgassayError(detail, hint)
-    return RunStoppedError(detail, f"committed trials are kept; continue with: pgassay resume {path}")
+    kept = f"committed trials are kept; continue with: pgassay resume {path}"
+    return PgassayError(detail, hint) if hint else RunStoppedError(detail, kept)
 
 
 def clusters_gone(cluster: str) -> UsageError:

@@ -73,18 +73,13 @@ class Facts:
     @property
     def line(self) -> str:
         """All in one line."""
-        sizes = [f"{name} {size}" if name in _BEFORE else _many(size, name) for name, size in self.load.items()]
+        sizes = [f"{name} {size}" if name in _BEFORE else words.sized(size, name) for name, size in self.load.items()]
         length = "" if self.window_s is None else f"{words.duration(self.window_s)} a trial"
         lost = f", {self.discarded} discarded" if self.discarded else ""
         hosts = f"{words.counted(self.hosts, 'host')}, " if self.hosts else ""
         counted = f"{hosts}{words.counted(self.blocks, 'block')}, {words.counted(self.trials, 'trial')}{lost}"
         versions = f"PostgreSQL {', '.join(self.postgresql)}" if self.postgresql else ""
         return "; ".join(filter(None, (self.source, versions, self.machine, self.date, *sizes, length, counted)))
-
-
-def _many(size: str, name: str) -> str:
-    """`4 clients`, `1 client`."""
-    return f"{size} {name.removesuffix('s')}" if size == "1" else f"{size} {name}"
 
 
 def headline_of(findings: "Findings") -> Headline:

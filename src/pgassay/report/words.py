@@ -39,6 +39,11 @@ def headed(treatment: str, otherwise: str = "median") -> str:
     return treatment or otherwise
 
 
+def sized(size: str, name: str) -> str:
+    """`4 clients`, `1 client`; of a curve `1, 2, 4 clients`."""
+    return f"{size} {name.removesuffix('s')}" if size == "1" else f"{size} {name}"
+
+
 def counted(count: int, noun: str) -> str:
     """A number with its noun: `1 block`, `5 blocks`."""
     return f"{count} {plural(noun, count)}"
