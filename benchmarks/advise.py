@@ -98,10 +98,14 @@ class Server:
         pair = max(one * a + together * (a * d - 0.3 * d) for a in steps for d in steps)
         return pair + two + inside
 
+    def noise_of(self, configuration: Configuration) -> float:
+        """Of one trial of it."""
+        return self.noise
+
     def measure(self, configuration: Configuration, common: float = 0.0) -> float | None:
         """One trial."""
         self.trials += 1
-        noise = self.chance.gauss(0, self.noise)
+        noise = self.chance.gauss(0, self.noise_of(configuration))
         return None if self.fails(configuration) else 1000 * exp(self.truth(configuration) + common + noise)
 
     def batch(

@@ -67,12 +67,14 @@ class BadServer(Server):
             found += slow * (1 - up("wal_buffers")) * 0.5 * up("wal_writer_delay")
         return found
 
+    def noise_of(self, configuration: Configuration) -> float:
+        """More under the level that hides the others."""
+        slow = self.hiding and configuration.values["commit_delay"] == BAD["commit_delay"]
+        return self.noise * (NOISIER if slow else 1.0)
+
     def measure(self, configuration: Configuration, common: float = 0.0) -> float | None:
         """One trial; now and then it is disturbed."""
-        slow = self.hiding and configuration.values["commit_delay"] == BAD["commit_delay"]
-        noise, self.noise = self.noise, self.noise * (NOISIER if slow else 1.0)
         value = super().measure(configuration, common)
-        self.noise = noise
         return value * exp(-SLOWED) if value and self.chance.random() < self.disturbed else value
 
     def best(self) -> float:

@@ -29,12 +29,11 @@ import numpy.typing as npt
 from pgassay.advise import folder
 from pgassay.advise.constraints import Limits, allowed
 from pgassay.advise.knowledge import Scale, Setting
-from pgassay.advise.space import Configuration, Dimension, Space, index_of
+from pgassay.advise.space import Configuration, Dimension, Space, index_of, is_level
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.report.words import counted
 from pgassay.study.responses import Status
-from pgassay.study.units import canonical
 
 Floats = npt.NDArray[np.float64]
 _LINES = 0.01
@@ -103,7 +102,7 @@ class Recorded:
 
 def _known(value: str, other: str, levels: Sequence[str]) -> str:
     """A default that is no level, such as -1 of wal_buffers, was never measured: the rule of thumb takes its place."""
-    return value if canonical(value) in map(canonical, levels) else other
+    return value if is_level(levels, value) else other
 
 
 def recorded(path: Path) -> Recorded:
@@ -138,7 +137,7 @@ def _trials(findings: Findings, space: Space, objective: str) -> Iterator[Trial]
             one.name: levels.get(one.setting.factor.removeprefix("server."), one.setting.default)
             for one in space.dimensions
         }
-        known = all(canonical(value) in map(canonical, space.dimension(name).levels) for name, value in values.items())
+        known = all(is_level(space.dimension(name).levels, value) for name, value in values.items())
         changes[each.name] = Configuration(values).changes_from(start) if known else None
     for trial in findings.trials:
         value, changed = trial.responses.get(objective), changes[trial.treatment]
@@ -209,9 +208,10 @@ def _fitted(kept: Recorded, shapes: Mapping[str, Floats], sizes: Mapping[str, fl
         rows[own] -= rows[own].mean(axis=0)
         gains[own] -= gains[own].mean()
         shares[own] = 1 / np.sum(own)
-    bends = [1.0 if name is None else max(sizes.get(name, 0.0), _STRAIGHT) ** -2 for name in _bends(space)]
-    scales = np.array([*bends, *[1.0] * (rows.shape[1] - len(bends))])
-    lines = np.array([*(name is None for name in _bends(space)), *[False] * (rows.shape[1] - len(bends))])
+    bends = _bends(space)
+    products = rows.shape[1] - len(bends)
+    lines = np.array([*(name is None for name in bends), *[False] * products])
+    scales = np.array([*(max(sizes.get(name or "", 0.0), _STRAIGHT) ** -2 for name in bends), *[1.0] * products])
     fits = [_ridge(rows, gains, shares, np.where(lines, _LINES, each * scales)) for each in _BENDS]
     best = min(fits, key=lambda each: each.left_out)
     found = [each for each in fits if each.left_out <= best.left_out + best.error][-1]

@@ -152,9 +152,8 @@ def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int
     Raises `UsageError` where the budget is too small.
     """
     pairs = rows_needed(settings)
-    screening = 2 * pairs + batches_needed(settings, PAIRS_A_BATCH)
     arms = points + REFERENCES
-    needed_s = trial_s * (screening + _BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
+    needed_s = trial_s * (_screening(settings) + _BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
     spare_s = budget_s - needed_s

@@ -13,7 +13,7 @@ from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import Line, shown_to_help
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
-from pgassay.advise.space import Configuration, Dimension, index_of
+from pgassay.advise.space import Configuration, is_level
 from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting
 from pgassay.errors import UsageError
 from pgassay.study.units import canonical
@@ -82,15 +82,7 @@ def _usual(task: Task, found: Screened) -> str | None:
     """PostgreSQL's default, where it is a level of which the screening has shown that it helps."""
     dimension = task.space.dimension(found.name)
     default = dimension.setting.default
-    return default if _is_level(dimension, default) and helps(task, found, default) else None
-
-
-def _is_level(dimension: Dimension, value: str) -> bool:
-    try:
-        index_of(dimension.levels, value)
-    except ValueError:
-        return False
-    return True
+    return default if is_level(dimension.levels, default) and helps(task, found, default) else None
 
 
 def hidden(task: Task, best: Configuration, screened: Sequence[Screened]) -> tuple[Screened, ...]:

@@ -130,6 +130,11 @@ def index_of(levels: Iterable[str], value: str) -> int:
     return [canonical(each) for each in levels].index(canonical(value))
 
 
+def is_level(levels: Iterable[str], value: str) -> bool:
+    """Is a value among levels, however it is written?"""
+    return canonical(value) in map(canonical, levels)
+
+
 def space_of(
     settings: Iterable[Setting],
     machine: Machine,

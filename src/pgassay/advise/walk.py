@@ -178,7 +178,7 @@ def _screened(
         return _screened_beside(task, first, values, hiding, measure, tell)
     batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
     values = (*values, *screened_pairs(task, rest, measure, before=batches))
-    plan = replace(plan, pairs=(*first.pairs, *rest.pairs))
+    plan = screening.joined(first, rest)
     after = budget.screened_again(task.amounts, len(plan.names))
     if after is None:
         return task, plan, values, screening.effects(plan, values, margin=task.margin)
