@@ -610,6 +610,10 @@ class ServerLogReader:
     def torn(self) -> int:
         """Logs whose last record is not whole."""
 
+    @property
+    def plans_unread(self) -> int:
+        """Entries of auto_explain of which the end of the statement cannot be told."""
+
 def summarize_server_logs(
     paths: Sequence[str | os.PathLike[str]],
     prefixes: Sequence[str],
@@ -621,6 +625,7 @@ def summarize_server_logs(
 ) -> bytes:
     """All that a capture takes of logs, as JSON; memory does not grow with their size.
 
+    A statement that auto_explain alone reports has no calls; ``planned`` says that the values are auto_explain's.
     ``beside`` gets each event of ``database``'s sessions as it is read, a capture's own left out; what it raises ends
     the reading.
     """

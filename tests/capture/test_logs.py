@@ -129,6 +129,84 @@ def test_values_that_are_secrets_are_left_out(tmp_path: Path) -> None:
     assert [each.parameters for each in logs.load_of(found).statements] == [(), ()]
 
 
+def plan(text: str, given: str = "") -> str:
+    """An entry of auto_explain, as it stands in stderr."""
+    parameters = f"Query Parameters: {given}\n\t" if given else ""
+    top = "Seq Scan on orders  (cost=0.00..1.00 rows=1 width=4)\n\t  Filter: (id = 5)"
+    return f"duration: 1.000 ms  plan:\n\tQuery Text: {text}\n\t{parameters}{top}"
+
+
+PLANS = (
+    plan(f"{QUERY} 5"),
+    plan(f"{QUERY}\n\t 6 -- page"),
+    plan(UPDATE, "$1 = '7', $2 = 'it''s'"),
+    plan(UPDATE, "$1 = '8', $2 = 'lon...'"),
+    plan("SELECT inner FROM f WHERE a = 1"),
+)
+COUNTED = Load(10.0, (Statement(1, UPDATE, 3, 9.0, 3), Statement(2, f"{QUERY} $1", 60, 6.0, 9)))
+
+
+def test_plans_of_auto_explain_give_values_to_what_was_counted_and_count_nothing(tmp_path: Path) -> None:
+    found = read(logged(tmp_path, *PLANS))
+    load = logs.joined(COUNTED, found)
+    assert [each.parameters for each in load.statements] == [(("7", "it's"),), (("5",), ("6",))]
+    assert [(each.calls, each.logged_calls) for each in load.statements] == [(3, 0), (60, 0)]
+    assert (load.planned_values, load.logged, load.window_s) == (3, None, 10.0)
+    (cut,) = logs.warnings_of(found)
+    assert cut.startswith("1 entries of auto_explain have a value that is cut")
+    capture = replace(taken(FakeServer(), Request(1.0)).capture, load=load)
+    assert "values: 3 tuples of them from entries of auto_explain" in summary(capture, tmp_path / "x.capture")
+    files.write(capture, tmp_path, "x.capture")
+    assert files.read(tmp_path).load == load
+    first = load.statements[0]
+    assert "SET status = E'it\\x27s' WHERE id = E'7';" in script(capture_of(first), first, Random(0))
+
+
+def test_plans_beside_calls_fill_only_what_these_leave_open(tmp_path: Path) -> None:
+    calls = (f"duration: 2.000 ms  statement: {QUERY} 5", f"duration: 1.000 ms  statement: {UPDATE}")
+    load = logs.joined(COUNTED, read(logged(tmp_path, *PLANS, *calls)))
+    assert [each.parameters for each in load.statements] == [(("7", "it's"),), (("5",),)]
+    assert [each.logged_calls for each in load.statements] == [1, 1]
+    assert load.logged is not None
+    assert (load.planned_values, load.logged.calls, load.logged.processes) == (1, 2, 1)
+
+
+def test_without_a_count_of_calls_plans_alone_are_no_load(tmp_path: Path) -> None:
+    request = Request(5.0, with_literals=True, logs=logged(tmp_path, *PLANS))
+    with pytest.raises(CaptureError, match="does not say how often a statement ran") as raised:
+        taken(FakeServer(the_extensions=[]), request)
+    assert "log_min_duration_statement = 0" in str(raised.value.hint)
+    calls = (f"duration: 2.000 ms  statement: {QUERY} 9", "duration: 0.100 ms  statement: VACUUM")
+    whole = taken(FakeServer(the_extensions=[]), replace(request, logs=logged(tmp_path, *PLANS, *calls)))
+    assert whole.capture.load is not None
+    assert {each.text: each.calls for each in whole.capture.load.statements} == {f"{QUERY} $1": 1, "VACUUM": 1}
+    assert whole.capture.load.planned_values == 0
+    assert "2 statements stand in entries of auto_explain alone" in whole.warnings[-1]
+
+
+def test_plans_without_literals_give_nothing_and_it_is_said(tmp_path: Path) -> None:
+    snapshots: tuple[list[tuple[object, ...]], ...] = ([], [(2, UPDATE, 3, 6.0, 9, *ZERO)])
+    whole = taken(FakeServer(snapshots=snapshots), Request(1.0, logs=logged(tmp_path, *PLANS)))
+    assert whole.capture.load is not None
+    assert (whole.capture.load.statements[0].parameters, whole.capture.load.planned_values) == ((), 0)
+    assert "which --with-literals keeps" in whole.warnings[-1]
+
+
+def test_secrets_in_plans_are_left_out(tmp_path: Path) -> None:
+    texts = ("SELECT 1 FROM users WHERE password_hash = $1", "SELECT 1 FROM visits WHERE cookie = $1")
+    token = "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl"
+    found = read(logged(tmp_path, plan(texts[0], "$1 = 'abc'"), plan(texts[1], f"$1 = '{token}'")))
+    load = logs.joined(Load(1.0, tuple(Statement(n, text, 1, 1.0, 1) for n, text in enumerate(texts))), found)
+    assert ([each.parameters for each in load.statements], load.planned_values) == ([(), ()], 0)
+
+
+def test_plans_whose_statement_cannot_be_told_are_counted(tmp_path: Path) -> None:
+    found = read(logged(tmp_path, plan("SELECT '\n\tResult  (cost=0.00..0.01 rows=1 width=4)'")))
+    assert [each.parameters for each in logs.joined(COUNTED, found).statements] == [(), ()]
+    (said,) = logs.warnings_of(found)
+    assert said.startswith("1 entries of auto_explain are not used")
+
+
 def test_an_observed_unique_key_is_new_in_an_insert(tmp_path: Path) -> None:
     insert = Statement(1, "INSERT INTO orders (id, note, customer_id) VALUES ($1, $2, $3)", 1, 1.0, 1)
     seen = replace(insert, parameters=(("4", "a", "5"),))

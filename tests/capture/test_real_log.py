@@ -1,5 +1,8 @@
-"""The log that a real server writes is a capture where there is no pg_stat_statements."""
+"""The log that a real server writes: a capture without pg_stat_statements, and values where there is that extension."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from time import sleep
@@ -100,6 +103,73 @@ def test_a_log_of_statements_without_durations_is_captured_and_played_again(
             played = player.play(duration_ms=int(player.log.length_ms) + 1000)
         assert dict(played.failed) == {}
         assert server.query("SELECT id, note FROM orders ORDER BY id") == [(1, "it's\n\tnew"), (2, "it's\n\tnew")]
+
+
+FORMATS = ("text", "json", "yaml", "xml")
+EXPLAINED = {
+    "shared_preload_libraries": "pg_stat_statements", "session_preload_libraries": "auto_explain",
+    "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on", "auto_explain.log_verbose": "on",
+    "log_line_prefix": PREFIX, "log_statement": "none", "log_min_duration_statement": "-1",
+}  # fmt: skip
+
+
+def columns(number: int) -> str:
+    """Other names for the same columns would be the same statement to the server."""
+    return ", ".join(["note", "id", "note", "id"][: number + 1])
+
+
+@contextmanager
+def asked_again(server: Server) -> Iterator[None]:
+    """A query again and again in four sessions, each with another format of auto_explain, while the context lasts."""
+    ended = threading.Event()
+
+    def ask(number: int) -> None:
+        with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
+            connection.execute(f"SET auto_explain.log_format = '{FORMATS[number]}'")
+            while not ended.wait(0.05):
+                connection.execute(f"SELECT {columns(number)} FROM orders\n WHERE id = {number} AND note <> 'x<\ny\"'")
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(FORMATS))]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_log_of_auto_explain_alone_gives_values_to_what_was_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, alone = tmp_path / "app.capture", tmp_path / "alone.capture"
+    with real.server(**EXPLAINED) as (server, data):
+        with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION pg_stat_statements")
+            connection.execute("CREATE TABLE orders (id int PRIMARY KEY, note text)")
+        (log,) = (data.parent / "socket").glob("server-*.log")
+        words = ["capture", server.endpoint.conninfo(), "--data", "none", "--with-literals", "--log", str(log)]
+        with asked_again(server):
+            assert main([*words, "--for", "2s", "--out", str(path)]) == 0
+        said = capsys.readouterr()
+        server.execute("DROP EXTENSION pg_stat_statements")
+        assert main([*words, "--out", str(alone)]) == 2
+    assert "does not say how often a statement ran" in capsys.readouterr().err
+    assert "entries of auto_explain are not used" not in said.err
+    capture = files.read(path)
+    assert capture.load is not None
+    assert capture.load.logged is None
+    seen = {each.text: each for each in capture.load.statements if "FROM orders" in each.text}
+    for number in range(len(FORMATS)):
+        statement = seen[f"SELECT {columns(number)} FROM orders\n WHERE id = $1 AND note <> $2"]
+        assert statement.calls > 1
+        assert set(statement.parameters) == {(str(number), 'x<\ny"')}
+        (played,) = [each for each in scripted(capture).played if f"SELECT {columns(number)} FROM" in each.label]
+        assert f"id = E'{number}' AND note <> E'x<\\x0ay\"'" in played.text
+    tuples = sum(len(each.parameters) for each in capture.load.statements)
+    assert capture.load.planned_values == tuples
+    assert f"values: {tuples} tuples of them from entries of auto_explain" in said.out
 
 
 def sell(server: Server, *, sales: int) -> None:

@@ -34,6 +34,19 @@ def test_what_cannot_be_read_is_counted(tmp_path: Path) -> None:
     assert (reader.unread, reader.foreign, reader.torn) == (1, 1, 1)
 
 
+def test_an_entry_of_auto_explain_is_an_event_of_its_own_kind(tmp_path: Path) -> None:
+    top = "Result  (cost=0.00..0.01 rows=1 width=4)"
+    text = f"LOG:  duration: 2.5 ms  plan:\n\tQuery Text: SELECT $1\n\tQuery Parameters: $1 = 'a'\n\t{top}"
+    reader = ServerLogReader(
+        [written(tmp_path, text, "LOG:  duration: 2.5 ms  plan:\n\tQuery Text: SELECT 1")], [PREFIX]
+    )
+    assert [event[4:] for event in reader] == [("plan", "SELECT $1", ["a"], 2.5)]
+    assert reader.plans_unread == 1
+    found = json.loads(summarize_server_logs([tmp_path / "postgresql.log"], [PREFIX], keep_values=True))
+    (statement,) = found["statements"]
+    assert (statement["calls"], statement["planned"], statement["parameters"]) == (0, True, [["a"]])
+
+
 def test_a_summary_has_statements_without_their_values_unless_these_are_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path, "LOG:  statement: SELECT 'x', 7", "LOG:  duration: 1.5 ms")
     for keep, values in ((False, []), (True, [["x", "7"]])):

@@ -16,6 +16,8 @@ pub enum Kind {
     Duration,
     /// A statement failed; the text is what failed.
     Error,
+    /// auto_explain's entry: a second report of a call, or its only one, so it says nothing of how often one ran.
+    Plan,
     /// A session began.
     Connect,
     /// A session ended.
@@ -32,6 +34,7 @@ impl Kind {
             Self::Bind => "bind",
             Self::Duration => "duration",
             Self::Error => "error",
+            Self::Plan => "plan",
             Self::Connect => "connect",
             Self::Disconnect => "disconnect",
         }
@@ -53,7 +56,7 @@ pub struct Event {
     pub kind: Kind,
     /// The statement.
     pub text: Vec<u8>,
-    /// As the DETAIL has them, from `$1 = ` on; see [`crate::parameters`].
+    /// As the DETAIL or auto_explain has them, from `$1 = ` on; see [`crate::parameters`].
     pub parameters: Vec<u8>,
     /// How long it took, in ms.
     pub duration_ms: Option<f64>,

@@ -10,6 +10,8 @@ mod events;
 mod json;
 mod message;
 mod parameters;
+mod plan;
+mod planned;
 mod prefix;
 mod reader;
 mod records;

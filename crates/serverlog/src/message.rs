@@ -1,11 +1,16 @@
 //! What a message says, by its words in English (`src/backend/tcop/postgres.c`); others are only told.
 
 use crate::events::Kind;
+use crate::plan::{Explained, explained};
 
 /// What became of a message.
 pub enum Meaning<'a> {
     /// It is an event.
     Event { kind: Kind, text: &'a [u8], duration_ms: Option<f64> },
+    /// It is auto_explain's entry of a statement that is logged elsewhere, or not at all.
+    Plan { explained: Explained<'a>, duration_ms: Option<f64> },
+    /// The same, but where the statement ends cannot be told.
+    UnreadPlan,
     /// It is about something else.
     Other,
     /// It looks like an event in another language.
@@ -14,8 +19,10 @@ pub enum Meaning<'a> {
 
 /// More rows of a portal that was counted when it began.
 const FETCH: &[u8] = b"execute fetch from ";
-/// What may follow a duration and is no statement of its own; auto_explain's is logged by itself.
-const UNCOUNTED: [&[u8]; 3] = [FETCH, b"fastpath function call: ", b"plan:"];
+/// What may follow a duration and is no statement of its own.
+const UNCOUNTED: [&[u8]; 2] = [FETCH, b"fastpath function call: "];
+/// What follows the duration in an entry of auto_explain.
+const PLAN: &[u8] = b"plan:";
 
 /// The meaning of a message of severity LOG.
 pub fn meaning(message: &[u8]) -> Meaning<'_> {
@@ -47,8 +54,13 @@ fn timed(rest: &[u8]) -> Meaning<'_> {
     if tail.is_empty() {
         return Meaning::Event { kind: Kind::Duration, text: b"", duration_ms };
     }
-    match statement(tail) {
-        Some((kind, text)) => Meaning::Event { kind, text, duration_ms },
+    if let Some((kind, text)) = statement(tail) {
+        return Meaning::Event { kind, text, duration_ms };
+    }
+    match tail.strip_prefix(PLAN) {
+        Some(entry) => {
+            explained(entry).map_or(Meaning::UnreadPlan, |explained| Meaning::Plan { explained, duration_ms })
+        }
         None if UNCOUNTED.iter().any(|known| tail.starts_with(known)) => Meaning::Other,
         None => Meaning::Foreign,
     }

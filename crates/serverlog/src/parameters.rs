@@ -13,6 +13,27 @@ pub fn parameters(text: &[u8]) -> Vec<Option<Vec<u8>>> {
     found
 }
 
+/// Is the text all of a list, with numbers from 1 on?
+pub fn are_whole(text: &[u8]) -> bool {
+    let mut rest = text;
+    for number in 1_usize.. {
+        let wanted = rest.strip_prefix(b"$").map(|each| &each[..crate::time::digits(each)]);
+        let (true, Some((_, after))) = (wanted == Some(number.to_string().as_bytes()), next(rest)) else {
+            break;
+        };
+        match after.strip_prefix(b", ") {
+            Some(more) => rest = more,
+            None => return after.is_empty(),
+        }
+    }
+    false
+}
+
+/// Does one of the values end as those that a setting has shortened do (`auto_explain.log_parameter_max_length`)?
+pub fn are_cut(values: &[Option<Vec<u8>>]) -> bool {
+    values.iter().flatten().any(|value| value.ends_with(b"..."))
+}
+
 fn next(text: &[u8]) -> Option<(Option<Vec<u8>>, &[u8])> {
     let text = text.strip_prefix(b"$")?;
     let digits = crate::time::digits(text);

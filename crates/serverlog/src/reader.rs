@@ -84,6 +84,8 @@ pub struct Tally {
     pub foreign: u64,
     /// Logs whose last record is not whole.
     pub torn: u64,
+    /// Entries of auto_explain of which the end of the statement cannot be told.
+    pub plans_unread: u64,
     /// The first of the unread ones, shortened.
     pub first_unread: String,
 }
@@ -267,6 +269,16 @@ impl Slots {
                         event.parameters.extend_from_slice(parameters);
                     }
                 }
+                Meaning::Plan { explained, duration_ms } => {
+                    let event = self.begin(line, Kind::Plan);
+                    event.duration_ms = duration_ms;
+                    event.text.extend_from_slice(&explained.text);
+                    event.parameters.extend_from_slice(&explained.parameters);
+                }
+                Meaning::UnreadPlan => {
+                    tally.plans_unread += 1;
+                    self.ready = self.pending.take();
+                }
                 Meaning::Other => self.ready = self.pending.take(),
                 Meaning::Foreign => tally.foreign += 1,
             },
@@ -275,7 +287,8 @@ impl Slots {
                 event.text.extend_from_slice(&line.query);
             }
             Part::Detail => {
-                if let (Some(event), Some(found)) = (self.of(line), of_detail(&line.message)) {
+                let event = self.of(line).filter(|event| event.kind != Kind::Plan);
+                if let (Some(event), Some(found)) = (event, of_detail(&line.message)) {
                     event.parameters.extend_from_slice(found);
                 }
             }

@@ -15,7 +15,7 @@ pub type Values = Vec<Option<String>>;
 pub struct SeenStatement {
     /// With `$1` for each value.
     pub text: String,
-    /// How often it ran.
+    /// How often it ran; 0 for one of which the log has nothing but entries of auto_explain.
     pub calls: u64,
     /// Calls whose duration is known, and the sum of these.
     pub timed: u64,
@@ -25,6 +25,8 @@ pub struct SeenStatement {
     pub failed: u64,
     /// Values of some of its calls.
     pub parameters: Vec<Values>,
+    /// Are these values auto_explain's? Then no call of the log had any.
+    pub planned: bool,
     #[serde(skip)]
     pub(crate) sample: Sample<Option<Values>>,
 }
@@ -61,6 +63,12 @@ pub struct Summary {
     pub transactions: Vec<SeenTransaction>,
     /// Calls of statements for which there was no room any more.
     pub other_calls: u64,
+    /// Entries of auto_explain whose statement could be told.
+    pub plans: u64,
+    /// Those of them with a value that is cut, which are not used.
+    pub plans_cut: u64,
+    /// Those of them for whose statements there was no room any more.
+    pub other_plans: u64,
     /// Transactions that were too long or for which there was no room.
     pub other_transactions: u64,
     /// Sessions with a call.

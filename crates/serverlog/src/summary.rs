@@ -10,12 +10,13 @@ use rustc_hash::FxHashMap;
 use crate::constant::constant;
 use crate::events::{Event, Kind};
 use crate::parameters::parameters;
+use crate::planned::Planned;
 use crate::reader::{Reader, Tally};
 use crate::seen::{SeenStatement, SeenTransaction, Summary, Values};
 use crate::shared::shared;
 use crate::statement::{Place, Statement, normalize};
 
-const STATEMENTS_MAX: usize = 5_000;
+pub(crate) const STATEMENTS_MAX: usize = 5_000;
 const TRANSACTIONS_MAX: usize = 2_000;
 const SESSIONS_MAX: usize = 50_000;
 /// Longer transactions are counted, not kept.
@@ -66,6 +67,7 @@ struct Collector {
     most: u64,
     text: Vec<u8>,
     places: Vec<Place>,
+    planned: Planned,
 }
 
 /// Reads all events of the sessions in `database` (of all where it is empty); values are kept only where asked for.
@@ -93,6 +95,7 @@ pub fn summarize_beside(
         most: 0,
         text: Vec::new(),
         places: Vec::new(),
+        planned: Planned::default(),
     };
     let ours = memchr::memmem::Finder::new(OURS);
     while let Some(event) = reader.next_event()? {
@@ -111,6 +114,7 @@ impl Collector {
         let time_us = event.time_us;
         match event.kind {
             Kind::Parse | Kind::Bind => return self.prepared(event),
+            Kind::Plan => return self.explained(event),
             Kind::Connect => return,
             Kind::Disconnect => {
                 self.ends_are_logged = true;
@@ -178,6 +182,13 @@ impl Collector {
     fn prepared(&mut self, event: &Event) {
         if let Some(place) = self.sessions.get(&event.session) {
             self.slab[*place].prepared_us += microseconds(event.duration_ms);
+        }
+    }
+
+    /// Only the values of such an entry count: its call may be in the log by itself, or be none of a client's.
+    fn explained(&mut self, event: &Event) {
+        if normalize(&event.text, &mut self.text, &mut self.places) == Statement::Query {
+            self.planned.take(&self.text, &self.places, event, self.keeps_values, &mut self.found);
         }
     }
 
@@ -316,6 +327,7 @@ impl Collector {
         for each in &mut found.statements {
             each.parameters = each.sample.kept().iter().flatten().cloned().collect();
         }
+        self.planned.finish(&self.ids, &mut found.statements);
         for each in &mut found.transactions {
             each.shared = shared(each.sample.kept());
             if self.keeps_values {
@@ -333,7 +345,7 @@ fn microseconds(duration_ms: Option<f64>) -> i64 {
 }
 
 /// What stood at each place of a call; None where a parameter was not logged or a value is too long.
-fn values(places: &[Place], event: &Event) -> Option<Values> {
+pub(crate) fn values(places: &[Place], event: &Event) -> Option<Values> {
     let bound = parameters(&event.parameters);
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let found: Option<Values> = places

@@ -27,6 +27,15 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         b"  statement: ",
         b"execute s: ",
         b"Parameters: $1 = '",
+        b"duration: 1.5 ms  plan:\n",
+        b"Query Text: ",
+        b"\nQuery Parameters: ",
+        b"\nResult  (cost=0.00..0.01 rows=1 width=4)",
+        b"<explain ><Query-Text>",
+        b"</Query-Text>",
+        b"{\"Query Text\": \"",
+        b"\"}",
+        b"&lt;",
         b"'",
         b"\"",
         b",",
@@ -50,6 +59,20 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// Parts of texts and of values that look like parts of an entry of auto_explain.
+const LINES: [&str; 10] = [
+    "a",
+    "'",
+    "\n",
+    "\nQuery Parameters: $1 = '5'",
+    "\nQuery Parameters: $1 = ''",
+    "\nSort  (cost=1.00..2.00 rows=1 width=4)",
+    "  (cost=1.00..2.00",
+    "Query Text: x",
+    "', $2 = '",
+    "x...",
+];
+
 proptest! {
     #[test]
     fn random_bytes_never_panic(pieces in prop::collection::vec(piece(), 0..60), setting in "[%a-zA-Z0-9 -]{0,12}") {
@@ -65,6 +88,34 @@ proptest! {
             prop_assert!(found.tally.events <= found.tally.records);
         }
         fs::remove_file(&path).unwrap();
+    }
+
+    /// Whatever the text and the values are: the entry of auto_explain that has them is read as it is, or not at all.
+    #[test]
+    fn an_entry_of_auto_explain_is_read_as_it_is_or_not_at_all(
+        middle in prop::collection::vec(prop::sample::select(LINES.to_vec()), 0..4),
+        given in prop::collection::vec(prop::option::of(prop::sample::select(LINES.to_vec())), 0..3),
+    ) {
+        let sql = format!("SELECT '{}'", middle.concat().replace('\'', "''"));
+        let list: Vec<_> = given.iter().enumerate().map(|(at, each)| match each {
+            Some(value) => format!("${} = '{}'", at + 1, value.replace('\'', "''")),
+            None => format!("${} = NULL", at + 1),
+        }).collect();
+        let line = if list.is_empty() { String::new() } else { format!("Query Parameters: {}\n", list.join(", ")) };
+        let top = "Result  (cost=0.00..0.01 rows=1 width=4)";
+        let message = format!("duration: 1.5 ms  plan:\nQuery Text: {sql}\n{line}{top}");
+        let log = format!("2026-11-23 01:29:46.500 UTC [7] LOG:  {}\n", message.replace('\n', "\n\t"));
+        let path = std::env::temp_dir().join(format!("server-log-plans-{}", std::process::id()));
+        fs::write(&path, log).unwrap();
+        let mut reader = Reader::new(vec![path.clone()], None, vec![Prefix::parse("%m [%p] ").unwrap()]);
+        let found = reader.next_event().unwrap().cloned();
+        fs::remove_file(&path).unwrap();
+        prop_assert_eq!(reader.tally().plans_unread, u64::from(found.is_none()));
+        if let Some(event) = found {
+            prop_assert_eq!(String::from_utf8(event.text).unwrap(), sql);
+            let wanted: Vec<_> = given.iter().map(|each| each.map(|text| text.as_bytes().to_vec())).collect();
+            prop_assert_eq!(parameters(&event.parameters), wanted);
+        }
     }
 
     #[test]

@@ -1,55 +1,9 @@
 //! Logs as the server writes them, in three formats, and damaged ones.
 
-use std::fs;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod common;
 
-use serverlog::{Event, Format, Kind, Prefix, Reader, Summary, Tally, parameters, summarize};
-
-/// A file that goes away with the test.
-struct Log(PathBuf);
-
-impl Log {
-    fn new(text: &[u8]) -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("server-log-test-{}-{number}", std::process::id()));
-        fs::write(&path, text).unwrap();
-        Self(path)
-    }
-
-    fn reader(&self, prefixes: &[&str], format: Option<Format>) -> Reader {
-        let prefixes = prefixes.iter().map(|each| Prefix::parse(each).unwrap()).collect();
-        Reader::new(vec![self.0.clone()], format, prefixes)
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn read(text: &str, prefix: &str) -> (Vec<Event>, Tally) {
-    let log = Log::new(text.as_bytes());
-    let mut reader = log.reader(&[prefix], None);
-    let mut events = Vec::new();
-    while let Some(event) = reader.next_event().unwrap() {
-        events.push(event.clone());
-    }
-    (events, reader.tally().clone())
-}
-
-fn summary(text: &str) -> Summary {
-    let log = Log::new(text.as_bytes());
-    summarize(&mut log.reader(&["%m [%p] "], None), b"", true).unwrap()
-}
-
-fn shown(event: &Event) -> (Kind, &str, Option<f64>) {
-    (event.kind, std::str::from_utf8(&event.text).unwrap(), event.duration_ms)
-}
-
-const HEAD: &str = "2026-11-23 01:29:46.500 UTC [77] ";
+use common::{HEAD, Log, read, shown, summary};
+use serverlog::{Kind, Prefix, Reader, Summary, parameters, summarize};
 
 #[test]
 fn messages_of_all_kinds_are_told_apart() {

@@ -61,7 +61,7 @@ class Statement:
     """A statement of pg_stat_statements and what it did in the window; times in ms, blocks as the server counts them.
 
     `text` has `$1` in the place of each constant. `parameters` are tuples of real values, in the order of the numbers,
-    where literals were asked for and a log had them.
+    where literals were asked for and a log had them, by its calls or by auto_explain.
     """
 
     query_id: int
@@ -138,13 +138,18 @@ class Logged:
 
 @dataclass(frozen=True)
 class Load:
-    """What the server did for `window_s` seconds; `counters` are differences by name (docs/capture.md)."""
+    """What the server did for `window_s` seconds; `counters` are differences by name (docs/capture.md).
+
+    `logged` is None without a log, and where a log has entries of auto_explain alone, which count nothing.
+    """
 
     window_s: float
     statements: tuple[Statement, ...]
     moments: tuple[Moment, ...] = ()
     counters: Mapping[str, float] = field(default_factory=dict)
     logged: Logged | None = None
+    planned_values: int = 0
+    """How many tuples of all `parameters` come from entries of auto_explain."""
 
     @property
     def exec_ms(self) -> float:

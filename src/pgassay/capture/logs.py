@@ -1,7 +1,8 @@
 """A captured server's log: what ran with which values, in which transactions, beside what pg_stat_statements counted.
 
 The Rust core reads it (docs/server-log.md). A statement of the log is one of pg_stat_statements where both are the same
-without their constants. Without that extension the log alone is the load, which says no rows, blocks and WAL.
+without their constants. Without that extension the log alone is the load, which says no rows, blocks and WAL. Entries
+of auto_explain give values and nothing else: which calls have one is up to a threshold and to chance.
 """
 
 from collections import Counter
@@ -51,7 +52,10 @@ _UNTIMED = 0.1
 
 @dataclass(frozen=True)
 class SeenStatement:
-    """A statement without its constants; `timed` of its calls have a duration; `parameters` are a sample of values."""
+    """A statement without its constants; `timed` of its calls have a duration; `parameters` are a sample of values.
+
+    These are auto_explain's where it is `planned`; `calls` is 0 for a statement that stands in its entries alone.
+    """
 
     text: str
     calls: int
@@ -59,6 +63,7 @@ class SeenStatement:
     exec_ms: float
     failed: int
     parameters: tuple[Values, ...]
+    planned: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,17 @@ class Summary:
     torn: int
     first_unread: str
     minutes: Mapping[int, int] = field(default_factory=dict)
+    plans: int = 0
+    """Entries of auto_explain; `plans_unread` more could not be read, of `plans` a value was cut in `plans_cut`, and
+    for `other_plans` there was no room."""
+    plans_unread: int = 0
+    plans_cut: int = 0
+    other_plans: int = 0
+
+    @property
+    def has_calls(self) -> bool:
+        """Does it say how often a query ran?"""
+        return any(each.calls and is_query(each.text) for each in self.statements)
 
     @property
     def window_s(self) -> float:
@@ -125,7 +141,8 @@ def read(
 ) -> Summary:
     """Read the logs, once, since a pipe can be read no second time; `beside` gets each event, too.
 
-    Raises `CaptureError` for files that cannot be read and for logs without a statement.
+    Raises `CaptureError` for files that cannot be read and for logs without a statement. One with entries of
+    auto_explain alone is read: it may have values for what pg_stat_statements counts.
     """
     from pgassay._core import summarize_server_logs
 
@@ -137,9 +154,11 @@ def read(
     except OSError as error:
         raise messages.unreadable_log(str(error)) from None
     summary: Summary = msgspec.json.decode(found, type=Summary)
-    if any(is_query(each.text) for each in summary.statements):
+    if summary.has_calls:
         if not summary.first_us:
             raise messages.log_without_times()
+        return summary
+    if summary.plans or summary.plans_unread:
         return summary
     if summary.foreign:
         raise messages.log_in_another_language()
@@ -148,8 +167,8 @@ def read(
     raise messages.log_without_statements()
 
 
-def warnings_of(found: Summary) -> Iterator[str]:
-    """What could not be read."""
+def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = True) -> Iterator[str]:
+    """What could not be read or used; `counted` where pg_stat_statements says how often statements ran."""
     if found.unread:
         yield messages.unread_lines(found.unread, found.records, found.first_unread)
     if found.foreign:
@@ -162,21 +181,40 @@ def warnings_of(found: Summary) -> Iterator[str]:
         yield messages.log_without_durations(untimed, calls)
     if found.other_calls or found.other_transactions:
         yield messages.beyond_bounds(found.other_calls, found.other_transactions)
+    yield from _warnings_of_plans(found, counted=counted, with_values=with_values)
+
+
+def _warnings_of_plans(found: Summary, *, counted: bool, with_values: bool) -> Iterator[str]:
+    if found.plans_unread:
+        yield messages.unread_plans(found.plans_unread)
+    if found.plans_cut:
+        yield messages.cut_plans(found.plans_cut)
+    if found.other_plans:
+        yield messages.plans_beyond_bounds(found.other_plans)
+    if found.plans and not found.has_calls and not with_values:
+        yield messages.plans_without_values()
+    uncounted = sum(not each.calls for each in found.statements)
+    if uncounted and not counted:
+        yield messages.uncounted_plans(uncounted)
 
 
 def load_of(found: Summary) -> Load:
-    """The load by the logs alone."""
+    """The load by the logs alone; raises `CaptureError` where they have no call, but entries of auto_explain."""
+    if not found.has_calls:
+        raise messages.plans_alone()
     ids = [int.from_bytes(blake2b(each.text.encode(), digest_size=_ID_BYTES).digest()) for each in found.statements]
     statements = [
         Statement(query_id, each.text, each.calls, each.exec_ms, 0, parameters=_shown(each), logged_calls=each.calls)
         for query_id, each in zip(ids, found.statements, strict=True)
+        if each.calls
     ]
     owners = [
         _Owner(query_id, tuple(range(1, 1 + _places(each.text)))) if is_query(each.text) else None
         for query_id, each in zip(ids, found.statements, strict=True)
     ]
     ordered = sorted(statements, key=lambda each: (-each.exec_ms, -each.calls, each.query_id))
-    return Load(found.window_s, tuple(ordered), logged=_logged(found, owners))
+    planned = sum(len(_shown(each)) for each in found.statements if each.planned and each.calls)
+    return Load(found.window_s, tuple(ordered), logged=_logged(found, owners), planned_values=planned)
 
 
 def joined(load: Load, found: Summary) -> Load:
@@ -191,16 +229,19 @@ def joined(load: Load, found: Summary) -> Load:
     owners = [known.get(each.text) for each in found.statements]
     parameters: dict[int, tuple[Values, ...]] = {}
     calls: Counter[int] = Counter()
+    planned = 0
     for seen, owner in zip(found.statements, owners, strict=True):
         if owner is not None:
             fitting = (owner.values(values) for values in _shown(seen))
             parameters[owner.query_id] = tuple(values for values in fitting if values is not None)
             calls[owner.query_id] += seen.calls
+            planned += len(parameters[owner.query_id]) if seen.planned else 0
     statements = tuple(
         replace(each, parameters=parameters.get(each.query_id, ()), logged_calls=calls[each.query_id])
         for each in load.statements
     )
-    return replace(load, statements=statements, logged=_logged(found, owners))
+    logged = _logged(found, owners) if found.has_calls else None
+    return replace(load, statements=statements, logged=logged, planned_values=planned)
 
 
 def _shown(seen: SeenStatement) -> tuple[Values, ...]:

@@ -124,6 +124,16 @@ def log_without_statements() -> CaptureError:
     )
 
 
+def plans_alone() -> CaptureError:
+    """No pg_stat_statements, and a log of auto_explain."""
+    return CaptureError(
+        "the log has entries of auto_explain and no call of a statement, and auto_explain alone does not say how often"
+        " a statement ran",
+        "log_min_duration_statement = 0 logs every call with its values and duration; or create pg_stat_statements,"
+        " which counts the calls, and capture with the same log, which then gives the values",
+    )
+
+
 def log_without_times() -> CaptureError:
     """A prefix without a time."""
     return CaptureError(
@@ -159,6 +169,43 @@ def torn_log() -> str:
 def beyond_bounds(calls: int, transactions: int) -> str:
     """A warning: more kinds than the reader keeps."""
     return f"{calls} calls and {transactions} transactions of the log are too rare or too long to be kept"
+
+
+def unread_plans(count: int) -> str:
+    """A warning: entries of auto_explain of which we do not know where the statement ends."""
+    return (
+        f"{count} entries of auto_explain are not used, since it cannot be told for sure where their statements end:"
+        " auto_explain.log_format = json says it"
+    )
+
+
+def cut_plans(count: int) -> str:
+    """A warning: entries of auto_explain with shortened values."""
+    return (
+        f"{count} entries of auto_explain have a value that is cut, and are not used:"
+        " auto_explain.log_parameter_max_length = -1 logs values whole"
+    )
+
+
+def plans_beyond_bounds(count: int) -> str:
+    """A warning: more statements in auto_explain's entries than the reader keeps."""
+    return f"{count} entries of auto_explain are of statements for which there is no room, and are not used"
+
+
+def plans_without_values() -> str:
+    """A warning: a log that gives values alone, which are not kept."""
+    return (
+        "the log has entries of auto_explain and no call of a statement: they give values and nothing else, which"
+        " --with-literals keeps"
+    )
+
+
+def uncounted_plans(count: int) -> str:
+    """A warning: statements that only auto_explain reports."""
+    return (
+        f"{count} statements stand in entries of auto_explain alone and are no part of the load, since these do not say"
+        " how often a statement ran: log_min_duration_statement = 0 or pg_stat_statements does"
+    )
 
 
 def nothing_ran(window_s: float) -> str:

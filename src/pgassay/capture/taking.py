@@ -179,7 +179,8 @@ def _whole_load(
     own, database = identity.log_line_prefix, identity.source.database
     found = logs.read(request.logs, own, database, with_values=request.with_literals, beside=beside)
     load = logs.load_of(found) if counted is None else logs.joined(counted, found)
-    return load, tuple(logs.warnings_of(found))
+    warnings = logs.warnings_of(found, counted=counted is not None, with_values=request.with_literals)
+    return load, tuple(warnings)
 
 
 def _load(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Load:

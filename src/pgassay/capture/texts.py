@@ -77,6 +77,8 @@ def summary(capture: Capture, path: Path) -> str:
         )
     if load is not None and load.logged is not None:
         lines.append(_logged(load.logged))
+    if load is not None and load.planned_values:
+        lines.append(f"values: {load.planned_values} tuples of them from entries of auto_explain")
     if capture.data.file:
         lines.append(f"data: {capture.data.file}, {format_size(capture.data.bytes)}")
     lines += [f"left out: {each}" for each in capture.secrets]

@@ -2,7 +2,7 @@
 //!
 //! A log has a line at the end of a statement; it began its duration earlier. Left out, and counted: COPY, whose rows
 //! no log has; commands that change more than rows (roles, settings of the server, databases); prepared statements
-//! whose parameters were not logged; our own reads.
+//! whose parameters were not logged; our own reads. An entry of auto_explain is no call of its own.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -70,7 +70,11 @@ impl Collected {
     pub fn take(&mut self, event: &Event, database: &[u8]) {
         let elsewhere =
             !database.is_empty() && !event.database.is_empty() && event.database != database;
-        if elsewhere || matches!(event.kind, Kind::Parse | Kind::Bind | Kind::Disconnect) {
+        let beside = matches!(
+            event.kind,
+            Kind::Parse | Kind::Bind | Kind::Plan | Kind::Disconnect
+        );
+        if elsewhere || beside {
             return;
         }
         if event.session.is_empty() || event.time_us == 0 || contains(&event.text, OURS) {

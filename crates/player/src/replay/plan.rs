@@ -227,6 +227,11 @@ mod tests {
                 ),
                 ("01.600", "7", "DETAIL:  Parameters: $1 = '007', $2 = NULL"),
                 ("01.700", "7", "LOG:  statement: SELECT 3"),
+                (
+                    "01.900",
+                    "7",
+                    "LOG:  duration: 9.000 ms  plan:\n\tQuery Text: SELECT 3\n\tResult  (cost=0.00..0.01 rows=1)",
+                ),
                 ("01.900", "7", "LOG:  duration: 200.000 ms"),
             ],
         )

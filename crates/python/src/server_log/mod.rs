@@ -100,6 +100,12 @@ impl ServerLogReader {
         self.0.tally().foreign
     }
 
+    /// Entries of auto_explain of which the end of the statement cannot be told.
+    #[getter]
+    fn plans_unread(&self) -> u64 {
+        self.0.tally().plans_unread
+    }
+
     /// Logs whose last record is not whole.
     #[getter]
     fn torn(&self) -> u64 {
