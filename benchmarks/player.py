@@ -4,7 +4,8 @@ At equal CPU means that what is compared is transactions per CPU second of the c
 on a machine whose cores are shared, transactions a second tell who got the cores. Both are printed, as ratios with
 intervals over pairs. pgbench's scripts are asked of the installed program (`--show-script`). Pairs are short and many:
 what else the machine does comes and goes, and is alike for the two sides of a short one. `--calls` counts system calls
-for each transaction instead, by strace(1), which no other process can change.
+for each transaction instead, by strace(1), which no other process can change. The script `pipelined`, which is played
+if it is asked for, is simple-update in one pipeline.
 
     python -m benchmarks.player [--scale 10] [--seconds 1] [--pairs 12] [--clients 1,4,16,64] [--scripts=-S,-N]
                                 [--protocols prepared,simple] [--calls] [--directory DIR]
@@ -26,6 +27,7 @@ from benchmarks.ratios import interval
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 SCRIPTS = {"-S": "select-only", "-N": "simple-update"}
+PIPELINED = "pipelined"
 PROTOCOLS = ("prepared", "simple")
 
 
@@ -51,20 +53,35 @@ class Rate:
     per_cpu_s: float
 
 
-def pgbench(bench: Bench, case: Case, seconds: int, *more: str) -> list[str]:
+def text_of(bench: Bench, case: Case) -> str:
+    """What both play, as pgbench shows it."""
+    program = str(bench.installation.bindir / "pgbench")
+    shown = bench.runner.run([program, f"--show-script={SCRIPTS.get(case.flag, 'simple-update')}"])
+    text = shown.stderr or shown.stdout
+    if case.flag != PIPELINED:
+        return text
+    return text.replace("BEGIN;", "\\startpipeline\nBEGIN;").replace("END;", "END;\n\\endpipeline")
+
+
+def pgbench(bench: Bench, case: Case, scale: int, seconds: int) -> list[str]:
     """The command of one run."""
+    script = [case.flag]
+    if case.flag == PIPELINED:
+        file = bench.directory / "pipelined.sql"
+        file.write_text(text_of(bench, case), encoding="utf-8")
+        script = ["-f", str(file), "-s", str(scale)]
     return [
-        *(str(bench.installation.bindir / "pgbench"), "-n", case.flag, "-M", case.protocol, *more),
+        *(str(bench.installation.bindir / "pgbench"), "-n", *script, "-M", case.protocol),
         *("-c", str(case.clients), "-j", str(case.threads), "-T", str(seconds)),
         *("-h", str(bench.server.endpoint.socket_directory), "-p", str(bench.server.endpoint.port)),
         *("-U", bench.server.endpoint.user, bench.server.endpoint.database),
     ]
 
 
-def by_pgbench(bench: Bench, case: Case, seconds: int) -> Rate:
+def by_pgbench(bench: Bench, command: Sequence[str]) -> Rate:
     """One run of pgbench."""
     before = _children_cpu_s()
-    done = bench.runner.run(pgbench(bench, case, seconds))
+    done = bench.runner.run(command)
     words = done.stdout.split()
     tps = float(words[words.index("tps") + 2])
     count = int(words[words.index("processed:") + 1].partition("/")[0])
@@ -84,23 +101,21 @@ def _children_cpu_s() -> float:
 
 def played(bench: Bench, case: Case, scale: int) -> PlayedLoad:
     """pgbench's own script, for the player."""
-    program = str(bench.installation.bindir / "pgbench")
-    shown = bench.runner.run([program, f"--show-script={SCRIPTS[case.flag]}"])
-    script = PlayedScript(SCRIPTS[case.flag], shown.stderr or shown.stdout)
+    script = PlayedScript(case.flag.strip("-"), text_of(bench, case))
     return PlayedLoad((script,), case.clients, case.threads, case.protocol, seed=1, variables={"scale": str(scale)})
 
 
 def compare(bench: Bench, case: Case, scale: int, seconds: int, pairs: int) -> None:
     """Pairs of runs, the first side changing; prints one line."""
-    load = played(bench, case, scale)
+    load, command = played(bench, case, scale), pgbench(bench, case, scale, seconds)
     tps, cpu = list[float](), list[float]()
     with Player(load, bench.server.endpoint, bench.runner, bench.clock) as player:
         player.play(duration_ms=500)
         for pair in range(pairs):
             if pair % 2 == 0:
-                ours, theirs = by_player(player, seconds), by_pgbench(bench, case, seconds)
+                ours, theirs = by_player(player, seconds), by_pgbench(bench, command)
             else:
-                theirs, ours = by_pgbench(bench, case, seconds), by_player(player, seconds)
+                theirs, ours = by_pgbench(bench, command), by_player(player, seconds)
             tps.append(log(ours.tps / theirs.tps))
             cpu.append(log(ours.per_cpu_s / theirs.per_cpu_s))
     print(
@@ -113,7 +128,7 @@ def compare(bench: Bench, case: Case, scale: int, seconds: int, pairs: int) -> N
 def count_calls(bench: Bench, case: Case, scale: int) -> None:
     """System calls for each transaction, of 2000 of them; what pgbench takes to begin and end is in its count."""
     each = max(1, 2000 // case.clients)
-    words = [f"-t{each}" if word == "-T" else word for word in pgbench(bench, case, 0)]
+    words = [f"-t{each}" if word == "-T" else word for word in pgbench(bench, case, scale, 0)]
     words.remove("0")
     traced = subprocess.run(["strace", "-c", "-f", *words], capture_output=True, text=True, check=True)
     theirs = calls(traced.stderr)
@@ -158,6 +173,8 @@ def main(words: Sequence[str] | None = None) -> None:
         clients = [int(each) for each in given.clients.split(",")]
         scripts, protocols = given.scripts.split(","), given.protocols.split(",")
         for flag, protocol, count in itertools.product(scripts, protocols, clients):
+            if (flag, protocol) == (PIPELINED, "simple"):
+                continue  # there are none in the simple protocol
             if given.calls:
                 count_calls(bench, Case(flag, protocol, count), given.scale)
             else:

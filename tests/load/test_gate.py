@@ -89,7 +89,7 @@ def test_a_log_is_no_load_for_turns(tmp_path: Path) -> None:
     ("levels", "text", "word"),
     [
         ({}, "\\setshell n echo 1\nSELECT :n;\n", "setshell"),
-        ({}, "\\startpipeline\nSELECT 1;\n\\endpipeline\n", "startpipeline"),
+        ({"protocol": "simple"}, "\\startpipeline\nSELECT 1;\n\\endpipeline\n", "startpipeline"),
         ({}, "\\set n permute(1, 10)\nSELECT :n;\n", "permute"),
         ({"rate": "100", "latency_limit": "5ms"}, "SELECT 1;\n", "load.latency_limit"),
     ],

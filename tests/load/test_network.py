@@ -172,6 +172,19 @@ def test_the_player_goes_over_tcp_with_encryption() -> None:
 
 
 @pytest.mark.system
+def test_a_long_pipeline_goes_over_tcp_with_encryption() -> None:
+    """The server waits until its answers are read, and takes no more until then; also where reads wait (one client)."""
+    sent, answered = f"SELECT length('{'x' * 20_000}');\n" * 200, "SELECT repeat('y', 20000);\n" * 500
+    text = f"\\startpipeline\n{answered}\\syncpipeline\n{sent}{answered}\\endpipeline\n"
+    with served() as server:
+        for clients in (1, 3):
+            with player(server, text, clients=clients, protocol="extended") as playing:
+                played = playing.play(transactions=2)
+            assert (played.transactions, played.aborted, dict(played.failed)) == (2 * clients, (), {})
+            assert {(each.count, each.rows) for each in played.statements} == {(2 * clients, 2 * clients)}
+
+
+@pytest.mark.system
 def test_the_player_believes_one_certificate_and_needs_the_password(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong"
     other = open_to(LISTENING, "postgres", tmp_path, real.runner(), accounts.choose())

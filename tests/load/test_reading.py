@@ -75,7 +75,12 @@ def test_a_load_of_own_queries_reads_only_and_a_missing_file_is_not_known_to(tmp
         ("", 0),
         (";;", 0),
         ("\\if :a\nSELECT 1;\n\\endif\n", None),
-        ("\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\n", None),
+        ("\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\n", 1),
+        ("SELECT 0\n\\startpipeline\nSELECT 1;\n\\syncpipeline\nSELECT 2\n\\endpipeline\nSELECT 3;\n", 3),
+        ("\\startpipeline\n\\endpipeline\n" * 2, 2),
+        ("\\startpipeline\nSELECT 1;\n", None),
+        ("\\endpipeline\nSELECT 1;\n", None),
+        ("\\if :a\n\\startpipeline\n\\endif\n\\endpipeline\n", None),
     ],
 )
 def test_round_trips_are_counted_where_the_text_tells(script: str, trips: int | None) -> None:

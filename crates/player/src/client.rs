@@ -5,13 +5,14 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::answer::Refusal;
 use crate::clock::monotonic_ns;
-use crate::connection::{Connection, Refusal};
+use crate::connection::Connection;
 use crate::error::PlayerError;
 use crate::script::expression::double;
 use crate::script::functions::Source;
 use crate::script::value::Value;
-use crate::script::{Command, Rows, Script, Statement};
+use crate::script::{Command, Rows, Script, Statement, pipelines};
 use crate::specification::{Protocol, Specification};
 use crate::tally::Tally;
 
@@ -28,6 +29,8 @@ pub enum State {
     Until(u64),
     /// The server's answer.
     Answer,
+    /// The server takes no more of a pipeline now; it may wait until its answers are read.
+    Room,
     /// Nothing any more.
     Ended,
 }
@@ -136,7 +139,7 @@ impl Client {
         self.script = if weights.len() == 1 {
             0
         } else {
-            drawn(weights, &mut self.source)
+            self.source.place(weights)
         };
         self.command = 0;
         self.tries = 1;
@@ -170,17 +173,33 @@ impl Client {
             return Ok(self.try_again(now, refusal, tally));
         }
         let scripts = Arc::clone(&self.scripts);
-        let Command::Sql(statement) = &scripts[self.script].commands[self.command] else {
-            return Err("an answer came that nobody waits for".into());
+        let statement = match scripts[self.script].commands.get(self.command) {
+            Some(Command::Sql(statement)) => Some(statement),
+            Some(Command::EndPipeline) => None,
+            _ => return Err("an answer came that nobody waits for".into()),
         };
-        let counted = self.connection.answer.counted;
-        tally.scripts[self.script].statements[statement.number].record(now - self.sent_ns, counted);
+        if let Some(statement) = statement {
+            let counted = self.connection.answer.counted;
+            tally.scripts[self.script].statements[statement.number]
+                .record(now - self.sent_ns, counted);
+        }
+        self.count_pipeline(tally);
         if let Some(refusal) = self.connection.answer.refusal.take() {
             return self.refused(now, refusal, tally);
         }
-        self.keep_rows(statement)?;
+        if let Some(statement) = statement {
+            self.keep_rows(statement)?;
+        }
         self.command += 1;
         Ok(Next::Command)
+    }
+
+    /// Count the statements of a pipeline that were answered since it was last called.
+    pub fn count_pipeline(&mut self, tally: &mut Tally) {
+        for each in self.connection.pipeline.answered.drain(..) {
+            tally.scripts[self.script].statements[each.statement]
+                .record(each.latency_ns, each.rows);
+        }
     }
 
     fn refused(&mut self, now: u64, refusal: Refusal, tally: &mut Tally) -> Result<Next, String> {
@@ -242,9 +261,15 @@ impl Client {
     pub fn go_on(&mut self) -> Result<Option<Ended>, String> {
         let scripts = Arc::clone(&self.scripts);
         let script = &scripts[self.script];
+        if self.state == State::Room && !self.push()? {
+            return Ok(None);
+        }
         loop {
             let variables = &mut self.variables[self.script];
             match script.commands.get(self.command) {
+                None if self.connection.pipeline.is_open() => {
+                    return Err(pipelines::LEFT_OPEN.into());
+                }
                 None => return Ok(Some(Ended::Well(monotonic_ns()))),
                 Some(Command::Set(number, expression)) => {
                     variables[*number] = Some(expression.evaluate(variables, &mut self.source)?);
@@ -264,17 +289,60 @@ impl Client {
                     self.state = State::Until(monotonic_ns() + length_ns);
                     return Ok(None);
                 }
-                Some(Command::Sql(statement)) => {
+                Some(Command::Sql(statement)) if !self.connection.pipeline.is_open() => {
                     self.send(statement, script)
                         .map_err(|error| error.to_string())?;
                     self.state = State::Answer;
                     return Ok(None);
                 }
+                Some(pipelined) => {
+                    if !self.pipeline(pipelined, script)? {
+                        return Ok(None);
+                    }
+                }
             }
         }
     }
 
+    /// A command that opens or closes a pipeline, or stands in one; false where there is something to wait for.
+    fn pipeline(&mut self, command: &Command, script: &Script) -> Result<bool, String> {
+        let in_words = |error: io::Error| error.to_string();
+        let open = self.connection.pipeline.is_open();
+        match command {
+            Command::StartPipeline if open => return Err(pipelines::ALREADY.into()),
+            Command::SyncPipeline if !open => return Err(pipelines::none_is_open("syncpipeline")),
+            Command::EndPipeline if !open => return Err(pipelines::none_is_open("endpipeline")),
+            Command::StartPipeline => {
+                // Parsed within, a statement would take the snapshot that BEGIN ISOLATION LEVEL has to come before.
+                self.prepare(script).map_err(in_words)?;
+                self.connection.open_pipeline();
+            }
+            Command::Sql(statement) if statement.rows != Rows::Ignored => {
+                return Err(pipelines::no_rows_yet(&statement.rows));
+            }
+            Command::Sql(statement) => self.send(statement, script).map_err(in_words)?,
+            Command::SyncPipeline => self.connection.add_sync(),
+            Command::EndPipeline => {
+                self.connection.end_pipeline();
+                self.push()?;
+                return Ok(false);
+            }
+            _ => return Err("a command came that belongs to no pipeline".into()),
+        }
+        self.command += 1;
+        Ok(!self.connection.is_full() || self.push()?)
+    }
+
+    /// Send what waits to be sent; true where the script goes on: all of it is gone, and the pipeline not at its end.
+    fn push(&mut self) -> Result<bool, String> {
+        let all = self.connection.push().map_err(|error| error.to_string())?;
+        let ended = self.connection.pipeline.is_ended();
+        self.state = if all { State::Answer } else { State::Room };
+        Ok(all && !ended)
+    }
+
     fn send(&mut self, statement: &Statement, script: &Script) -> io::Result<()> {
+        self.prepare(script)?;
         let variables = &self.variables[self.script];
         if self.protocol == Protocol::Simple {
             self.text.clear();
@@ -288,40 +356,35 @@ impl Client {
                 .parameters()
                 .map(|number| &variables[number])
         };
-        if self.protocol == Protocol::Extended {
-            let text = statement.template.with_parameters();
-            self.sent_ns = monotonic_ns();
-            return self.connection.execute("", Some(text), values());
+        let (name, text) = match self.protocol {
+            Protocol::Prepared => (prepared_name(self.script, statement.number), None),
+            _ => (String::new(), Some(statement.template.with_parameters())),
+        };
+        if self.connection.pipeline.is_open() {
+            return self.connection.add(statement.number, &name, text, values());
         }
-        if !self.prepared[self.script] {
-            for each in script.statements() {
-                let name = prepared_name(self.script, each.number);
-                self.connection
-                    .prepare(&name, each.template.with_parameters())?;
-                if let Some(refusal) = self.connection.answer.refusal.take() {
-                    return Err(io::Error::other(refusal.message));
-                }
-            }
-            self.prepared[self.script] = true;
-        }
-        let name = prepared_name(self.script, statement.number);
         self.sent_ns = monotonic_ns();
-        self.connection.execute(&name, None, values())
+        self.connection.execute(&name, text, values())
+    }
+
+    /// Have all statements of the script prepared, the first time and where the protocol wants it.
+    fn prepare(&mut self, script: &Script) -> io::Result<()> {
+        if self.protocol != Protocol::Prepared || self.prepared[self.script] {
+            return Ok(());
+        }
+        for each in script.statements() {
+            let name = prepared_name(self.script, each.number);
+            self.connection
+                .prepare(&name, each.template.with_parameters())?;
+            if let Some(refusal) = self.connection.answer.refusal.take() {
+                return Err(io::Error::other(refusal.message));
+            }
+        }
+        self.prepared[self.script] = true;
+        Ok(())
     }
 }
 
 fn prepared_name(script: usize, statement: usize) -> String {
     format!("P{script}_{statement}")
-}
-
-fn drawn(weights: &[u32], source: &mut Source) -> usize {
-    let total: i64 = weights.iter().map(|weight| i64::from(*weight)).sum();
-    let mut left = source.whole(0, total - 1);
-    for (number, weight) in weights.iter().enumerate() {
-        left -= i64::from(*weight);
-        if left < 0 {
-            return number;
-        }
-    }
-    weights.len() - 1
 }

@@ -1,4 +1,4 @@
-//! One connection: what is sent, and what has come back of the answer.
+//! One connection: what is sent, and what is read of what comes back.
 //!
 //! By the server's private socket nobody is asked for a password; over TCP (`network`) everybody is (RFC 5802, 7677).
 //! Messages are built and read by the crate `postgres-protocol` (manual, "Frontend/Backend Protocol"). As libpq does,
@@ -16,7 +16,10 @@ use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::answer::{Answer, Refusal, counted};
+use crate::clock::monotonic_ns;
 use crate::error::PlayerError;
+use crate::pipeline::{BLOCK_BYTES, Pipeline};
 use crate::script::value::Value;
 use crate::specification::Specification;
 use crate::stream::Stream;
@@ -24,35 +27,6 @@ use crate::stream::Stream;
 const BUFFER_BYTES: usize = 16 << 10;
 /// Of a message: its kind and its length.
 const HEADER_BYTES: usize = 5;
-
-/// A server's refusal.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
-    /// SQLSTATE.
-    pub code: String,
-    /// The server's words.
-    pub message: String,
-}
-
-/// One row: a text for each column, None for NULL.
-pub type Row = Vec<Option<String>>;
-
-/// What has arrived of an answer so far.
-#[derive(Debug, Default)]
-pub struct Answer {
-    /// The first refusal in it.
-    pub refusal: Option<Refusal>,
-    /// Rows in it.
-    pub rows: u64,
-    /// Rows that the command says it returned or changed.
-    pub counted: u64,
-    /// Columns' names and the last row, where they were asked for.
-    pub columns: Vec<String>,
-    /// The last row.
-    pub last_row: Option<Row>,
-    /// `I` idle, `T` in a transaction, `E` in a failed one.
-    pub status: u8,
-}
 
 struct Login {
     password: String,
@@ -70,6 +44,8 @@ pub struct Connection {
     chunk: Box<[u8]>,
     /// Of the statement sent last.
     pub answer: Answer,
+    /// What is sent without waiting for each answer.
+    pub pipeline: Pipeline,
     /// The process id of the backend, as it says; 0 until it has.
     pub backend: i32,
 }
@@ -108,6 +84,7 @@ impl Connection {
             input: BytesMut::with_capacity(BUFFER_BYTES),
             chunk: vec![0; BUFFER_BYTES].into_boxed_slice(),
             answer: Answer::default(),
+            pipeline: Pipeline::default(),
             backend: 0,
         };
         let parameters = [
@@ -179,6 +156,71 @@ impl Connection {
         text: Option<&str>,
         values: impl Iterator<Item = &'a Option<Value>>,
     ) -> io::Result<()> {
+        self.bind(name, text, values)?;
+        frontend::sync(&mut self.out);
+        self.flush()
+    }
+
+    /// Bind and execute, as `execute` does, in the open pipeline; `push` sends it.
+    ///
+    /// # Errors
+    /// A parameter that cannot be sent.
+    pub fn add<'a>(
+        &mut self,
+        number: usize,
+        name: &str,
+        text: Option<&str>,
+        values: impl Iterator<Item = &'a Option<Value>>,
+    ) -> io::Result<()> {
+        self.bind(name, text, values)?;
+        self.pipeline.add(Some(number));
+        Ok(())
+    }
+
+    /// Begin a pipeline.
+    pub fn open_pipeline(&mut self) {
+        self.answer = Answer::default();
+        self.pipeline.open();
+    }
+
+    /// A Sync within the open pipeline.
+    pub fn add_sync(&mut self) {
+        frontend::sync(&mut self.out);
+        self.pipeline.add(None);
+    }
+
+    /// The Sync at the open pipeline's end.
+    pub fn end_pipeline(&mut self) {
+        frontend::sync(&mut self.out);
+        self.pipeline.end();
+    }
+
+    /// Is a block of the pipeline full?
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.out.len() >= BLOCK_BYTES
+    }
+
+    /// Send what there is of the pipeline, as much as the server takes; true once nothing is left. A server that waits
+    /// until its answers are read takes no more: where something is left, read before the next try.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn push(&mut self) -> io::Result<bool> {
+        self.pipeline.sending(monotonic_ns());
+        let all = self.stream.send_at_once(&mut self.out)?;
+        if all {
+            self.pipeline.sent();
+        }
+        Ok(all)
+    }
+
+    fn bind<'a>(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        values: impl Iterator<Item = &'a Option<Value>>,
+    ) -> io::Result<()> {
         if let Some(text) = text {
             frontend::parse(name, text, [], &mut self.out)?;
         }
@@ -196,9 +238,7 @@ impl Connection {
             io::Error::new(io::ErrorKind::InvalidInput, "a parameter cannot be sent")
         })?;
         frontend::describe(b'P', "", &mut self.out)?;
-        frontend::execute("", 0, &mut self.out)?;
-        frontend::sync(&mut self.out);
-        self.flush()
+        frontend::execute("", 0, &mut self.out)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -212,7 +252,12 @@ impl Connection {
     /// The connection's; `UnexpectedEof` where the server has closed it.
     pub fn receive(&mut self, rows: bool) -> io::Result<bool> {
         loop {
-            match self.stream.read(&mut self.chunk) {
+            let read = if self.pipeline.may_wait() {
+                self.stream.read(&mut self.chunk)
+            } else {
+                self.stream.read_at_once(&mut self.chunk)
+            };
+            match read {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => {
                     self.input.extend_from_slice(&self.chunk[..read]);
@@ -231,6 +276,11 @@ impl Connection {
     }
 
     fn take(&mut self, rows: bool) -> io::Result<bool> {
+        let now = if self.pipeline.is_open() {
+            monotonic_ns()
+        } else {
+            0
+        };
         while let Some(header) = backend::Header::parse(&self.input)? {
             let length = usize::try_from(header.len()).map_err(io::Error::other)? + 1;
             if self.input.len() < length {
@@ -241,14 +291,24 @@ impl Connection {
                 backend::READY_FOR_QUERY_TAG => {
                     self.answer.status = self.input[length - 1];
                     self.input.advance(length);
-                    return Ok(true);
+                    if self.pipeline.synchronized() {
+                        return Ok(true);
+                    }
                 }
-                backend::ERROR_RESPONSE_TAG
-                | backend::AUTHENTICATION_TAG
-                | backend::BACKEND_KEY_DATA_TAG => self.keep()?,
+                backend::ERROR_RESPONSE_TAG => {
+                    self.keep()?;
+                    self.pipeline.refuse(now);
+                }
+                backend::AUTHENTICATION_TAG | backend::BACKEND_KEY_DATA_TAG => self.keep()?,
                 backend::DATA_ROW_TAG | backend::ROW_DESCRIPTION_TAG if rows => self.keep()?,
                 backend::COMMAND_COMPLETE_TAG => {
-                    self.answer.counted += counted(&self.input[HEADER_BYTES..length - 1]);
+                    let rows = counted(&self.input[HEADER_BYTES..length - 1]);
+                    self.answer.counted += rows;
+                    self.pipeline.answer(now, rows);
+                    self.input.advance(length);
+                }
+                backend::EMPTY_QUERY_RESPONSE_TAG | backend::PORTAL_SUSPENDED_TAG => {
+                    self.pipeline.answer(now, 0);
                     self.input.advance(length);
                 }
                 tag => {
@@ -263,35 +323,11 @@ impl Connection {
     fn keep(&mut self) -> io::Result<()> {
         match Message::parse(&mut self.input)? {
             Some(Message::ErrorResponse(body)) => {
-                let mut refusal = Refusal::default();
-                let mut fields = body.fields();
-                while let Some(field) = fields.next()? {
-                    match field.type_() {
-                        b'C' => {
-                            refusal.code = String::from_utf8_lossy(field.value_bytes()).into_owned()
-                        }
-                        b'M' => {
-                            refusal.message =
-                                String::from_utf8_lossy(field.value_bytes()).into_owned()
-                        }
-                        _ => {}
-                    }
-                }
+                let refusal = Refusal::of(&body)?;
                 self.answer.refusal.get_or_insert(refusal);
             }
-            Some(Message::DataRow(body)) => {
-                self.answer.rows += 1;
-                let text = |range: Option<std::ops::Range<usize>>| {
-                    range.map(|range| String::from_utf8_lossy(&body.buffer()[range]).into_owned())
-                };
-                self.answer.last_row = Some(body.ranges().map(|range| Ok(text(range))).collect()?);
-            }
-            Some(Message::RowDescription(body)) => {
-                self.answer.columns = body
-                    .fields()
-                    .map(|field| Ok(field.name().to_owned()))
-                    .collect()?;
-            }
+            Some(Message::DataRow(body)) => self.answer.keep_row(&body)?,
+            Some(Message::RowDescription(body)) => self.answer.name_columns(&body)?,
             Some(Message::BackendKeyData(body)) => self.backend = body.process_id(),
             Some(Message::AuthenticationOk) | None => {}
             Some(asked) => self.log_in(&asked)?,
@@ -333,25 +369,8 @@ impl Connection {
     }
 }
 
-/// The number at the end of a command's tag: `SELECT 5`, `INSERT 0 1`; none for a command that has no rows.
-fn counted(tag: &[u8]) -> u64 {
-    let last = tag.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
-    std::str::from_utf8(last).map_or(0, |word| word.parse().unwrap_or(0))
-}
-
 impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_says_how_many_rows_it_returned_or_changed() {
-        let tags: [&[u8]; 5] = [b"SELECT 5", b"INSERT 0 1", b"UPDATE 12", b"BEGIN", b""];
-        assert_eq!(tags.map(counted), [5, 1, 12, 0, 0]);
     }
 }

@@ -9,6 +9,7 @@
 //! refused by name, and pgbench itself remains for it. Instead of scripts a server's log can be played
 //! again (`replay`).
 
+pub mod answer;
 pub mod client;
 pub mod clock;
 pub mod connection;
@@ -16,6 +17,7 @@ pub mod control;
 pub mod error;
 pub mod metronome;
 pub mod network;
+pub mod pipeline;
 pub mod replay;
 pub mod script;
 pub mod specification;

@@ -24,6 +24,7 @@ use rustls::{
 };
 
 use crate::error::PlayerError;
+use crate::stream::AtOnce;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const ENCRYPTS: u8 = b'S';
@@ -128,23 +129,39 @@ impl Encrypted {
     /// The socket's; `WouldBlock` where it takes no more now.
     pub fn send(&mut self) -> io::Result<bool> {
         if self.tls.wants_write() {
-            self.tls.write_tls(&mut self.socket)?;
+            self.tls.write_tls(&mut AtOnce(&self.socket))?;
         }
         Ok(!self.tls.wants_write())
+    }
+
+    /// As `read`, but `WouldBlock` where it would have to wait.
+    ///
+    /// # Errors
+    /// The socket's.
+    pub fn read_at_once(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        decrypt(&mut self.tls, &mut AtOnce(&self.socket), into)
     }
 }
 
 impl Read for Encrypted {
     /// Less than `into` holds only where all that came is read; a record that is there in part waits for its rest.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.tls.reader().read(into) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return read,
-            }
-            self.tls.read_tls(&mut self.socket)?;
-            self.tls.process_new_packets().map_err(io::Error::other)?;
+        decrypt(&mut self.tls, &mut self.socket, into)
+    }
+}
+
+fn decrypt(
+    tls: &mut ClientConnection,
+    socket: &mut impl Read,
+    into: &mut [u8],
+) -> io::Result<usize> {
+    loop {
+        match tls.reader().read(into) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            read => return read,
         }
+        tls.read_tls(socket)?;
+        tls.process_new_packets().map_err(io::Error::other)?;
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::error::PlayerError;
 use crate::network::Network;
 use crate::replay::plan::GivenLog;
-use crate::script::Script;
+use crate::script::{Script, pipelines};
 
 /// How statements are sent, in pgbench's words (`-M`).
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -160,12 +160,20 @@ impl Specification {
     /// Its scripts, read.
     ///
     /// # Errors
-    /// `PlayerError::Script` for the first that cannot be read.
+    /// `PlayerError::Script` for the first that cannot be read, or not be played by this protocol.
     pub fn read_scripts(&self) -> Result<Vec<Script>, PlayerError> {
-        self.scripts
-            .iter()
-            .map(|given| Script::parse(&given.name, &given.text, given.weight))
-            .collect()
+        let read = |given: &GivenScript| {
+            let script = Script::parse(&given.name, &given.text, given.weight)?;
+            match script.pipelined_at {
+                Some(line) if self.protocol == Protocol::Simple => Err(PlayerError::Script {
+                    name: script.name,
+                    line,
+                    what: pipelines::NOT_SIMPLE.into(),
+                }),
+                _ => Ok(script),
+            }
+        };
+        self.scripts.iter().map(read).collect()
     }
 }
 
@@ -207,6 +215,22 @@ mod tests {
             LEAST.replace("\"database\"", "\"pair_on\": [0, 1024], \"database\""),
         ] {
             assert!(Specification::parse(&wrong).is_err(), "{wrong}");
+        }
+    }
+    #[test]
+    fn a_pipeline_needs_another_protocol_than_the_simple_one() {
+        let text = "SELECT 1;\\n\\\\startpipeline\\nSELECT 1;\\n\\\\endpipeline\\n";
+        let given = LEAST.replace("SELECT 1;", text);
+        let error = Specification::parse(&given).unwrap().read_scripts();
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains("line 2: \\startpipeline") && error.contains("simple query protocol"),
+            "{error}"
+        );
+        for protocol in ["extended", "prepared"] {
+            let said = format!("\"protocol\": \"{protocol}\", \"database\"");
+            let given = given.replace("\"database\"", &said);
+            assert!(Specification::parse(&given).unwrap().read_scripts().is_ok());
         }
     }
 }

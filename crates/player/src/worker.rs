@@ -39,6 +39,8 @@ pub struct Worker {
     scripts: Arc<Vec<Script>>,
     weights: Vec<u32>,
     epoll: rustix::fd::OwnedFd,
+    /// Of each client: is its socket watched for room, too?
+    for_room: Vec<bool>,
     /// Mean time between two transactions that are due in this thread, in nanoseconds; None for a closed loop.
     interval_ns: Option<f64>,
     next_due_ns: f64,
@@ -92,6 +94,7 @@ impl Worker {
         Ok(Self {
             weights: scripts.iter().map(|script| script.weight).collect(),
             scripts: Arc::clone(scripts),
+            for_room: vec![false; clients.len()],
             clients,
             epoll,
             interval_ns: specification
@@ -217,6 +220,9 @@ impl Worker {
     fn receive(&mut self, place: usize, tally: &mut Tally, order: Order, quotas: &[u64]) {
         let client = &mut self.clients[place];
         let ended = match client.receive() {
+            Ok(false) if client.state == State::Room => {
+                return self.advance(place, order, quotas, tally);
+            }
             Ok(false) => return,
             Ok(true) => client.answered(tally),
             Err(error) => Err(error.to_string()),
@@ -243,12 +249,27 @@ impl Worker {
             }
             match self.clients[place].go_on() {
                 Err(reason) => return self.end(place, &reason, tally),
-                Ok(None) => return,
+                Ok(None) => return self.watch(place, tally),
                 Ok(Some(ended)) => {
                     self.count(place, &ended, order, tally);
                     self.next_transaction(place, order.closes_ns, quotas[place]);
                 }
             }
+        }
+    }
+
+    /// Be woken when there is room in a client's socket, as long as it waits for that.
+    fn watch(&mut self, place: usize, tally: &mut Tally) {
+        let waits = self.clients[place].state == State::Room;
+        if waits == self.for_room[place] {
+            return;
+        }
+        let mut flags = epoll::EventFlags::IN;
+        flags.set(epoll::EventFlags::OUT, waits);
+        let data = epoll::EventData::new_u64(place as u64);
+        match epoll::modify(&self.epoll, &self.clients[place].connection, data, flags) {
+            Ok(()) => self.for_room[place] = waits,
+            Err(error) => self.end(place, &error.to_string(), tally),
         }
     }
 
@@ -308,6 +329,7 @@ impl Worker {
 
     fn end(&mut self, place: usize, reason: &str, tally: &mut Tally) {
         let client = &mut self.clients[place];
+        client.count_pipeline(tally);
         client.state = State::Ended;
         let _ = epoll::delete(&self.epoll, &client.connection);
         tally

@@ -2,7 +2,7 @@
 
 pgbench cannot be stopped between two transactions and takes its clock from the transaction before; the player drains
 before it stands still, and reads its clock around each statement. What it does not know of pgbench's script language
-it refuses by name (`\\setshell`, pipelines, `permute`), before anything is connected.
+it refuses by name (`\\setshell`, `permute`), before anything is connected.
 """
 
 import json

@@ -28,6 +28,19 @@ impl Source {
     pub fn whole(&mut self, least: i64, most: i64) -> i64 {
         self.0.random_range(least..=most)
     }
+
+    /// One of these places, each as likely as its weight.
+    pub fn place(&mut self, weights: &[u32]) -> usize {
+        let total: i64 = weights.iter().map(|weight| i64::from(*weight)).sum();
+        let mut left = self.whole(0, total - 1);
+        for (number, weight) in weights.iter().enumerate() {
+            left -= i64::from(*weight);
+            if left < 0 {
+                return number;
+            }
+        }
+        weights.len() - 1
+    }
 }
 
 /// A function by name.

@@ -1,16 +1,18 @@
 //! A pgbench script, read: statements with the places of their variables, and the meta-commands between them.
 //!
-//! Read once before anything is connected; every jump and every variable is a number by then. `\setshell`, `\shell`
-//! and pipelines are refused by name, so that a caller can fall back to pgbench itself.
+//! Read once before anything is connected; every jump and every variable is a number by then. `\setshell` and `\shell`
+//! are refused by name, so that a caller can fall back to pgbench itself.
 
 pub mod expression;
 pub mod functions;
+pub mod pipelines;
 mod reading;
 mod statement;
 pub mod value;
 
 use crate::error::PlayerError;
 use expression::Expression;
+use pipelines::Within;
 
 pub use statement::{Statement, Template};
 
@@ -28,8 +30,14 @@ pub enum Rows {
 /// One step of a script.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Send this statement and wait for its answer.
+    /// Send this statement; outside of a pipeline, wait for its answer.
     Sql(Statement),
+    /// Begin a pipeline.
+    StartPipeline,
+    /// A Sync within it.
+    SyncPipeline,
+    /// Its end: wait for all answers.
+    EndPipeline,
     /// Set a variable.
     Set(usize, Expression),
     /// Wait for so many microseconds each unit.
@@ -51,6 +59,8 @@ pub struct Script {
     pub commands: Vec<Command>,
     /// Names of its variables, by number.
     pub variables: Vec<String>,
+    /// The line of its first pipeline.
+    pub pipelined_at: Option<usize>,
 }
 
 impl Script {
@@ -63,7 +73,7 @@ impl Script {
         let outcome = reader.read(text).and_then(|()| match reader.open.last() {
             Some(_) => Err("an \\if has no \\endif".to_owned()),
             None if reader.commands.is_empty() => Err("the script is empty".to_owned()),
-            None => Ok(()),
+            None => reader.within.end_of_script(),
         });
         match outcome {
             Ok(()) => Ok(Self {
@@ -71,6 +81,7 @@ impl Script {
                 weight,
                 commands: reader.commands,
                 variables: reader.variables,
+                pipelined_at: reader.pipelined_at,
             }),
             Err(what) => Err(PlayerError::Script {
                 name: name.to_owned(),
@@ -94,6 +105,7 @@ struct Open {
     test: Option<usize>,
     ends: Vec<usize>,
     otherwise: bool,
+    within: pipelines::Branches,
 }
 
 #[derive(Default)]
@@ -102,6 +114,8 @@ struct Reader {
     variables: Vec<String>,
     open: Vec<Open>,
     line: usize,
+    within: Within,
+    pipelined_at: Option<usize>,
 }
 
 impl Reader {
@@ -176,13 +190,38 @@ impl Reader {
                     test: Some(self.commands.len()),
                     ends: Vec::new(),
                     otherwise: false,
+                    within: self.within.branches(),
                 });
                 self.commands.push(Command::Unless(test, usize::MAX));
                 Ok(())
             }
             "elif" | "else" | "endif" => self.branch(word, rest),
+            "startpipeline" | "syncpipeline" | "endpipeline" => self.pipeline(word, rest),
             _ => Err(format!("\\{word} is not offered by the player")),
         }
+    }
+
+    fn pipeline(&mut self, word: &str, rest: &str) -> Result<(), String> {
+        if !rest.is_empty() {
+            return Err(format!("\\{word} takes no argument"));
+        }
+        let command = match word {
+            "startpipeline" => {
+                self.within.start()?;
+                self.pipelined_at.get_or_insert(self.line);
+                Command::StartPipeline
+            }
+            "syncpipeline" => {
+                self.within.synchronize()?;
+                Command::SyncPipeline
+            }
+            _ => {
+                self.within.end()?;
+                Command::EndPipeline
+            }
+        };
+        self.commands.push(command);
+        Ok(())
     }
 
     fn sleep(&mut self, rest: &str) -> Result<(), String> {
@@ -199,6 +238,7 @@ impl Reader {
     }
 
     fn keep_rows(&mut self, rows: Rows) -> Result<(), String> {
+        self.within.keep_rows(&rows)?;
         match self.commands.last_mut() {
             Some(Command::Sql(statement)) if statement.rows == Rows::Ignored => {
                 statement.rows = rows;
@@ -226,6 +266,10 @@ impl Reader {
                 *target = here;
             }
         }
+        self.within = match word {
+            "endif" => open.within.after(self.within, open.otherwise),
+            _ => open.within.next(self.within),
+        };
         match word {
             "elif" => {
                 let expression = self.expression(rest)?;
@@ -294,7 +338,6 @@ mod tests {
     fn what_cannot_be_read_is_named_with_its_line() {
         for (text, line, what) in [
             ("SELECT 1;\n\\shell ls\n", 2, "\\shell is not offered"),
-            ("\\startpipeline\n", 1, "\\startpipeline is not offered"),
             ("\\if 1\nSELECT 1;", 2, "no \\endif"),
             ("\\endif\n", 1, "no \\if"),
             ("\n\n\\set x 1 +\n", 3, "missing at the end"),

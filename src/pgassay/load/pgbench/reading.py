@@ -42,13 +42,17 @@ _FUNCTIONS = re.compile(
 """Functions of PostgreSQL that write nothing; pg_catalog, where they are, comes first in every search_path."""
 
 
-_MANY = {"if", "startpipeline"}
-"""Commands after which the number of statements, or of answers that are waited for, is not that of the text."""
+_PIPELINE = re.compile(r"^[ \t]*\\startpipeline\b.*?^[ \t]*\\endpipeline\b", re.MULTILINE | re.DOTALL)
+_MANY = {"if", "startpipeline", "endpipeline"}
+"""Commands after which the number of answers that are waited for is not certain; whole pipelines are gone by then."""
 
 
 def round_trips(script: str) -> int | None:
     """How often a client waits for its server in this script, once its statements are prepared; None where that is not
-    certain. `\\;` sends two statements at once."""
+    certain. `\\;` sends two statements at once, and a pipeline has one end that is waited for."""
+    if any(found[1].lower() == "if" for found in _META.finditer(script)):
+        return None
+    script = _PIPELINE.sub(";PIPELINE;", script)
     if any(found[1].lower() in _MANY for found in _META.finditer(script)):
         return None
     sql = _META.sub("", _RESULT.sub(";", script))
