@@ -10,11 +10,24 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import main
 from pgassay.errors import UsageError
-from pgassay.fleet import addresses, certificates, task
+from pgassay.fleet import addresses, certificates, own_files, task
 from pgassay.fleet.dask_crew import Terms, checked, differences
-from pgassay.fleet.job import names_its_postgres, require_no_files
+from pgassay.fleet.job import names_its_postgres
 from pgassay.fleet.messages import FleetError
 from pgassay.testing import real
+
+STUDY = """
+[study]
+format = 1
+title = "Mine"
+question = "Which?"
+
+[factors]
+{factor}
+
+[load]
+driver = "pgbench"
+"""
 
 
 @pytest.mark.parametrize("text", ["tls://head:8786", "tls://[2001:db8::1]:8786", "tcp://127.0.0.1:1", "tcp://[::1]:1"])
@@ -111,10 +124,19 @@ def test_the_facts_of_a_host_have_its_postgresql() -> None:
     assert told == str(real.installation().version)
 
 
-def test_a_study_with_files_of_its_own_is_refused(tmp_path: Path) -> None:
-    script = tmp_path / "mine.sql"
+def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: Path) -> None:
+    script, drive, folder = tmp_path / "mine.sql", tmp_path / "drive.toml", tmp_path / "cluster"
     script.write_text("SELECT 1;\n")
-    require_no_files(f'[load]\nscript = "{tmp_path}/none.sql"\n')
-    for text in (f'[load]\nscript = "{script}"\n', f'[factors]\n"load.script" = ["{script}@3", "select-only"]\n'):
-        with pytest.raises(UsageError, match=r"mine\.sql"):
-            require_no_files(text)
+    drive.touch()
+    folder.mkdir()
+    for text in (f'"load.script" = ["{script}@3", "select-only"]', '"load.clients" = ["1", "2"]'):
+        own_files.read("mine", STUDY.format(factor=text))
+    for text, why in (
+        (f'"load.init" = ["none", "{tmp_path}/none.sql"]', r'none\.sql" cannot be read: no such file'),
+        (f'"init.copy_of" = ["none", "{folder}"]', 'cluster" is a directory'),
+        (f'"drive.data" = ["directory", "{drive}"]', r'drive\.toml" is named for something'),
+        ('"load.script" = ["select-only", "mine.sql"]', "does not begin at the root"),
+    ):
+        with pytest.raises(UsageError, match=why) as raised:
+            own_files.read("mine", STUDY.format(factor=text))
+        assert "--files-everywhere" in (raised.value.hint or "")

@@ -6,9 +6,10 @@ init, data (once on the empty schema, once on the loaded data), server, host, ru
 up to and including data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.bench.hosting import Hosting
@@ -87,6 +88,10 @@ class Factor:
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form; raises `UsageError` with what would be accepted."""
         raise NotImplementedError
+
+    def moved(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
+        """The level with the path of each file and folder that it names as `change` makes it; most levels name none."""
+        return level
 
     def size(self, name: str) -> ModelSize | None:
         """How a level shrinks in a scale model; None for what is no size."""

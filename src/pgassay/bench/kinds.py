@@ -17,6 +17,8 @@ Value = TypeVar("Value")
 
 NONE = "none"
 """The level that asks for nothing."""
+Change = Callable[[Path], Path]
+"""From the path of a file or folder to another one."""
 _DIGITS_MAX = 30
 """More digits than make sense, and few enough that no double becomes infinite."""
 
@@ -34,6 +36,8 @@ class Kind(Generic[Value]):
     accepts: str
     takes_none: bool = False
     """Is `none` one of its levels, for None?"""
+    each_path: Callable[[Value, Change], Value] | None = None
+    """Of values that name files or folders: the value with each of its paths changed."""
 
     def canonical(self, name: str, text: str) -> str:
         """The canonical text of what was typed for the option `name`; raises `UsageError`."""
@@ -51,7 +55,11 @@ def optional(kind: Kind[Value]) -> Kind[Value | None]:
     def show(value: Value | None) -> str:
         return NONE if value is None else kind.show(value)
 
-    return Kind(parse, show, f"{kind.accepts}, or {NONE}", takes_none=True)
+    def each_path(value: Value | None, change: Change) -> Value | None:
+        return value if value is None or kind.each_path is None else kind.each_path(value, change)
+
+    paths = None if kind.each_path is None else each_path
+    return Kind(parse, show, f"{kind.accepts}, or {NONE}", takes_none=True, each_path=paths)
 
 
 def whole(least: int = 1, most: int | None = None) -> Kind[int]:
@@ -129,7 +137,7 @@ def _parse_path(name: str, text: str) -> Path:
 
 SWITCH: Kind[bool] = Kind(_parse_switch, lambda value: "on" if value else "off", "on, off")
 """PostgreSQL's booleans."""
-PATH: Kind[Path] = Kind(_parse_path, str, "a path")
+PATH: Kind[Path] = Kind(_parse_path, str, "a path", each_path=lambda path, change: change(path))
 """A file or folder as an absolute path, so that a resumed run finds it from anywhere."""
 
 

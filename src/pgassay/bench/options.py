@@ -39,7 +39,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from pgassay.bench import messages
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
-from pgassay.bench.kinds import NONE, Kind
+from pgassay.bench.kinds import NONE, Change, Kind
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 
@@ -269,6 +269,13 @@ class OptionFactor(Factor):
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form; raises `UsageError`."""
         return Level(typed, self.option.kind.canonical(name, typed))
+
+    def moved(self, name: str, level: Level, change: Change) -> Level:
+        """See `Factor.moved`; what was typed stays."""
+        kind = self.option.kind
+        if kind.each_path is None:
+            return level
+        return Level(level.typed, kind.show(kind.each_path(kind.parse(name, level.canonical), change)))
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Hand the level to its room; `none` where that is the default asks for nothing."""

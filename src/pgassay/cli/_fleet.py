@@ -31,8 +31,8 @@ class Fleet:
     facts: Mapping[str, Any]
     remarks: "tuple[Remark, ...]"
     dealt: Mapping[str, Any]
-    """For the record: how the hosts got builds and the data that trials start from, as `builds` and `golden`; empty
-    where nothing was asked."""
+    """For the record: how the hosts got builds and the data that trials start from, as `builds` and `golden`, and the
+    SHA-256 of the user's files that were sent, as `files`; empty where nothing was asked or sent."""
 
     def conduct(self, resolved: "ResolvedStudy", run: "RunDirectory", watcher: "Watcher") -> None:
         """Run the study to its end on these hosts."""
@@ -57,8 +57,9 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
         "--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out"
     )
     parser.add_argument(
-        "--files-everywhere", action="store_true", help="with --on: scripts are at the same place on every host"
-    )
+        "--files-everywhere", action="store_true",
+        help="with --on: the study's files are at the same place on every host, and none is sent",
+    )  # fmt: skip
 
 
 def add_builds_option(parser: argparse.ArgumentParser) -> None:
@@ -134,26 +135,45 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
     return replace(written, study=replace(written.study, design=design), document=document)
 
 
+def rooted(written: "WrittenStudy", arguments: argparse.Namespace, size: str) -> "WrittenStudy":
+    """The study with the user's files by their paths from the root, since hosts have other working directories."""
+    require_extra()
+    from pgassay.fleet import own_files
+    from pgassay.lab.catalogue import every_factor
+    from pgassay.study.parsing import parse
+
+    catalogue = every_factor()
+    document = written.document if arguments.files_everywhere else own_files.rooted(written.document, catalogue)
+    if document == written.document:
+        return written
+    return replace(written, study=parse(written.study.name, document, catalogue, size=size), document=document)
+
+
 @contextmanager
-def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterator[Fleet]":
-    """The hosts that the options name, for a study of this name and recorded `document`; raises `PgassayError`."""
+def fleet_of(
+    arguments: argparse.Namespace, name: str, document: str, begun: Mapping[str, Any] | None = None
+) -> "Iterator[Fleet]":
+    """The hosts that the options name, for a study of this name and recorded `document`; raises `PgassayError`.
+
+    Of a run that goes on, `begun` are the facts of when it began: the user's files must be what they were.
+    """
     require_extra()
     import msgspec
 
-    from pgassay.fleet import builds, dask_crew, job, messages, sharing
+    from pgassay.fleet import builds, dask_crew, job, messages, own_files, sharing
     from pgassay.fleet.addresses import parse
     from pgassay.fleet.sharing_plan import Wish
     from pgassay.lab.run import Remark
 
-    if not arguments.files_everywhere:
-        job.require_no_files(document)
+    files = () if arguments.files_everywhere else own_files.read(name, document, (begun or {}).get(own_files.FACT))
     address = parse(arguments.on)
     own = job.names_its_postgres(document)
     terms = dask_crew.Terms(
         arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own, spare=arguments.spare
     )
-    bench = job.Bench(name, document, arguments.allow_busy, arguments.allow_volatile)
-    with dask_crew.connect(address, credentials_of(address, arguments, "head"), terms.wait_s) as client:
+    bench = job.Bench(name, document, arguments.allow_busy, arguments.allow_volatile, files)
+    credentials = credentials_of(address, arguments, "head")
+    with dask_crew.large_orders(), dask_crew.connect(address, credentials, terms.wait_s) as client:
         if not (arguments.json or arguments.quiet) and (page := dask_crew.dashboard(client)) is not None:
             tell_dashboard(page)
         crew = dask_crew.DaskCrew(client, terms, job.Jobs(bench).of)
@@ -169,7 +189,9 @@ def fleet_of(arguments: argparse.Namespace, name: str, document: str) -> "Iterat
             "golden": sharing.golden(client, bench, Wish(arguments.golden), tell),
         }
         remarks = tuple(Remark("fleet", text, text) for text, holds in found if holds)
-        yield Fleet(crew, facts, remarks, {kind: msgspec.to_builtins(each) for kind, each in dealt.items() if each})
+        shared = {kind: msgspec.to_builtins(each) for kind, each in dealt.items() if each}
+        sent = {own_files.FACT: {each.path: each.sha256 for each in files}} if files else {}
+        yield Fleet(crew, facts, remarks, {**shared, **sent})
 
 
 def _tell_nobody(line: str) -> None:

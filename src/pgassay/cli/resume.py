@@ -62,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
         with ExitStack() as stack:
             fleet = None
             if _fleet.asked(arguments):
-                fleet = stack.enter_context(_fleet.fleet_of(arguments, record.header.study, record.study_toml))
+                asked = _fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
+                fleet = stack.enter_context(asked)
             mark_resumed(reopened, fleet.dealt if fleet else None)
             stack.enter_context(live_pages(arguments.run.absolute(), arguments))
             resolved = reopened.prepared.resolved

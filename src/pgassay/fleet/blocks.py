@@ -67,7 +67,8 @@ class HostedBlock:
             assignments = [self._assign(arm, decision.attempt, len(parcels) + place) for place, arm in enumerate(arms)]
             played = self._in_turns(assignments) if isinstance(decision, RunBlock) else [self._alone(assignments[0])]
             for assignment, (record, series) in zip(assignments, played, strict=True):
-                parcels.append(pack(self.resolved.site.disk, assignment.staging, record, series))
+                site = self.resolved.site
+                parcels.append(pack(site.disk, assignment.staging, record, series, site.files))
                 finished.append(FinishedTrial(record.block, record.arm, record.attempt, record.status))
 
     def _assign(self, arm: Arm, attempt: int, place: int) -> Assignment:

@@ -9,15 +9,17 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from pgassay.errors import PgassayError
-from pgassay.fleet import golden_place, inbox
+from pgassay.fleet import golden_place, inbox, own_files
 from pgassay.fleet.blocks import HostedBlock
 from pgassay.fleet.cores import end_with
 from pgassay.fleet.job import Bench, Job
+from pgassay.fleet.messages import FleetError
 from pgassay.fleet.task import BINDIR_VARIABLE
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.preflight import check
@@ -64,10 +66,13 @@ def bench_of(asked: Bench) -> Iterator[ResolvedStudy]:
     options = BenchOptions(
         Path(bindir) if bindir else None, allow_busy=asked.allow_busy, allow_volatile=asked.allow_volatile
     )
-    with Workbench(options) as bench:
-        site = bench.site()
+    with own_files.laid_out(asked.files) as own, Workbench(options) as bench:
+        site = replace(bench.site(), files=own)
         document = documents.read(asked.study, asked.document)
-        yield resolve(parse_recorded(asked.study, document, site.catalogue), site)
+        try:
+            yield resolve(parse_recorded(asked.study, document, site.catalogue), site)
+        except PgassayError as error:  # the user knows no copies
+            raise FleetError(own.told(error.message), error.hint and own.told(error.hint)) from error
 
 
 if __name__ == "__main__":

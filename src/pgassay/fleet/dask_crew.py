@@ -5,14 +5,15 @@ machine are one host, and that hosts of several kinds make another question. Tha
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any
 from urllib.request import urlopen
 
+import dask
 from distributed import Client, Future, Security, wait
 
 from pgassay import __version__
@@ -26,6 +27,8 @@ from pgassay.fleet.parcels import Arrived, Parcel
 from pgassay.fleet.spread import ANSWER_S, identity, names
 from pgassay.lab.notes import HostState
 
+ORDER_BYTES = 64 << 20
+"""More than any order has."""
 WAIT_S = 60.0
 """How long to wait for a scheduler, and for its workers."""
 GONE_S = 300.0
@@ -86,6 +89,13 @@ def connect(address: Address, credentials: Credentials | None, wait_s: float = W
         return Client(address.text, timeout=wait_s, set_as_default=False, **with_tls)
     except (OSError, TimeoutError) as error:
         raise messages.no_scheduler(address.text, str(error) or type(error).__name__) from None
+
+
+@contextmanager
+def large_orders() -> Iterator[None]:
+    """Dask warns of what it takes for a mistake, tasks of more than 10 MB; ours hold the user's files."""
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": ORDER_BYTES}):
+        yield
 
 
 def dashboard(client: Client) -> str | None:

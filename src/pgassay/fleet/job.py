@@ -6,22 +6,22 @@ So a worker keeps nothing of a run, and a lost one takes nothing along.
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
 from pgassay.fleet import messages
 from pgassay.fleet.blocks import BlockOrder
-from pgassay.study.document import texts
+from pgassay.fleet.own_files import OwnFile
 
 
 class Bench(msgspec.Struct, frozen=True):
-    """What a host must know of a run. `document` is the run's study.toml."""
+    """What a host must know of a run. `document` is its study.toml, `files` are those of the user's that this names."""
 
     study: str
     document: str
     allow_busy: bool = False
     allow_volatile: bool = False
+    files: tuple[OwnFile, ...] = ()
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -70,11 +70,6 @@ class Jobs:
     def of(self, order: BlockOrder) -> bytes:
         """The job of a block."""
         return msgspec.json.encode(Job(order.block, order.seed, order.dropped, self.bench))
-
-
-def require_no_files(document: str) -> None:
-    """Raise `UsageError` for a study that names files of this machine: they are not on the hosts."""
-    require_none([text for text in texts(tomllib.loads(document)) if "/" in text and Path(text).is_file()])
 
 
 def require_none(named: Sequence[str]) -> None:

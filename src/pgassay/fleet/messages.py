@@ -157,12 +157,55 @@ def not_in_block(block: int, arm: str, attempt: int) -> str:
     return f"attempt {attempt} of {arm} is missing"
 
 
+_EVERYWHERE = "put the same files at the same place on every host, and say so with --files-everywhere"
+
+
 def own_files(names: Sequence[str]) -> UsageError:
-    """Scripts and schemas of a user do not travel yet."""
+    """Recorded loads of a simulation do not travel."""
+    return UsageError(f"the study names files of this machine: {', '.join(names)}", _EVERYWHERE)
+
+
+def cannot_travel(reasons: Mapping[str, str]) -> UsageError:
+    """Files of the user's that cannot be sent to the hosts, each with the reason."""
+    told = "; ".join(f'"{name}" {why}' for name, why in reasons.items())
+    return UsageError(f"the study names files that cannot be sent to the hosts: {told}", _EVERYWHERE)
+
+
+def changed_since(names: Sequence[str]) -> UsageError:
+    """Half a run with one script and half with another would be no experiment."""
+    listed = ", ".join(f'"{name}"' for name in names)
     return UsageError(
-        f"the study names files of this machine: {', '.join(names)}",
-        "put the same files at the same place on every host, and say so with --files-everywhere",
+        f"files of the study have changed since the run began: {listed}",
+        "put back what they held then, or start a new run",
     )
+
+
+def cannot_be_read(reason: str) -> str:
+    """A file that is not there, or that we may not read."""
+    return f"cannot be read: {reason.lower()}"
+
+
+def too_large(found: int, most: int) -> str:
+    """More than a block's order can hold."""
+    mib = 1 << 20
+    return f"is too large: it has {found / mib:.1f} MiB, and all files together may have {most / mib:.0f} MiB"
+
+
+def reads_another(line: str) -> str:
+    """A file that psql is led to by another one."""
+    return f"has psql read another file: {line}"
+
+
+def damaged_file(path: str) -> DamagedError:
+    """A file of the user's whose content is not what its hash says."""
+    return DamagedError(f'the file "{path}" came damaged, or its name cannot be used')
+
+
+IS_FOLDER = "is a directory"
+IS_NO_FILE = "is no plain file"
+ODD_NAME = "has a quote, a backslash or a control character in its path"
+NOT_SENT = "is named for something that only a file of the host itself can be"
+RELATIVE = "is named by a path that does not begin at the root"
 
 
 def no_worker(name: str, known: Sequence[str], seconds: float) -> FleetError:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pgassay.bench.counters import Sample
+from pgassay.bench.own_files import OwnFiles
 from pgassay.fleet import messages
 from pgassay.record import formats
 from pgassay.record.disk import Disk, files_below
@@ -57,13 +58,16 @@ class Unpacked:
     files: Mapping[str, bytes]
 
 
-def pack(disk: Disk, staging: Path, record: TrialRecord, series: Iterable[Sample]) -> Parcel:
-    """Pack a trial whose tools wrote below `staging`."""
+def pack(
+    disk: Disk, staging: Path, record: TrialRecord, series: Iterable[Sample], own: OwnFiles | None = None
+) -> Parcel:
+    """Pack a trial whose tools wrote below `staging`; where they name copies of `own` files, it names the files."""
+    own = own or OwnFiles()
     from pgassay.record.series import frame, parquet
 
     files = {str(path.relative_to(staging)): disk.read(path) for path in files_below(disk, staging)}
-    files = {name: data for name, data in files.items() if name not in OURS}
-    files[TRIAL_FILE] = formats.encode(record)
+    files = {name: own.told_bytes(data) for name, data in files.items() if name not in OURS}
+    files[TRIAL_FILE] = own.told_bytes(formats.encode(record))
     files[SERIES_FILE] = parquet(frame(record.number, series))
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
 from pgassay.bench.load import Load, LoadOptions
+from pgassay.bench.own_files import OwnFiles
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive import copying
@@ -214,7 +215,7 @@ class ResolvedStudy:
 
     def _resolve(self, arm: Arm) -> ResolvedArm:
         bound = bind(self.study, arm, self.site.catalogue)
-        return ResolvedArm(self, arm, bound, _setup(bound))
+        return ResolvedArm(self, arm, bound, _setup(bound, self.site.files))
 
 
 def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...]:
@@ -236,13 +237,14 @@ def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...
 
 def setup_of(study: Study, arm: Arm, catalogue: FactorCatalogue) -> Setup:
     """What an arm asks of every room, without a site; raises `UsageError` for levels that do not go together."""
-    return _setup(bind(study, arm, catalogue))
+    return _setup(bind(study, arm, catalogue), OwnFiles())
 
 
-def _setup(bound: Sequence[Bound]) -> Setup:
+def _setup(bound: Sequence[Bound], files: OwnFiles) -> Setup:
+    """Rooms are told where files are here; the levels, which go into the record, keep the paths that the study has."""
     draft = SetupDraft()
     for each in bound:
-        each.factor.prepare(each.name, each.level, draft)
+        each.factor.prepare(each.name, each.factor.moved(each.name, each.level, files.here), draft)
     return Setup.of(draft)
 
 

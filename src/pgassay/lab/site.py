@@ -14,6 +14,7 @@ from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.hosting import NOTHING_CHANGES, HostChanges
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Load, LoadOptions
+from pgassay.bench.own_files import OwnFiles
 from pgassay.bench.probe import Reader
 from pgassay.bench.reference import ReferenceMeasurement
 from pgassay.bench.running import Clock
@@ -130,5 +131,7 @@ class Site:
     """May we ask for a CHECKPOINT before a window?"""
     attached: bool = False
     """Is it one server, which is not ours and whose databases stand for clusters? Then they cannot take turns."""
+    files: OwnFiles = field(default_factory=OwnFiles)
+    """Where the user's files are that the study names by their paths on another machine."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

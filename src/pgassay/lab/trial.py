@@ -260,7 +260,8 @@ class Trial:
 
     def _read_back(self, readable: Readable, *stages: Stage) -> None:
         for bound in self._arm.at(*stages):
-            self._notes.read_back[bound.name] = bound.factor.read_back(bound.name, bound.level, readable)
+            found = bound.factor.read_back(bound.name, bound.level, readable)
+            self._notes.read_back[bound.name] = None if found is None else self._site.files.told(found)
 
     def _ask_how_to_adopt(self) -> None:
         """After the load, since a factor may look at what the load did to its tables."""

@@ -4,6 +4,7 @@ One small object each; `FACTORS` is what the lab's catalogue takes. Fillfactors 
 options of `builds.request`.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
@@ -154,6 +155,10 @@ class CopyOf(Factor):
         """The path from the root, or `none`."""
         text = typed.strip()
         return Level(typed, NONE if text == NONE else str(Path(text).expanduser().absolute()))
+
+    def moved(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
+        """The directory is one of the user's."""
+        return level if level.canonical == NONE else Level(level.typed, str(change(Path(level.canonical))))
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """In the place of initdb."""

@@ -13,6 +13,7 @@ as with autovacuum's default scale factor. The random numbers come from a fixed 
 starts from the same data.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,6 +26,11 @@ from pgassay.load.pgbench import options as command
 from pgassay.load.pgbench.options import BESIDE_FILLER, OWN_BYTES, ROWS_PER_SCALE, STORAGES, PgbenchOptions
 
 _DUMP_MAGIC = b"PGDMP"
+_READS_FILES = re.compile(
+    rb"^[ \t]*(\\(?:i|ir|include|include_relative)\b[^\r\n]*"
+    rb"|\\copy\b[^\r\n]*\bfrom\s+(?!stdin\b|pstdin\b|program\b)[^\r\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
 BATCH_SHARE = 0.01
 """Rows of one transaction, as a share of the table: about half a row in each page."""
 VACUUM_SHARE = 0.2
@@ -42,6 +48,12 @@ def is_dump(path: Path) -> bool:
     """Is this a dump for pg_restore (custom format) rather than SQL for psql?"""
     with path.open("rb") as file:
         return file.read(len(_DUMP_MAGIC)) == _DUMP_MAGIC
+
+
+def reads_files(content: bytes) -> str | None:
+    """The first line by which psql would read another file (`\\i`, `\\ir`, `\\copy … from`); None without one."""
+    found = None if content.startswith(_DUMP_MAGIC) else _READS_FILES.search(content)
+    return None if found is None else found[1].decode("utf-8", errors="replace").strip()
 
 
 def require_own(bindir: Path, path: Path) -> None:

@@ -9,12 +9,12 @@ Nothing is left to pgbench's defaults that could differ between versions; -n bec
 -P 1 because without it old versions print no deviation.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import Kind, choice, whole
+from pgassay.bench.kinds import Change, Kind, choice, whole
 from pgassay.bench.messages import no_value
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
@@ -136,6 +136,11 @@ def show_scripts(scripts: tuple[Script, ...]) -> str:
     return ("\n" if any("," in part for part in parts) else ",").join(parts)
 
 
+def _each_path(scripts: tuple[Script, ...], change: Change) -> tuple[Script, ...]:
+    ours = (*BUILTINS, *OURS)
+    return tuple(each if each.name in ours else replace(each, name=str(change(each.path))) for each in scripts)
+
+
 def check_scripts(scripts: tuple[Script, ...]) -> None:
     """Refuse scripts that do not exist; raises `UsageError`."""
     for script in scripts:
@@ -160,6 +165,7 @@ SCRIPTS: Kind[tuple[Script, ...]] = Kind(
     lambda name, text: parse_scripts(text),
     show_scripts,
     "names of scripts or files, with weights: a.sql@3,b.sql@1",
+    each_path=_each_path,
 )
 
 

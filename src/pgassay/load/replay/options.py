@@ -44,7 +44,12 @@ def _parse_share(name: str, text: str) -> float:
     return float(number) / 100
 
 
-LOGS: Kind[tuple[Path, ...]] = Kind(_parse_logs, _show_logs, "files in order: a.log,b.log")
+LOGS: Kind[tuple[Path, ...]] = Kind(
+    _parse_logs,
+    _show_logs,
+    "files in order: a.log,b.log",
+    each_path=lambda paths, change: tuple(map(change, paths)),
+)
 PREFIXES: Kind[tuple[str, ...]] = Kind(
     lambda name, text: tuple(line.strip() for line in text.splitlines() if line.strip()),
     "\n".join,

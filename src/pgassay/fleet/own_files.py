@@ -1,0 +1,203 @@
+"""Files of the user's that a study names: the head reads them once, and they travel with every order.
+
+Which levels name files is said by their factors (`Factor.moved`). On a host each lies in a private folder for as long
+as its bench lives, under a number of ours and its own name; no path of the head is a path there. The study keeps the
+paths that the user wrote, so snapshots, treatments and the record are named as on one machine.
+"""
+
+import hashlib
+import os
+import stat
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from pgassay import scratch
+from pgassay.bench.factor import Factor
+from pgassay.bench.own_files import OwnFiles
+from pgassay.errors import UsageError
+from pgassay.fleet import messages
+from pgassay.host import accounts
+from pgassay.lab.arms import Bound, bind
+from pgassay.lab.catalogue import FactorCatalogue, every_factor
+from pgassay.load.pgbench.data import reads_files
+from pgassay.study import document as documents
+from pgassay.study.levels import Level
+from pgassay.study.parsing import parse_recorded
+
+BYTES_MAX = 16 << 20
+"""Of all files of a study together: the scheduler holds them once for each block under way."""
+FACT = "files"
+"""In host.json: the SHA-256 of each file that was sent when the run began, by its path."""
+_INIT = "load.init"
+_VARIED = ("factors", "conditions", "covariates")
+_NAME_BYTES_MAX = 255
+
+
+class OwnFile(msgspec.Struct, frozen=True):
+    """A file as it travels: its path where the study was written, its SHA-256, its packed content."""
+
+    path: str
+    sha256: str
+    packed: bytes
+
+
+def bounds_of(name: str, document: str) -> tuple[Bound, ...]:
+    """Every level of a recorded study with its factor, each once."""
+    catalogue = every_factor()
+    study = parse_recorded(name, documents.read(name, document), catalogue)
+    found = {(each.name, each.level): each for arm in study.arms for each in bind(study, arm, catalogue)}
+    return tuple(found.values())
+
+
+def _paths(factor: Factor, name: str, level: Level) -> tuple[Path, ...]:
+    """The files and folders that a level names."""
+    found: list[Path] = []
+
+    def noted(path: Path) -> Path:
+        found.append(path)
+        return path
+
+    factor.moved(name, level, noted)
+    return tuple(found)
+
+
+def rooted(value: Any, catalogue: FactorCatalogue, name: str = "", *, varied: bool = False) -> Any:
+    """A study's document with each file by its path from the root: a host has another working directory.
+
+    `name` is the key that the value stands under, and `varied` says whether a list holds several levels.
+    """
+    if isinstance(value, Mapping):
+        several = name in _VARIED
+        return {
+            key: rooted(inner, catalogue, key if "." in key else f"{name}.{key}".lstrip("."), varied=several)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list) and (varied or any(isinstance(each, Mapping) for each in value)):
+        return [rooted(each, catalogue, name) for each in value]
+    factor = catalogue.find(name) if isinstance(value, str | list) else None
+    if factor is None:
+        return value
+    text = "\n".join(map(str, value)) if isinstance(value, list) else value
+    try:
+        level = factor.parse(name, text)
+    except UsageError:
+        return value  # the study's own parsing says what is wrong
+    return level.canonical if any(str(path) not in text for path in _paths(factor, name, level)) else value
+
+
+def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tuple[OwnFile, ...]:
+    """The files that a recorded study names; raises `UsageError`, with their names, for those that cannot travel.
+
+    `known` has the SHA-256 of each when the run began: what has changed since is refused.
+    """
+    refused: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+    for bound in bounds_of(name, document):
+        for path in _paths(bound.factor, bound.name, bound.level):
+            text = str(path)
+            if text in contents or text in refused:
+                continue
+            left = BYTES_MAX - sum(map(len, contents.values()))
+            found = _content(path, left) if text in bound.level.typed else messages.RELATIVE
+            if isinstance(found, bytes):
+                contents[text] = found
+                line = reads_files(found) if bound.name == _INIT else None
+                found = found if line is None else messages.reads_another(line)
+            if isinstance(found, str):
+                refused[text] = found
+    for text in documents.texts(documents.read(name, document)):
+        if "/" in text and text not in contents and text not in refused and _is_file(text):
+            refused[text] = messages.NOT_SENT
+    if refused:
+        raise messages.cannot_travel(refused)
+    files = tuple(
+        OwnFile(path, hashlib.sha256(content).hexdigest(), zlib.compress(content, 1))
+        for path, content in contents.items()
+    )
+    changed = [each.path for each in files if known and known.get(each.path, each.sha256) != each.sha256]
+    if changed:
+        raise messages.changed_since(changed)
+    return files
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # a long text with a slash in it, as SQL is
+        return False
+
+
+def _content(path: Path, left: int) -> bytes | str:
+    """What is in a file, or why it cannot travel."""
+    if any(letter in '"\\' or not letter.isprintable() for letter in str(path)):
+        return messages.ODD_NAME
+    try:
+        found = path.stat()
+        if stat.S_ISDIR(found.st_mode):
+            return messages.IS_FOLDER
+        if not stat.S_ISREG(found.st_mode):
+            return messages.IS_NO_FILE
+        if found.st_size > left:
+            return messages.too_large(found.st_size, BYTES_MAX)
+        with path.open("rb") as file:
+            content = file.read(left + 1)
+    except OSError as error:
+        return messages.cannot_be_read(error.strerror or str(error))
+    return content if len(content) <= left else messages.too_large(len(content), BYTES_MAX)
+
+
+@contextmanager
+def laid_out(files: Sequence[OwnFile]) -> Iterator[OwnFiles]:
+    """On a host: the files in a private folder until the `with` ends; raises `FleetError` for what is damaged.
+
+    Nobody but the account of the servers, which plays scripts, can read them, and where we are root not even it can
+    write to them.
+    """
+    if not files:
+        yield OwnFiles()
+        return
+    contents = {each.path: _unpacked(each) for each in files}
+    with scratch.folder("files") as place:
+        account = accounts.choose(os.environ)
+        as_root = os.geteuid() == 0
+        if as_root:
+            place.chmod(0o711)
+        places: dict[Path, Path] = {}
+        for number, (path, content) in enumerate(contents.items(), start=1):
+            target = place / str(number) / PurePosixPath(path).name
+            target.parent.mkdir(mode=0o700)
+            _write(target, content)
+            if as_root:
+                for each, mode in ((target, 0o440), (target.parent, 0o750)):
+                    os.chown(each, 0, account.gid)
+                    each.chmod(mode)
+            places[Path(path)] = target
+        yield OwnFiles(places)
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o400)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+
+
+def _unpacked(file: OwnFile) -> bytes:
+    """Its content, when name, size and hash have been looked at: what a head sends is not believed."""
+    path = PurePosixPath(file.path)
+    if not path.is_absolute() or path.name in ("", "..") or not file.path.isprintable():
+        raise messages.damaged_file(file.path)
+    if len(path.name.encode()) > _NAME_BYTES_MAX:
+        raise messages.damaged_file(file.path)
+    unpacking = zlib.decompressobj()
+    try:
+        content = unpacking.decompress(file.packed, BYTES_MAX + 1)
+    except zlib.error:
+        raise messages.damaged_file(file.path) from None
+    if len(content) > BYTES_MAX or hashlib.sha256(content).hexdigest() != file.sha256:
+        raise messages.damaged_file(file.path)
+    return content
