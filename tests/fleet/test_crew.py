@@ -9,7 +9,7 @@ import pytest
 from distributed import Client, LocalCluster, get_worker
 
 from pgassay import __version__
-from pgassay.fleet import dask_crew, pace
+from pgassay.fleet import dask_crew, own_files, pace
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.crew import Crew
 from pgassay.fleet.dask_crew import DaskCrew, Terms
@@ -79,6 +79,16 @@ def test_blocks_in_which_all_hosts_hang_are_not_awaited(crew: DaskCrew) -> None:
     crew.submit(BlockOrder(1, seed=0))
     assert crew.next_arrived(lambda states: None).block == 1
     assert "all hosts with a block hang in it" in refused(crew)
+
+
+def test_orders_may_hold_all_files_of_a_study(cluster: LocalCluster) -> None:
+    assert own_files.BYTES_MAX * 4 // 3 < dask_crew.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
+    order = bytes(11 << 20)
+    with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
+        with pytest.warns(UserWarning, match="large graph"):
+            client.submit(len, order, pure=False).result(timeout=WAIT_S)
+        with dask_crew.large_orders():
+            assert client.submit(len, order, pure=False).result(timeout=WAIT_S) == len(order)
 
 
 def test_a_head_whose_hosts_have_all_died_says_so_and_is_resumed_as_if_nothing_had_been(tmp_path: Path) -> None:

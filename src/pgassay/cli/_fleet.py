@@ -137,7 +137,6 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
 
 def rooted(written: "WrittenStudy", arguments: argparse.Namespace, size: str) -> "WrittenStudy":
     """The study with the user's files by their paths from the root, since hosts have other working directories."""
-    require_extra()
     from pgassay.fleet import own_files
     from pgassay.lab.catalogue import every_factor
     from pgassay.study.parsing import parse

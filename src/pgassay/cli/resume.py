@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         require(arguments, reopened.prepared.resolved.study.decide)
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
         with ExitStack() as stack:
+            stack.enter_context(reopened.run)  # it is closed where the run does not go on, too
             fleet = None
             if _fleet.asked(arguments):
                 asked = _fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
