@@ -7,29 +7,31 @@ taken: on another clone of the same data, since a moment of updates alone leaves
 ones HOT that the source's were not.
 """
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from pgassay.bench.errors import BenchError, QueryError
+from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
 from pgassay.bench.slices import Slice
-from pgassay.capture import reads
+from pgassay.capture.counting import (
+    LIBRARY,
+    instrument,
+    load_between,
+    snapshot,
+    snapshot_after,
+    statements,
+    watching,
+)
 from pgassay.capture.format import Load, Moment, Statement
 from pgassay.capture.mixture import CapturedScript, control_of
-from pgassay.capture.statements import between, plus
+from pgassay.capture.statements import between
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
-SETTINGS = {"shared_preload_libraries": "pg_stat_statements", "statement_timeout": "60s"}
+SETTINGS = {**LIBRARY, "statement_timeout": "60s"}
 """With which the server is started for it: our instrument, and an end for statements that never do."""
 _ALONE_MS = 200
 _SLICE_MS = 500
-_SAMPLE_S = 0.1
-_SESSIONS = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgassay-player'"
-_SESSION_END_S, _POLL_S = 60.0, 0.01
-_CREATE = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
 _ERROR_TEXT_MAX = 160
 
 
@@ -54,20 +56,22 @@ class Stage:
     clients: int = 1
     protocol: str = "simple"
     most_ms: int = 30_000
+    rate_tps: float | None = None
+    """At which transactions are due; None: as many as possible."""
 
 
 def try_each(scripts: Sequence[CapturedScript], stage: Stage) -> Alone:
     """Play each script by itself; raises `LoadError` where the player itself fails."""
-    counted = _instrument(stage.server)
+    counted = instrument(stage.server)
     failed: dict[str, str] = {}
     owners: dict[int, int] = {}
     for each in scripts:
-        before = _statements(stage.server) if counted else ()
+        before = statements(stage.server) if counted else ()
         reason = _alone(each, stage)
         if reason:
             failed[each.name] = reason
         elif counted and not each.transaction:  # its statements are tried alone, too, which tells them apart
-            own = between(before, _statements(stage.server))
+            own = between(before, statements(stage.server))
             owners.update({found.query_id: each.statements[0].query_id for found in own})
     return Alone(failed, owners if counted else None)
 
@@ -95,7 +99,7 @@ def play(scripts: Sequence[CapturedScript], stage: Stage, owners: Mapping[int, i
 
     The server is another clone of the data that they were tried on, where identifiers are the same. Raises `LoadError`.
     """
-    if not scripts or not _instrument(stage.server):
+    if not scripts or not instrument(stage.server):
         return None
     calls = sum(each.weight * len(each.statements) for each in scripts)
     server, clock = stage.server, stage.clock
@@ -104,22 +108,19 @@ def play(scripts: Sequence[CapturedScript], stage: Stage, owners: Mapping[int, i
         clients=stage.clients,
         threads=min(stage.clients, 2),
         protocol=stage.protocol,
+        rate_tps=stage.rate_tps,
     )
     moments: list[Moment] = []
     with Player(played, server.endpoint, stage.runner, clock) as player:
-        before, counted, began_ns = _statements(server), _counters(server), clock.monotonic_ns()
-        with _watching(server, clock, moments):
+        before, began_ns = snapshot(server), clock.monotonic_ns()
+        with watching(server, clock, moments):
             _until_like(player, calls, [len(each.statements) for each in scripts], stage.most_ms)
         ended_ns = clock.monotonic_ns()
-    _await_counters(server, clock)
-    after, recounted = _statements(server), _counters(server)
-    found: dict[int, Statement] = {}
-    for each in between(before, after):
-        if each.query_id in owners or control_of(each.text):
-            own = replace(each, query_id=owners.get(each.query_id, each.query_id))
-            found[own.query_id] = plus(found[own.query_id], own) if own.query_id in found else own
-    differences = {name: value - counted[name] for name, value in recounted.items() if counted.get(name) is not None}
-    return Load((ended_ns - began_ns) / 1e9, tuple(found.values()), tuple(moments), differences)
+
+    def owner_of(found: Statement) -> int | None:
+        return owners.get(found.query_id, found.query_id if control_of(found.text) else None)
+
+    return load_between(before, snapshot_after(server, clock), (ended_ns - began_ns) / 1e9, moments, owner_of)
 
 
 def _until_like(player: Player, calls: int, lengths: Sequence[int], most_ms: int) -> None:
@@ -129,59 +130,3 @@ def _until_like(player: Player, calls: int, lengths: Sequence[int], most_ms: int
         ended = player.play(duration_ms=_SLICE_MS)
         played += sum(each.count * length for each, length in zip(ended.scripts, lengths, strict=True))
         spent_ms += _SLICE_MS
-
-
-def _await_counters(server: Server, clock: Clock) -> None:
-    """A session hands in its counters when it ends, at the latest (manual, "The Cumulative Statistics System"), and a
-    server ends it a moment after its client."""
-    deadline_ns = clock.monotonic_ns() + int(_SESSION_END_S * 1e9)
-    while server.query(_SESSIONS) and clock.monotonic_ns() < deadline_ns:
-        clock.sleep(_POLL_S)
-
-
-@contextmanager
-def _watching(server: Server, clock: Clock, moments: list[Moment]) -> Iterator[None]:
-    """Look at the sessions while the player, which needs the main thread, plays."""
-    ended = threading.Event()
-    sql, began_ns = reads.activity(), clock.monotonic_ns()
-
-    def look() -> None:
-        while not ended.wait(_SAMPLE_S):
-            try:
-                rows = server.query(sql)
-            except QueryError:
-                return
-            moments.append(Moment.of((clock.monotonic_ns() - began_ns) / 1e9, rows))
-
-    thread = threading.Thread(target=look, name="sessions")
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
-def _instrument(server: Server) -> bool:
-    """Is pg_stat_statements there? It is made in this cluster where it can be."""
-    try:
-        server.execute(_CREATE)
-        _statements(server)
-    except QueryError:
-        return False
-    return True
-
-
-def _statements(server: Server) -> Sequence[tuple[object, ...]]:
-    ((schema,),) = server.query(
-        "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
-        " WHERE e.extname = 'pg_stat_statements'"
-    )
-    return server.query(reads.statements(schema, server.version.major, texts=True))
-
-
-def _counters(server: Server) -> dict[str, float]:
-    sql = reads.counters(server.version.major, replica=False)
-    server.query("SELECT pg_stat_clear_snapshot()")
-    ((found,),) = server.query(f"SELECT to_jsonb(x) FROM ({sql}) x")
-    return {name: float(value) for name, value in found.items() if value is not None}
