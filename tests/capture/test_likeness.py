@@ -91,8 +91,21 @@ def test_a_statement_that_only_one_load_has_is_told_and_equal_ones_are_not() -> 
     assert "statements that differ" not in likeness(compare(SOURCE, SOURCE))
 
 
+def test_a_load_at_the_sources_pace_has_rates_and_one_as_fast_as_it_goes_has_none() -> None:
+    source = replace(SOURCE, counters={**SOURCE.counters, "wal_bytes": 5000.0})
+    here = replace(source, window_s=20.0, counters={**SOURCE.counters, "wal_bytes": 50_000.0})
+    assert not {"calls a second", "WAL a second"} & set(likenesses(compare(source, here)))
+    parts = {each.name: each for each in compare(source, here, 1.0).parts}
+    calls, wal = parts["calls a second"], parts["WAL a second"]
+    assert (calls.source, calls.here, calls.likeness, calls.counts) == (10.0, 5.0, 0.5, True)
+    assert (wal.source, wal.here, wal.counts) == (500.0, 2500.0, False), "whole pages after a checkpoint are in it"
+    twice = {each.name: each for each in compare(source, replace(here, window_s=5.0), 2.0).parts}
+    assert (twice["calls a second"].source, twice["calls a second"].likeness) == (20.0, 1.0)
+
+
 def test_nothing_to_compare_has_no_score() -> None:
     assert compare(Load(1.0, ()), Load(1.0, ())).score is None
+    assert compare(Load(1.0, ()), Load(1.0, ()), 1.0).score is None
 
 
 def test_the_table_and_the_warning_name_what_is_far() -> None:

@@ -6,6 +6,7 @@ once more would else move the means of all (post-stratification: Cochran 1977, "
 is 1 for equal figures: of two amounts the smaller over the larger, of two distributions what they have in common, of
 two shares 1 less their difference. Three are shown and not counted: a load that never rests has more sessions at work,
 times are the machine's as much as the load's, and bytes of WAL go by the time since a checkpoint (full-page images).
+A load that is played at the source's own pace has rates besides: calls a second count, bytes of WAL do not.
 What a source does not tell is not compared: of one that only its log tells of, rows, blocks and WAL are not known, and
 of a log without durations no time is.
 """
@@ -22,8 +23,11 @@ NEGLIGIBLE = 0.05
 """Amounts a call below this (one block in twenty calls) are alike, whatever their ratio."""
 
 
-def compare(source: Load, here: Load) -> Likeness:
-    """The parts; statements of the two loads are the same where their `query_id` is."""
+def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
+    """The parts; statements of the two loads are the same where their `query_id` is.
+
+    `pace` is how many times as fast as the source's own mean it was to be played; None: as fast as it goes.
+    """
     calls = _common(_shares(source, "calls"), _shares(here, "calls"))
     time = _common(_shares(source, "exec_ms"), _shares(here, "exec_ms"))
     return Likeness(
@@ -55,10 +59,30 @@ def compare(source: Load, here: Load) -> Likeness:
             _amount(
                 "time a call", _a_call(source, source, "exec_ms"), _a_call(source, here, "exec_ms"), "ms", counts=False
             ),
+            *(() if pace is None else _rates(source, here, pace)),
         ),
         _by_statement(source, here),
         ENOUGH,
     )
+
+
+def _rates(source: Load, here: Load, pace: float) -> tuple[Part, ...]:
+    """By the second; those of the source times the pace that was asked for."""
+    due = [None if rate is None else rate * pace for rate in (_calls_per_s(source), _wal_per_s(source))]
+    return (
+        _amount("calls a second", due[0], _calls_per_s(here), ""),
+        _amount("WAL a second", due[1], _wal_per_s(here), "bytes", counts=False),
+    )
+
+
+def _calls_per_s(load: Load) -> float | None:
+    calls = sum(each.calls for each in load.statements)
+    return calls / load.window_s if calls and load.window_s else None
+
+
+def _wal_per_s(load: Load) -> float | None:
+    found = load.counters.get("wal_bytes")
+    return None if found is None or not load.window_s else found / load.window_s
 
 
 def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:

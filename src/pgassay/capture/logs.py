@@ -198,11 +198,16 @@ def _warnings_of_plans(found: Summary, *, counted: bool, with_values: bool) -> I
         yield messages.uncounted_plans(uncounted)
 
 
+def identifier(text: str) -> int:
+    """Of a statement that only a log tells of, by its text without constants."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=_ID_BYTES).digest())
+
+
 def load_of(found: Summary) -> Load:
     """The load by the logs alone; raises `CaptureError` where they have no call, but entries of auto_explain."""
     if not found.has_calls:
         raise messages.plans_alone()
-    ids = [int.from_bytes(blake2b(each.text.encode(), digest_size=_ID_BYTES).digest()) for each in found.statements]
+    ids = [identifier(each.text) for each in found.statements]
     statements = [
         Statement(query_id, each.text, each.calls, each.exec_ms, 0, parameters=_shown(each), logged_calls=each.calls)
         for query_id, each in zip(ids, found.statements, strict=True)

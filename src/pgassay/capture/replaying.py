@@ -3,6 +3,9 @@
 It is written as jsonlog, whatever the source's format was, with the sessions of one database. A log is nothing but
 literals, so it is kept only where these were asked for; utility statements, calls that name a column of secrets and
 values that look like one stay behind, and are counted.
+
+Played once, it is counted as the source's load was: by pg_stat_statements where that was captured, else by the player,
+whose statements and times are the log's own kind (planning and all that a call takes).
 """
 
 import json
@@ -13,12 +16,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TextIO
 
-from pgassay.bench.running import Runner
+from pgassay.bench.load import Load as PlayedLoad
+from pgassay.bench.load import LoadResult
+from pgassay.bench.running import Clock, Runner
+from pgassay.bench.server import Server
 from pgassay.capture import messages
-from pgassay.capture.logs import Event
+from pgassay.capture.counting import Owner, instrument, load_between, snapshot, snapshot_after, watching
+from pgassay.capture.format import Load, Moment, Statement
+from pgassay.capture.logs import Event, identifier
+from pgassay.capture.mixture import control_of
 from pgassay.capture.privacy import is_query, private_name, secret_in
 from pgassay.capture.reads import MARK
 from pgassay.load.player import ReplayedLog, facts_of
+from pgassay.load.replay.results import FILE as RESULTS
+from pgassay.load.replay.results import PlayedStatement, statements_of
 
 FILE = "log.json"
 WARMUP_S, DURATION_S = 10, 60
@@ -103,6 +114,74 @@ def load_table(path: Path, runner: Runner, log: Path | None = None) -> Mapping[s
     if duration_s < 1:
         raise messages.short_kept_log(length_s)
     return {"driver": "replay", "log": [str(kept)], "warmup": f"{warmup_s}s", "duration": f"{duration_s}s"}
+
+
+def play(
+    load: PlayedLoad, server: Server, output: Path, clock: Clock, source: Load | None
+) -> tuple[LoadResult, Load | None]:
+    """Play a log once, with the player's results in `output`: what came of it, and the load that it made.
+
+    That is None where it failed, where the source has no load to compare with, and where that was counted by
+    pg_stat_statements and this server has none.
+    """
+    if source is None:
+        return load.run(server, output, 0), None
+    by_log = source.logged is not None and not source.counters
+    if by_log or not instrument(server):
+        result = load.run(server, output, 0)
+        if not by_log or result.problems:
+            return result, None
+        return result, by_player(statements_of((output / RESULTS).read_bytes()), _seconds(result), source)
+    moments: list[Moment] = []
+    before = snapshot(server)
+    with watching(server, clock, moments):
+        result = load.run(server, output, 0)
+    if result.problems:
+        return result, None
+    texts = {each.text for each in statements_of((output / RESULTS).read_bytes())}
+    after = snapshot_after(server, clock)
+    return result, load_between(before, after, _seconds(result), moments, owner_of(source, texts))
+
+
+def by_player(played: Iterable[PlayedStatement], window_s: float, source: Load) -> Load:
+    """The load as the player counted it, with the source's identifiers; a log's calls are those within BEGIN and COMMIT
+    and not these themselves."""
+    known = _identifiers(source)
+    found = [
+        Statement(known.get(each.text, identifier(each.text)), each.text, each.calls, each.exec_ms, each.rows)
+        for each in played
+        if each.calls and not control_of(each.text)
+    ]
+    return Load(window_s, tuple(found))
+
+
+def owner_of(source: Load, texts: Iterable[str]) -> Owner:
+    """A statement is the source's where both are the same without constants; one that only the log has (its `texts`)
+    is its own, and any other is ours."""
+    from pgassay._core import normalize_statement
+
+    known, logged = _identifiers(source), frozenset(texts)
+
+    def owner(found: Statement) -> int | None:
+        text = normalize_statement(found.text)[0]
+        return known.get(text, found.query_id if text in logged or control_of(found.text) else None)
+
+    return owner
+
+
+def _identifiers(source: Load) -> dict[str, int]:
+    """By the text without constants."""
+    from pgassay._core import normalize_statement
+
+    found: dict[str, int] = {}
+    for each in source.statements:
+        if each.text:
+            found.setdefault(normalize_statement(each.text)[0], each.query_id)
+    return found
+
+
+def _seconds(result: LoadResult) -> float:
+    return (result.finished_monotonic_ns - result.started_monotonic_ns) / 1e9
 
 
 def _is_kept(kind: str, text: str) -> bool:

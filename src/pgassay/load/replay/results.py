@@ -6,7 +6,7 @@ failed have none: they are counted, apart from those that failed in the source, 
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.load import LoadResult
@@ -40,6 +40,24 @@ RESPONSES: tuple[Response, ...] = (
     Response("failed_share", "share of calls that failed, and did not in the log", "share", Better.LOWER,
              Scale.DIFFERENCE),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlayedStatement:
+    """A statement without its constants as a replay counted it: calls that were answered, from sending to answer."""
+
+    text: str
+    calls: int
+    exec_ms: float
+    rows: int
+
+
+def statements_of(kept: bytes) -> tuple[PlayedStatement, ...]:
+    """Those of a file that `encode` wrote."""
+    return tuple(
+        PlayedStatement(each["text"], each["calls"], each["exec_ms"], each["rows"])
+        for each in json.loads(kept)["statements"]
+    )
 
 
 def complete(found: Mapping[str, float | None]) -> dict[str, float | None]:
