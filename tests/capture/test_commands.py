@@ -28,6 +28,25 @@ def test_a_wrong_question_is_an_error(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--pace", "source", "--replay"), "--pace and --replay cannot be used together"),
+        (("--pace", "busiest", "--set", "load.script=a.sql"), "--pace and load.script cannot be used together"),
+        (("--pace", "source", "--set", "load.rate=5"), "--pace and load.rate cannot be used together"),
+        (("--pace", "source", "load.rate=5,10"), "--pace and load.rate cannot be used together"),
+        (("--pace", "busiest"), "the capture has no log, so its busiest minute is not known"),
+        (("--pace", "twice"), "invalid choice: 'twice'"),
+    ],
+)
+def test_a_pace_that_cannot_be_is_refused_by_name(
+    words: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "a")
+    assert main(["ask", str(path), "work_mem=4MB,64MB", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_literals_are_kept_or_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["capture", "host=/nowhere", "--with-literals", "--no-literals"]) == 2
     assert "not allowed with argument --with-literals" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """A question on the command line becomes a study that the lab reads."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,14 @@ def test_as_many_clients_play_as_sessions_were_active() -> None:
     assert clients_of(Load(10.0, statements, tuple(moments))) == 2
     assert clients_of(Load(10.0, statements)) == 1
     assert clients_of(Load(1.0, (Statement(1, "SELECT 1", 1, 3500.0, 1),))) == 4
+
+
+def test_at_a_rate_there_are_clients_to_spare() -> None:
+    moments = tuple(Moment(float(n), {"active": active, "idle": 50}, {}) for n, active in enumerate((0, 2, 9)))
+    load = Load(10.0, (Statement(1, "SELECT 1", 1, 10.0, 1),), moments)
+    assert clients_of(load, multiple=1.0) == 15, "four for each of 3.67 that are active on average"
+    assert clients_of(replace(load, moments=moments[2:] + moments[:1] * 20), multiple=1.0) == 9, "the busiest moment"
+    assert clients_of(Load(10.0, load.statements), multiple=1.0) == 4
 
 
 def test_statements_that_are_seldom_planned_are_prepared() -> None:

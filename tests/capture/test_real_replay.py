@@ -11,6 +11,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.cli import main
+from pgassay.record.likeness import likeness
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.testing import real
@@ -18,7 +19,7 @@ from pgassay.testing import real
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PREFIX = "%m [%c] %q%u@%d "
-LENGTH_S, SESSIONS = 6.0, 3
+LENGTH_S, SESSIONS, ERRORS = 6.0, 3, 0.1
 SHOP = """
 CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, total int NOT NULL);
 INSERT INTO orders SELECT n, n % 4000, 0 FROM generate_series(1, 500000) n;
@@ -38,8 +39,9 @@ def visit(server: Server, number: int) -> None:
             with connection.transaction():
                 connection.execute("UPDATE orders SET total = total + 1 WHERE id = %s", (customer + 1,))
                 connection.execute(f"SELECT total FROM orders WHERE id = {customer + 1}")
-            with pytest.raises(psycopg.Error):
-                connection.execute("SELECT 1 / 0")
+            if random.random() < ERRORS:
+                with pytest.raises(psycopg.Error):
+                    connection.execute("SELECT 1 / 0")
             sleep(0.05)
 
 
@@ -73,6 +75,7 @@ def test_the_log_played_again_finds_the_missing_index(captured: Path, capsys: py
         found = Run.open(run)
         (verdict,) = Findings(found).verdicts
         trials = [each for each in found.trials if each.status.value == "valid"]
+        alike = likeness(found)
         kept = [json.loads(each.read_text()) for each in run.glob("trials/*/replay.json")]
     assert f"calls of {SESSIONS} sessions" in said
     assert "0 failed that did not in the log" in said
@@ -82,6 +85,58 @@ def test_the_log_played_again_finds_the_missing_index(captured: Path, capsys: py
     assert len(kept) == len(found.trials)
     assert len({each["calls"] for each in kept}) == 1, "every trial plays the same calls"
     assert all(each["failed_alike"] > 0 for each in kept), "an error of the log is none of the replay"
+    assert "how like the source's load is this one?" in said
+    assert alike is not None
+    assert alike.score is not None
+    assert not alike.unlike
+    by_name = {each.name: each.likeness for each in alike.parts}
+    assert (by_name["calls by statement"] or 0.0) > 0.9
+    assert (by_name["calls a second"] or 0.0) > 0.7, "a busy machine may end later"
+    assert by_name["rows a call"] is None, "a log does not tell"
+    assert "unlike" not in verdict.verdict.text
+
+
+def test_a_log_with_other_statements_is_a_load_unlike_the_captures(
+    captured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (captured / "log.json").read_text().replace("SELECT sum(total)", "SELECT max(total)")
+    text = text.replace("SELECT total FROM", "SELECT id, total FROM").replace(
+        "UPDATE orders SET", "UPDATE orders o SET"
+    )
+    (captured / "other.json").write_text(text, encoding="utf-8")
+    with real.private_folder() as folder:
+        run = folder / "run"
+        where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
+        other = ("--set", f"load.log={captured / 'other.json'}", "--set", "load.duration=2s")
+        assert main(["ask", str(captured), "--replay", "--index", INDEX, "--blocks", "5..5", *other, *where]) == 0
+        (verdict,) = Findings(Run.open(run)).verdicts
+        capsys.readouterr()
+        assert main(["show", str(run), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)["likeness"]
+    assert verdict.verdict.text.endswith("(on a load unlike yours)")
+    assert told["unlike"]
+    assert told["score"] < 0.8
+
+
+def test_at_the_sources_pace_the_missing_index_shows_in_the_latency(
+    captured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with real.private_folder() as folder:
+        run = folder / "run"
+        where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
+        short = ("--blocks", "5..5", "--set", "load.duration=4s", "--set", "load.warmup=0s")
+        assert main(["ask", str(captured), "--pace", "source", "--index", INDEX, *short, *where]) == 0
+        said = capsys.readouterr().out
+        found = Run.open(run)
+        (verdict,) = Findings(found).verdicts
+        rates = {each.levels["load.rate"].canonical for each in found.trials}
+        done = [each.responses["tps"] for each in found.trials if each.status.value == "valid"]
+    (rate,) = rates
+    assert f"pace: {rate} transactions a second are due, the source's mean ({rate} in its busiest minute)" in said
+    assert "calls a second" in said
+    assert verdict.effect.response == "latency_ms"
+    assert verdict.verdict.kind.value == "better"
+    assert all(each is not None and each < 1.5 * float(rate) for each in done), "no faster than it is due"
 
 
 def test_a_capture_without_literals_keeps_no_log(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,19 +2,26 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pgassay._core import ServerLogReader
-from pgassay.capture import logs, messages, question, replaying
+from pgassay.capture import likeness, logs, messages, question, replaying
+from pgassay.capture.format import Load, Logged, Statement
 from pgassay.capture.logs import LogFiles
 from pgassay.capture.messages import CaptureError
 from pgassay.cli import main
+from pgassay.host.clock import SystemClock
 from pgassay.load.player import ReplayedLog, facts_of
+from pgassay.load.replay.driver import ReplayLoad
+from pgassay.load.replay.options import ReplayOptions
+from pgassay.load.replay.results import PlayedStatement
 from pgassay.testing import real
 from tests.capture.test_question import SOURCE
 from tests.load import replayed
+from tests.load.loads import real_tools
 from tests.load.replayed import PREFIX, Said, statement
 
 NAME = replayed.name_of(0)
@@ -110,11 +117,78 @@ def test_without_a_log_nothing_is_played_again(tmp_path: Path) -> None:
 
 
 def test_a_log_is_the_load_in_place_of_scripts(tmp_path: Path) -> None:
-    asked = question.parse(["work_mem=4MB,64MB"], (), question.OF_A_REPLAY)
+    asked = question.parse(["work_mem=4MB,64MB"], (), question.AT_OWN_PACE)
     table = {"driver": "replay", "log": ["/a/log.json"], "warmup": "1s", "duration": "9s"}
     found = question.document(SOURCE, None, tmp_path / "data.dump", {}, asked, replayed=table)
     assert found["load"] == {**table, "init": str(tmp_path / "data.dump"), "checkpoint": "wal"}
     assert found["responses"] == {"primary": "latency_ms"}
+
+
+SUMS = (
+    Statement(7, "UPDATE sums SET amount = amount + $1 WHERE customer = $2", 100, 50.0, 100),
+    Statement(8, "INSERT INTO orders VALUES ($1)", 100, 50.0, 100),
+    Statement(9, "SELECT $1", 5, 1.0, 5),
+    Statement(10, "BEGIN", 100, 1.0, 0),
+    Statement(11, "COMMIT", 100, 9.0, 0),
+)
+
+
+def test_a_replayed_statement_is_the_sources_where_the_texts_are_the_same_without_constants() -> None:
+    owner = replaying.owner_of(Load(10.0, SUMS), ["SELECT b FROM t WHERE a = $1"])
+    texts = ("SELECT $3", "SELECT b FROM t WHERE a = $1", "END", "SELECT setting FROM pg_settings")
+    assert [owner(Statement(70 + n, text, 1, 1.0, 1)) for n, text in enumerate(texts)] == [9, 71, 72, None]
+
+
+def test_without_pg_stat_statements_the_player_counts() -> None:
+    """Of a log alone the source's identifiers are hashes of its texts."""
+    text, other = "SELECT b FROM t WHERE a = $1", "SELECT c FROM t"
+    source = Load(10.0, (Statement(logs.identifier(text), text, 40, 8.0, 0),), logged=Logged(10.0, 40))
+    played = [
+        PlayedStatement(text, 20, 4.0, 20),
+        PlayedStatement(other, 20, 4.0, 20),
+        PlayedStatement("BEGIN", 20, 1.0, 0),
+        PlayedStatement("SELECT 1 / 0", 0, 0.0, 0),
+    ]
+    made = replaying.by_player(played, 5.0, source)
+    assert [each.query_id for each in made.statements] == [source.statements[0].query_id, logs.identifier(other)]
+    parts = {each.name: each.likeness for each in likeness.compare(source, made, 1.0).parts}
+    known = {name: like for name, like in parts.items() if like is not None}
+    assert known == {
+        "calls by statement": 0.5, "time by statement": 0.5, "time a call": 1.0, "calls a second": pytest.approx(0.5),
+    }  # fmt: skip
+
+
+def replay_of(folder: Path, said: list[Said]) -> ReplayLoad:
+    log = replayed.write(folder / "server.log", said)
+    options = ReplayOptions.from_levels({"log": str(log), "log_prefix": PREFIX, "duration": "2s"})
+    return ReplayLoad(options, real_tools())
+
+
+@pytest.mark.system
+def test_a_replay_is_counted_as_the_source_was(tmp_path: Path) -> None:
+    """The same log is like itself, and a log with another statement in the place of one is not."""
+    source = Load(2.0, SUMS, counters={"updates": 100.0, "hot_updates": 100.0})
+    said = replayed.sums(2, 2.0, 50)
+    other = [replace(each, message=each.message.replace("UPDATE sums SET", "UPDATE sums AS s SET")) for each in said]
+    made: list[Load] = []
+    for log in (said, said, other):
+        with real.server(shared_preload_libraries="pg_stat_statements") as (server, _):
+            for each in replayed.SCHEMA.strip().split(";\n"):
+                server.execute(each.rstrip(";"))
+            result, load = replaying.play(replay_of(tmp_path, log), server, tmp_path / "out", SystemClock(), source)
+            assert dict(result.problems) == {}
+            if load is None:
+                pytest.skip("this PostgreSQL has no pg_stat_statements")
+            made.append(load)
+    counts = {each.query_id: (each.calls, each.rows) for each in made[0].statements if each.query_id < 10}
+    assert counts == {7: (100, 100), 8: (100, 100), 9: (1, 1)} or counts == {7: (100, 100), 8: (100, 100)}
+    assert sum(each.calls for each in made[0].statements) in (400, 401), "nothing of ours is in it"
+    assert made[0].counters["updates"] == 100.0
+    same, unlike = (likeness.compare(made[0], each, 1.0) for each in made[1:])
+    alike = {each.name: each.likeness for each in same.parts}
+    assert (alike["calls by statement"], alike["rows a call"]) == (1.0, 1.0)
+    assert not same.unlike
+    assert {each.name: each.likeness for each in unlike.parts}["calls by statement"] == pytest.approx(0.75, abs=0.01)
 
 
 def test_a_log_and_scripts_are_too_much(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from pgassay.bench.server import Installation
 from pgassay.capture import dump, messages
 from pgassay.capture.format import Capture
 from pgassay.capture.mixture import ScriptedLoad, scripted
+from pgassay.capture.pace import FULL, Pace
+from pgassay.capture.pace import of as pace_of
 from pgassay.capture.physical import messages as refusals
 from pgassay.capture.question import Question, document
 from pgassay.capture.synthetic import files as synthetic
@@ -47,6 +49,13 @@ class Asked:
     """Of the server's `shared_preload_libraries` those that are loaded here, too."""
     replayed: Mapping[str, Any] | None = None
     """The load of a log that is played in place of scripts."""
+    pace: str = FULL
+    """One of `pace.PACES`."""
+
+    @property
+    def paced(self) -> Pace | None:
+        """The rate at which the scripts that are left are due; None where they are played as fast as they go."""
+        return pace_of(self.pace, self.capture.load, self.load.played)
 
     def document(self) -> dict[str, Any]:
         """The tables of a study file."""
@@ -55,7 +64,14 @@ class Asked:
         source = replace(self.capture.source, settings={**self.capture.source.settings, **held})
         pauses = any(each.pause_ms for each in self.load.played)
         return document(
-            source, self.capture.load, self.data, scripts, self.question, pauses=pauses, replayed=self.replayed
+            source,
+            self.capture.load,
+            self.data,
+            scripts,
+            self.question,
+            pauses=pauses,
+            replayed=self.replayed,
+            pace=self.paced,
         )
 
     def without(self, failed: Mapping[str, str]) -> "Asked":
@@ -78,9 +94,10 @@ def write(
     *,
     own_scripts: bool = False,
     replayed: Mapping[str, Any] | None = None,
+    pace: str = FULL,
 ) -> Asked:
     """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts, `replayed`
-    is the load where a log is played in their place.
+    is the load where a log is played in their place, `pace` one of `pace.PACES`.
 
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 
@@ -112,7 +129,7 @@ def write(
         warnings["settings_left_out"] = messages.settings_left_out(unknown, dict.fromkeys(unknown.values()))
     if strange:
         warnings["libraries_left_out"] = messages.libraries_left_out(strange)
-    return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed)
+    return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed, pace)
 
 
 def _new_folder(parent: Path, stamp: str) -> Path:

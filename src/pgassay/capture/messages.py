@@ -324,6 +324,22 @@ def cannot_replay(code: str, detail: str) -> CaptureError:
     return CaptureError(f"the log cannot be played on the baseline: {detail}", hints.get(code))
 
 
+def no_pace(pace: str) -> CaptureError:
+    """`--pace` of a capture without a load."""
+    return CaptureError(
+        f'the capture has no load, so the pace "{pace}" is not known',
+        "capture with pg_stat_statements or --log FILE, or name a rate with --set load.rate=N",
+    )
+
+
+def no_minutes() -> CaptureError:
+    """`--pace busiest` of a capture without a log."""
+    return CaptureError(
+        "the capture has no log, so its busiest minute is not known",
+        "capture with --log FILE; --pace source plays the mean rate of the window",
+    )
+
+
 def programs_twice() -> UsageError:
     """Versions and builds at once."""
     return UsageError(

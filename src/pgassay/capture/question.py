@@ -1,7 +1,7 @@
 """A question to a capture as the document of a study: what is varied, and all else as the server has it; pure.
 
-The load runs as fast as it can with as many clients as the server had active sessions; the source's own rate is an
-option (`--set load.rate=N`). Checkpoints go by WAL, since servers that take turns cannot have them by the clock.
+The load runs as fast as it can with as many clients as the server had active sessions; the source's own pace is an
+option, and makes it an open loop. Checkpoints go by WAL, since servers that take turns cannot have them by the clock.
 Settings that belong to the server's place were left out when it was captured.
 
 Versions are compared with the server's own; so is a single build, which is then set beside a build of that version made
@@ -18,17 +18,21 @@ from typing import Any
 from pgassay.bench.kinds import NONE
 from pgassay.capture import messages
 from pgassay.capture.format import Load, Source
+from pgassay.capture.pace import Pace, level
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.postgres.partitioning.request import parse as partitioning
 
 CHANGE, PARTITION = "schema.change", "schema.partition"
 OBJECTIVE = "tps"
-OF_A_REPLAY = "latency_ms"
-"""What decides where a log is played in its own time: calls per second are the log's own then."""
+AT_OWN_PACE = "latency_ms"
+"""What decides where a load is played in the source's own time: calls per second are the source's own then."""
 INSTALLED, BUILT, BUILD = "postgres.version", "build.version", "build.source"
 """The factors of `--version`, of versions that are not all installed, and of `--build`."""
 COPY, COPY_DATABASE = "init.copy_of", "init.copy_database"
 CHECKSUMS = "init.data_checksums"
+RATE = "load.rate"
+_SPARE = 4
+"""Clients for each that is busy on average, where transactions are due at a rate."""
 _CHECKSUMS_SINCE = 18
 """The version whose initdb turns data checksums on."""
 
@@ -120,10 +124,12 @@ def with_programs(question: Question, source: Source, installed: Callable[[str],
     return replace(question, programs=tuple((name, each) for each in versions))
 
 
-def clients_of(load: Load, *, pauses: bool = False) -> int:
+def clients_of(load: Load, *, pauses: bool = False, multiple: float | None = None) -> int:
     """How many clients play it: as many as sessions were active at once on average, rounded up.
 
-    With `pauses` within transactions, sessions that paused there count too.
+    With `pauses` within transactions, sessions that paused there count too. At a rate of `multiple` times the source's
+    they are as many as at the busiest moment that was seen, at least `_SPARE` times the mean, so that a transaction
+    that is due seldom waits for a client.
     """
     states = ("active", "idle in transaction") if pauses else ("active",)
     active = [sum(each.states.get(state, 0) for state in states) for each in load.moments]
@@ -131,6 +137,8 @@ def clients_of(load: Load, *, pauses: bool = False) -> int:
     busy = load.exec_ms / 1e3 / load.window_s
     if pauses and load.logged is not None:
         busy += sum(each.pause_ms for each in load.logged.transactions) / 1e3 / load.logged.window_s
+    if multiple is not None:
+        return max(_SPARE, *active, ceil(_SPARE * multiple * max(mean, busy)))
     return max(1, ceil(mean), ceil(busy))
 
 
@@ -149,10 +157,11 @@ def document(
     *,
     pauses: bool = False,
     replayed: Mapping[str, Any] | None = None,
+    pace: Pace | None = None,
 ) -> dict[str, Any]:
     """The tables of a study file: `data` is what `load.init` takes, or a directory with the server's files; `scripts`
     are files with their weights, with or without the clients' `pauses` within transactions; `replayed` is the load of a
-    log that is played in their place.
+    log that is played in their place, `pace` the rate at which scripts are due.
     """
     factors: dict[str, list[str]] = {}
     kinds = {name for name, _ in question.programs}
@@ -178,7 +187,10 @@ def document(
     if scripts:
         played["script"] = [f"{path}@{weight}" for path, weight in scripts.items()]
     if load is not None and replayed is None:
-        played |= {"clients": clients_of(load, pauses=pauses), "protocol": protocol_of(load)}
+        clients = clients_of(load, pauses=pauses, multiple=None if pace is None else pace.multiple)
+        played |= {"clients": clients, "protocol": protocol_of(load)}
+    if pace is not None:
+        played["rate"] = level(pace.rate_tps)
     varied, baseline = _varied(factors, question.programs if len(kinds) > 1 else ())
     return {
         "study": {

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from pgassay.capture.asking import Asked
     from pgassay.capture.examining import Examined
     from pgassay.capture.format import Load
+    from pgassay.capture.pace import Pace
     from pgassay.capture.playing import Stage
     from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
     from pgassay.record.statements import StatementRecord
     from pgassay.study.model import Study
 
+_PACED_MS = 60_000
+"""At most, for which a load at the source's pace is played to be compared."""
 Answers = Mapping[str, "Examined"]
 """By script, of one arm."""
 
@@ -53,7 +56,9 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     written = written.without(alone.failed)
     load, owners = None, alone.owners
     if owners is not None:
-        load = rehearse(baseline, SETTINGS, lambda server: play(written.load.played, stage(server), owners))
+        load = rehearse(
+            baseline, SETTINGS, lambda server: play(written.load.played, at_rate(stage(server), written.paced), owners)
+        )
     answers = _answers(written, arms, baseline, bench)
     failures = {
         script: f"with {arm.arm.name}: {found.failed}"
@@ -69,14 +74,27 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     return Tried(written, load, records, failures)
 
 
-def replay_told(study: "Study", bench: "Workbench") -> str:
-    """Play warm-up and window of a log once on the baseline, and say what came of it.
+@dataclass(frozen=True)
+class Replayed:
+    """What a log played once came to: in words, what the `load` was like on the baseline (None where nothing could be
+    counted), and how many times as fast as in the log it was due."""
+
+    told: str
+    load: "Load | None"
+    speed: float
+
+
+def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Replayed:
+    """Play warm-up and window of a log once on the baseline, and count what `source`'s server counted.
 
     Raises `CaptureError` where that fails: each of its trials would.
     """
     from pgassay.capture import messages as refusals
+    from pgassay.capture.counting import LIBRARY
+    from pgassay.capture.replaying import play
     from pgassay.lab.arms import resolve
     from pgassay.lab.rehearsal import rehearse
+    from pgassay.load.replay.options import ReplayOptions
     from pgassay.load.replay.results import FILE, told
 
     arms = resolve(study, bench.site()).arms
@@ -84,13 +102,19 @@ def replay_told(study: "Study", bench: "Workbench") -> str:
     baseline.load.check()
     _prepare(arms)
     options = baseline.setup.load
+    speed = options.speed if isinstance(options, ReplayOptions) else 1.0
     whole = replace(options, warmup_s=0, duration_s=options.warmup_s + (options.duration_s or 0))
     load = bench.site().load(whole, baseline.installation)
-    with TemporaryDirectory(prefix="pgassay-replay-") as folder:
-        result = rehearse(baseline, {}, lambda server: load.run(server, Path(folder), 0))
+    with TemporaryDirectory(prefix="pgassay-replay-") as name:
+        folder = Path(name)
+        result, made = rehearse(
+            baseline,
+            {} if source is None else LIBRARY,
+            lambda server: play(load, server, folder, bench.clock, source),
+        )
         for code, detail in result.problems.items():
             raise refusals.cannot_replay(code, detail)
-        return told((Path(folder) / FILE).read_bytes(), result)
+        return Replayed(told((folder / FILE).read_bytes(), result), made, speed)
 
 
 def _prepare(arms: "Sequence[ResolvedArm]") -> None:
@@ -141,6 +165,11 @@ def _stage(arm: "ResolvedArm", bench: "Workbench") -> "Callable[[Server], Stage]
         raise messages.not_played_by(options.driver)
     clients, protocol = options.clients, options.protocol
     return lambda server: Stage(server, bench.runner, bench.clock, clients, protocol)
+
+
+def at_rate(stage: "Stage", pace: "Pace | None") -> "Stage":
+    """The stage for a load that is due at the source's pace, which takes longer until it has made enough calls."""
+    return stage if pace is None else replace(stage, rate_tps=pace.rate_tps, most_ms=_PACED_MS)
 
 
 def _answers(

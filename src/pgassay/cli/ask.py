@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
-from pgassay.cli._rehearsals import replay_told, tried
+from pgassay.cli._rehearsals import replayed as played_once
+from pgassay.cli._rehearsals import tried
 from pgassay.cli.run import add_bench_options, add_study_options, bench_options, overrides, run_document, silent
 
 if TYPE_CHECKING:
@@ -69,7 +70,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="play the captured log itself, in its own time, in place of scripts (capture --log FILE --with-literals)",
     )
-    parser.add_argument("--objective", metavar="RESPONSE", help="what decides (default: tps; latency_ms with --replay)")
+    parser.add_argument(
+        "--pace",
+        choices=("full", "source", "busiest"),  # capture.pace.PACES, which would import what parsing need not
+        default="full",
+        help="how fast scripts are played: as fast as they go (default), at the source's mean rate, or at that of its"
+        " busiest minute (capture --log FILE)",
+    )
+    parser.add_argument(
+        "--objective",
+        metavar="RESPONSE",
+        help="what decides (default: tps; latency_ms with --replay, --pace source and --pace busiest)",
+    )
     add_study_options(parser)
     add_bench_options(parser)
 
@@ -77,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write scripts into the capture, try them on its data, say how like the source's the load is, run the study."""
     from pgassay.capture import asking, files, likeness, question, texts
+    from pgassay.capture import pace as paces
     from pgassay.lab.run import Remark, write_study
     from pgassay.record import likeness as alike_file
     from pgassay.record import statements as statements_file
@@ -84,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
     _require_partitions(asked, capture, arguments)
+    paces.require(arguments.pace, capture.load)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with _workbench(arguments) as bench:
@@ -92,32 +106,43 @@ def run(arguments: argparse.Namespace) -> int:
         replayed = _replayed(arguments, bench) if arguments.replay else None
         serving = _serving(asked, capture, arguments, bench, replayed)
         written = asking.write(
-            arguments.capture, capture, asked, serving, bench.runner, stamp, own_scripts=own_scripts, replayed=replayed
+            arguments.capture,
+            capture,
+            asked,
+            serving,
+            bench.runner,
+            stamp,
+            own_scripts=own_scripts,
+            replayed=replayed,
+            pace=arguments.pace,
         )
         for warning in written.warnings.values():
             messages.warn(warning)
         _tell_costs(asked, capture, arguments, bench)
-        found, said = None, ""
+        found, said, load, pace = None, "", None, None
         if written.load.played and not arguments.dry_run:
             study = write_study(NAME, written.document(), overrides(arguments, "")).study
             found = tried(study, written, bench)
-            written = found.written
+            written, load = found.written, found.load
+            pace = None if written.paced is None else written.paced.multiple
         elif written.replayed is not None and not arguments.dry_run:
-            said = replay_told(write_study(NAME, written.document(), overrides(arguments, "")).study, bench)
+            once = played_once(
+                write_study(NAME, written.document(), overrides(arguments, "")).study, capture.load, bench
+            )
+            said, load, pace = once.told, once.load, once.speed
     remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load) if replayed is None else said, end="")
-    if found is None:
-        return run_document(NAME, written.document(), arguments, remarks)
-    beside = {statements_file.FILE: statements_file.encode(found.statements)}
-    if found.load is not None and capture.load is not None:
-        alike = likeness.compare(capture.load, found.load)
+        print("" if written.paced is None else paces.told(written.paced), end="")
+    beside = {} if found is None else {statements_file.FILE: statements_file.encode(found.statements)}
+    if load is not None and capture.load is not None:
+        alike = likeness.compare(capture.load, load, pace)
         if not silent(arguments):
             print(texts.likeness(alike), end="")
         beside[alike_file.FILE] = alike_file.encode(alike)
         if alike.unlike:
             remarks.append(Remark("likeness", texts.unlike(alike), texts.unlike(alike)))
-    if found.failures:
+    if found is not None and found.failures:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
     return run_document(NAME, written.document(), arguments, remarks, beside)
@@ -134,8 +159,9 @@ def _asked(arguments: argparse.Namespace) -> "Question":
 
     if arguments.replay and _set(arguments, "load.script"):
         raise messages.excluded("--replay", "load.script")
-    objective = arguments.objective or (question.OF_A_REPLAY if arguments.replay else None)
-    return question.parse(
+    paced = arguments.pace != "full"
+    objective = arguments.objective or (question.AT_OWN_PACE if arguments.replay or paced else None)
+    asked = question.parse(
         arguments.levels_given,
         arguments.changes,
         objective,
@@ -143,6 +169,12 @@ def _asked(arguments: argparse.Namespace) -> "Question":
         arguments.builds,
         arguments.partitions,
     )
+    if paced and arguments.replay:
+        raise messages.excluded("--pace", "--replay")
+    for name in ("load.script", question.RATE):
+        if paced and (_set(arguments, name) or name in asked.factors):
+            raise messages.excluded("--pace", name)
+    return asked
 
 
 def _require_partitions(asked: "Question", capture: "Capture", arguments: argparse.Namespace) -> None:
