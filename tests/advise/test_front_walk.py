@@ -228,11 +228,13 @@ def test_three_objectives_have_three_panels() -> None:
 
 def test_objectives_are_at_most_three_different_names() -> None:
     assert objectives_of("tps") == ("tps",)
-    assert objectives_of("tps, latency_p99_ms") == ("tps", "latency_p99_ms")
+    assert objectives_of("tps, latency_p99_ms") == objectives_of("tps,p99_ms") == ("tps", "latency_p99_ms")
     with pytest.raises(UsageError, match="at most 3"):
         objectives_of("a,b,c,d")
     with pytest.raises(UsageError, match="names tps twice"):
         objectives_of("tps,tps")
+    with pytest.raises(UsageError, match="names latency_p99_ms twice"):
+        objectives_of("p99_ms,latency_p99_ms")
 
 
 def test_a_small_budget_says_what_it_needs() -> None:

@@ -31,6 +31,13 @@ def test_settings_need_no_prefix_and_the_first_level_is_the_baseline() -> None:
     assert asked.named == f"work_mem 4MB, 64MB; load.clients 1, 4; {INDEX}"
 
 
+def test_a_quantile_of_latency_needs_no_prefix_as_what_decides() -> None:
+    for typed in ("p99_ms", "latency_p99_ms"):
+        assert parse(["work_mem=4MB,64MB"], [], typed).objective == "latency_p99_ms"
+    assert parse(["work_mem=4MB,64MB"], [], None).objective == "tps"
+    assert parse(["work_mem=4MB,64MB"], [], "wal_bytes").objective == "wal_bytes"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

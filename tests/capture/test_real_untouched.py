@@ -11,7 +11,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from pgassay.capture.messages import CaptureError
 from pgassay.capture.reads import MARK
+from pgassay.capture.source import Session
 from pgassay.cli import main
 from pgassay.testing import real
 from tests.capture.watched import Watched, watched_shop
@@ -66,6 +68,47 @@ def test_a_superuser_who_captures_writes_nothing_either(shop: Watched) -> None:
     before = shop.contents(), shop.transactions(), shop.wal_position()
     capture(shop, "superuser", user=shop.server.endpoint.user)
     assert (shop.contents(), shop.transactions(), shop.wal_position()) == before
+
+
+LIMITS = (
+    "SELECT current_setting('transaction_read_only'), current_setting('statement_timeout'),"
+    " current_setting('lock_timeout'), current_setting('application_name')"
+)
+
+
+def test_every_read_is_read_only_gives_up_soon_and_says_who_it_is(shop: Watched) -> None:
+    with Session(shop.conninfo(shop.server.endpoint.user)) as session:
+        for _ in range(2):  # each read sets them again
+            assert session.read("the limits", LIMITS).rows == (("on", "30s", "1s", "pgassay capture"),)
+        seen = shop.server.query("SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", [MARK])
+        assert seen == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        ("UPDATE products SET price = price + 1 RETURNING id", "cannot execute UPDATE in a read-only transaction"),
+        ("CREATE TABLE planted ()", "cannot execute CREATE TABLE in a read-only transaction"),
+        ("SELECT * FROM products FOR UPDATE", "cannot execute SELECT FOR UPDATE in a read-only transaction"),
+    ],
+)
+def test_the_server_refuses_a_write_of_a_superusers_session(shop: Watched, write: str, said: str) -> None:
+    with Session(shop.conninfo(shop.server.endpoint.user)) as session:
+        with pytest.raises(CaptureError, match=f"could not read a write: {said}"):
+            session.read("a write", write)
+        assert session.read("the limits", LIMITS).rows[0][0] == "on", "and goes on"
+
+
+def test_a_read_does_not_wait_for_a_lock(shop: Watched) -> None:
+    with (
+        psycopg.connect(shop.server.endpoint.conninfo()) as other,
+        Session(shop.conninfo(shop.server.endpoint.user)) as session,
+    ):
+        other.execute("LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(CaptureError, match="canceling statement due to lock timeout"):
+            session.read("the products", "SELECT count(*) FROM products")
+        other.rollback()
+        assert session.read("the products", "SELECT count(*) > 0 FROM products").rows == ((True,),)
 
 
 def test_a_write_would_show_in_all_of_them(shop: Watched) -> None:

@@ -1,8 +1,11 @@
 """Studies made by the command line: `compare` and `init` write documents that parse."""
 
+import pytest
+
 from pgassay.cli.compare import add_arguments, document_of, with_full_names
 from pgassay.cli.init import study_text
 from pgassay.cli.parser import Parser
+from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study
 from pgassay.postgres.inspection import stays
@@ -36,6 +39,22 @@ def test_a_bare_name_is_a_setting_of_the_server() -> None:
     arguments = with_full_names(parser.parse_args(words))
     assert arguments.set == ["server.work_mem=1MB", "load.scale=3"]
     assert arguments.levels == ["server.wal_level=a.b,c"]
+
+
+def test_a_setting_of_an_extension_is_one_of_the_server() -> None:
+    name = "pg_trgm.similarity_threshold"
+    study = parse("compare", _compare(f"{name}=0.3", f"{name} = 0.5"), every_factor())
+    assert [arm.name for arm in study.arms] == [f"server.{name}={level}" for level in ("0.3", "0.5")]
+    assert list(_compare("server.jit=on", "server.jit=off")["factors"]) == ["server.jit"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("laod.clients", "load.clients"), ("tabel.fillfactor", "table.fillfactor")]
+)
+def test_a_misspelt_factor_is_no_setting_of_an_extension(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f'unknown factor "{typed}"') as caught:
+        parse("compare", _compare(f"{typed}=70", f"{typed}=80"), every_factor())
+    assert meant in str(caught.value.hint)
 
 
 def test_transactions_replace_the_duration() -> None:

@@ -56,6 +56,11 @@ def test_set_reaches_the_load_and_the_fixed_settings() -> None:
     assert found["fixed"] == {"server.work_mem": "8MB"}
 
 
+def test_a_quantile_of_latency_may_be_typed_without_its_prefix() -> None:
+    for typed, primary in {"p99_ms": "latency_p99_ms", "latency_p95_ms": "latency_p95_ms", "tps": "tps"}.items():
+        assert _resolved(primary=typed)["responses"]["primary"] == primary
+
+
 def test_set_refuses_what_is_varied() -> None:
     with pytest.raises(UsageError, match="is varied by this study") as caught:
         _resolved(fixed=["table.fillfactor=90"])

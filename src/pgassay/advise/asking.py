@@ -26,7 +26,7 @@ from pgassay.lab.forecast import forecast, window_s
 from pgassay.lab.run import DRIVES, Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
 from pgassay.study.document import read
-from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.responses import Better, Response, Scale, full_name
 
 _LINE = re.compile(r"([A-Za-z_][\w.]*)\s*(?:=|\s)\s*(?:'((?:[^']|'')*)'|([^\s'#]+))\s*(?:#.*)?")
 _OVERHEAD = 1.15
@@ -166,7 +166,7 @@ def _fits(steps: Callable[[int], Amounts], settings: int) -> bool:
 
 def objectives_of(text: str) -> tuple[str, ...]:
     """The names in `--for`; raises `UsageError` where there are too many, or one twice."""
-    names = tuple(each.strip() for each in text.split(",") if each.strip()) or (text,)
+    names = tuple(full_name(each.strip()) for each in text.split(",") if each.strip()) or (text,)
     if len(names) > OBJECTIVES_MAX:
         raise messages.too_many_objectives(text, OBJECTIVES_MAX)
     for name in names:

@@ -21,6 +21,7 @@ from pgassay.capture.format import Load, Source
 from pgassay.capture.pace import Pace, level
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.postgres.partitioning.request import parse as partitioning
+from pgassay.study.responses import full_name
 
 CHANGE, PARTITION = "schema.change", "schema.partition"
 OBJECTIVE = "tps"
@@ -73,6 +74,7 @@ def parse(
     partitions: Sequence[str] = (),
 ) -> Question:
     """`work_mem=4MB,64MB` and statements of SQL as a question; a name without a dot is a setting of the server.
+    Settings of extensions, which have a dot, come with `server.` before them (`study.catalogue.full_name`).
 
     `versions` are words such as `17` or `16,17`, `builds` sources as for `build.source`, or directories, `partitions`
     as for `schema.partition`. Raises `UsageError`.
@@ -84,7 +86,7 @@ def parse(
         if not equals or not name or not levels:
             raise messages.not_a_question(word)
         if len(levels) == 1:
-            raise messages.one_level(name)
+            raise messages.one_level(name.removeprefix("server."))
         factors[name if "." in name else f"server.{name}"] = levels
     if not (factors or changes or versions or builds or partitions):
         raise messages.nothing_asked()
@@ -96,7 +98,9 @@ def parse(
     parted = tuple(dict.fromkeys("; ".join(map(str, partitioning(each))) for each in partitions))
     if "" in parted:
         raise messages.nothing_asked()
-    return Question(factors, tuple(changes), objective or OBJECTIVE, tuple(numbers), tuple(sources), partitions=parted)
+    return Question(
+        factors, tuple(changes), full_name(objective or OBJECTIVE), tuple(numbers), tuple(sources), partitions=parted
+    )
 
 
 def _source(text: str) -> str:

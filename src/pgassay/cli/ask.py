@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pgassay.cli import messages
 from pgassay.cli._rehearsals import replayed as played_once
 from pgassay.cli._rehearsals import tried
+from pgassay.cli.compare import with_full_names
 from pgassay.cli.run import add_bench_options, add_study_options, bench_options, overrides, run_document, silent
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record import likeness as alike_file
     from pgassay.record import statements as statements_file
 
+    arguments = with_full_names(arguments)
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
     _require_partitions(asked, capture, arguments)

@@ -1,7 +1,7 @@
 """`pgassay compare NAME=A NAME=B …`: levels of one factor (or of several, crossed) without a study file.
 
 The first level named of each factor is its baseline; pgbench's short options mean what they mean there, and a name
-without a dot is a setting of the server: `work_mem` is `server.work_mem`.
+without the namespace of a factor is a setting of the server: `work_mem` is `server.work_mem`.
 """
 
 import argparse
@@ -55,9 +55,15 @@ def with_full_names(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _full(text: str) -> str:
-    """`work_mem=4MB` as `server.work_mem=4MB`; every factor that is no setting has a dot in its name."""
-    name, equals, _ = text.partition("=")
-    return f"server.{text.strip()}" if equals and name.strip() and "." not in name else text
+    """`work_mem=4MB` as `server.work_mem=4MB`."""
+    from pgassay.lab.catalogue import every_factor
+    from pgassay.study.catalogue import full_name
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        return text
+    known = every_factor().names() if "." in name else ()
+    return f"{full_name(name.strip(), known)}={value.strip()}"
 
 
 def document_of(arguments: argparse.Namespace) -> dict[str, object]:

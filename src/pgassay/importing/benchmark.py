@@ -18,6 +18,7 @@ from pgassay.record.linted import benchmark_of, gave_up, results_of
 from pgassay.record.reading import Run as Recorded
 from pgassay.record.values import TrialRecord
 from pgassay.study.parsing import parse_recorded
+from pgassay.study.responses import full_name
 
 ALL_RUNS = "all runs"
 """What the one treatment is called when nothing tells treatments apart."""
@@ -38,7 +39,7 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
     """Foreign files. `baseline` as a treatment's label; empty for the first."""
     reading, roles = read_files(paths, options, compared=False)
     names = [response.name for response in reading.responses]
-    chosen = primary or names[0]
+    chosen = full_name(primary or names[0], names)
     if chosen not in names:
         raise no_such_response(chosen, names)
     runs, ordered = placement.in_time(reading.runs, reading.ordered)
@@ -79,7 +80,7 @@ def of_run(path: Path, primary: str) -> Judged:
     record = Recorded.open(path, leave_out=True)
     study = parse_recorded(record.header.study, record.study)
     names = [response.name for response in record.responses]
-    chosen = primary or study.primary
+    chosen = full_name(primary or study.primary, names)
     if chosen not in names:
         raise no_such_response(chosen, names)
     source = record.host.get(IMPORTED)

@@ -27,7 +27,7 @@ from pgassay.record.linted import SAID
 from pgassay.record.values import UNKNOWN_TIME_NS, LevelRecord, TrialRecord
 from pgassay.study import document
 from pgassay.study.parsing import parse_recorded
-from pgassay.study.responses import Status
+from pgassay.study.responses import Status, full_name
 
 LABEL = "imported, not measured by pgassay"
 BLOCKS_LEAST = 5
@@ -101,7 +101,7 @@ def import_files(
     """
     reading, roles = read_files(paths, options, compared=True)
     names = [response.name for response in reading.responses]
-    primary = question.primary or names[0]
+    primary = full_name(question.primary or names[0], names)
     if primary not in names:
         raise messages.no_such_response(primary, names)
     runs, ordered = placement.in_time(reading.runs, reading.ordered)

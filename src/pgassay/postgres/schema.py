@@ -1,15 +1,16 @@
 """`schema.change`: SQL that changes the schema once the data are loaded: an index, a column's type.
 
-The change is part of the prepared data, so it is made once for all trials, and each treatment has its own copy. What
-follows it is a VACUUM (ANALYZE): a rewritten table has no visibility map, an index on an expression no statistics. In a
-copy of another cluster only tables that need it get that: else the change would be compared, vacuumed, with data as
-they were.
+The change is part of the prepared data, so it is made once for all trials, and each treatment has its own copy. Its
+statements run one by one, so that those that refuse a transaction (VACUUM FULL) can be among them. What follows is a
+VACUUM (ANALYZE): a rewritten table has no visibility map, an index on an expression no statistics. In a copy of another
+cluster only tables that need it get that: else the change would be compared, vacuumed, with data as they were.
 """
 
 from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.kinds import NONE
 from pgassay.bench.server import Server
 from pgassay.postgres import messages
+from pgassay.postgres.statements import statements
 from pgassay.study.levels import Level
 
 _TABLES = (
@@ -33,14 +34,14 @@ class SchemaChange(Factor):
     def parse(self, name: str, typed: str) -> Level:
         """The SQL without the blanks and semicolons at its end; raises `UsageError` where nothing is left."""
         text = typed.strip().rstrip("; \n\t")
-        if not text:
+        if not statements(text):
             raise messages.no_schema_change(name)
         return Level(typed, text)
 
     def on_loaded_data(self, name: str, level: Level, server: Server) -> None:
         """Make the change; raises `QueryError` in the server's own words."""
         if level.canonical != NONE:
-            server.execute(level.canonical)
+            _change(level, server)
             server.execute("VACUUM (ANALYZE)")
 
     def on_copied_data(self, name: str, level: Level, server: Server) -> None:
@@ -48,7 +49,7 @@ class SchemaChange(Factor):
         if level.canonical == NONE:
             return
         before = {table: (file, indexes) for table, file, indexes in server.query(_TABLES)}
-        server.execute(level.canonical)
+        _change(level, server)
         for table, file, indexes in server.query(_TABLES):
             old_file, old_indexes = before.get(table, (None, None))
             if file != old_file:
@@ -63,3 +64,8 @@ class SchemaChange(Factor):
     def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
         """The statements themselves, for whoever runs them on a server of their own."""
         return None if level.canonical == NONE else " ".join(level.canonical.split())
+
+
+def _change(level: Level, server: Server) -> None:
+    for each in statements(level.canonical):
+        server.execute(each)

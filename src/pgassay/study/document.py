@@ -15,6 +15,7 @@ from pgassay.study import messages
 from pgassay.study.catalogue import FactorNames
 from pgassay.study.quantities import typed
 from pgassay.study.ranges import expand
+from pgassay.study.responses import full_name
 from pgassay.study.thresholds import split as split_threshold
 
 Document = dict[str, Any]
@@ -102,7 +103,7 @@ def resolve(
     if overrides.design:
         resolved = _laid_over(resolved, {"design": dict(overrides.design)})
     if overrides.primary:
-        resolved = _laid_over(resolved, {"responses": {"primary": overrides.primary}})
+        resolved = _laid_over(resolved, {"responses": {"primary": full_name(overrides.primary)}})
     for text in overrides.weigh:
         resolved = _with_threshold(resolved, *split_threshold(text))
     if overrides.scale and overrides.scale_to:

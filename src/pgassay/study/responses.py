@@ -5,8 +5,12 @@ a share. Every room of the bench declares its own responses; the run's record ke
 needs no room to read it.
 """
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+
+_QUANTILE = re.compile(r"p\d+_ms")
 
 
 class Status(StrEnum):
@@ -45,6 +49,11 @@ class Response:
     scale: Scale = Scale.RATIO
     cost: bool = False
     """True for a cost of a transaction (CPU µs, WAL bytes …): steadier than speed, and what explains it."""
+
+
+def full_name(name: str, known: Collection[str] = ()) -> str:
+    """A response as a user types it, by its name: `p99_ms` is `latency_p99_ms`, unless `known` has one called so."""
+    return f"latency_{name}" if name not in known and _QUANTILE.fullmatch(name) else name
 
 
 METRONOME = (
