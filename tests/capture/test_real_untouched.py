@@ -5,6 +5,7 @@ transaction (whoever changes a row or the schema takes one), and a hash of data,
 position of the WAL would show also what the server writes by itself because of us.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,18 @@ def test_a_plan_writes_nothing_and_leaves_no_directory(shop: Watched) -> None:
     assert main(["capture", shop.conninfo(), "--dry-run", "--out", str(shop.folder / "planned")]) == 0
     assert (shop.transactions(), shop.wal_position()) == before
     assert not (shop.folder / "planned").exists()
+
+
+def test_a_plan_says_what_the_data_will_cost(shop: Watched, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(shop.folder / "planned")
+    assert main(["capture", shop.conninfo(), "--dry-run", "--out", out]) == 0
+    assert re.search(
+        r"dump: about \d+ (s|min) at most, at .*B a second \(measured now; .* free", capsys.readouterr().out
+    )
+    assert main(["capture", shop.conninfo(), "--dry-run", "--data", "synthetic", "--out", out]) == 0
+    (columns, tables), *_ = re.findall(r"statistics of (\d+) columns in (\d+) tables", capsys.readouterr().out)
+    counted = "SELECT count(*)::text, count(DISTINCT tablename)::text FROM pg_stats WHERE schemaname = 'public'"
+    assert shop.server.query(counted) == [(columns, tables)]
 
 
 def test_a_superuser_who_captures_writes_nothing_either(shop: Watched) -> None:

@@ -129,6 +129,7 @@ def test_observed_parameters_prevail() -> None:
         ("", "not part of the capture"),
         ("<insufficient privilege>", "not part of the capture"),
         ("SET LOCAL", "a utility statement is not played"),
+        ("COPY orders (id, status) FROM STDIN", "a utility statement is not played"),
         ("SELECT id FROM orders WHERE note = $1", "nothing is known of the values of orders.note"),
         ("SELECT id FROM orders WHERE status LIKE $1", "$1 is not known: it is a pattern of LIKE"),
         ("SELECT id FROM orders WHERE status = '<literal>'", "literals, which are not part of the capture"),

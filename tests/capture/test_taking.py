@@ -8,6 +8,7 @@ import pytest
 
 from pgassay.capture import reads
 from pgassay.capture.messages import CaptureError
+from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.source import Rows
 from pgassay.capture.statements import HIDDEN
 from pgassay.capture.taking import Identity, Request, Taken, identify, take
@@ -174,6 +175,14 @@ def test_the_list_of_reads_comes_first_and_the_cost_last() -> None:
     said = announcement(identity, request)
     assert all(word in said for word in ("pg_settings", "pg_stat_activity", "every table", "25MB", "5 s"))
     assert "every table" not in announcement(identity, Request(data="none"))
+    cost = Estimate(25 << 20, 5 * 2.0**20, "compression", 1 << 30)
+    assert announcement(identity, request, cost).splitlines()[-1] == (
+        "dump: about 5 s at most, at 5MB a second (measured now; compression is slowest); 25MB are needed here at most,"
+        " since indexes are not read and it is compressed; 1GB are free"
+    )
+    synthetic = announcement(identity, Request(data="synthetic"), None, (4, 21))
+    assert "statistics of 21 columns in 4 tables are read" in synthetic
+    assert "a question makes about 25MB of data" in synthetic
     shown = summary(taken(FakeServer()).capture, Path("app.capture"))
     assert "0.8 calls a second" in shown
     assert "its processor time cannot be seen from here" in shown

@@ -45,7 +45,6 @@ def test_a_setting_of_an_extension_is_one_of_the_server() -> None:
     name = "pg_trgm.similarity_threshold"
     study = parse("compare", _compare(f"{name}=0.3", f"{name} = 0.5"), every_factor())
     assert [arm.name for arm in study.arms] == [f"server.{name}={level}" for level in ("0.3", "0.5")]
-    assert list(_compare("server.jit=on", "server.jit=off")["factors"]) == ["server.jit"]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from pgassay.bench.server import Installation
 from pgassay.capture import dump, messages
 from pgassay.capture.format import Capture
 from pgassay.capture.mixture import ScriptedLoad, scripted
+from pgassay.capture.needing import Needing
 from pgassay.capture.pace import FULL, Pace
 from pgassay.capture.pace import of as pace_of
 from pgassay.capture.physical import messages as refusals
@@ -101,20 +102,20 @@ def write(
 
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 
-    Raises `CaptureError` for a capture that has no data, needs extensions that are not here, or of which nothing can be
-    played.
+    Raises `CaptureError` for a capture that has no data, whose tables need extensions that are not here, or of which
+    nothing can be played.
     """
     if not capture.data.file:
         raise messages.no_data(path)
     for installation in installations:
-        _require_extensions(capture, installation, runner)
         _require_serves(capture, installation, runner)
+    needing = _needing(path, capture, installations, runner)
     unknown = _unknown_settings(capture, installations)
     known = {name: value for name, value in capture.source.settings.items() if name not in unknown}
     capture = replace(capture, source=replace(capture.source, settings=known))
     synthesis = synthetic.read(path) if capture.data.kind == "synthetic" else None
     described = replace(capture, tables=synthetic.with_values(capture.tables, synthesis)) if synthesis else capture
-    libraries, strange = _libraries(capture, installations, runner)
+    libraries, strange = _libraries(capture, question, installations, runner)
     unscripted = own_scripts or replayed is not None
     load = ScriptedLoad((), ()) if unscripted else scripted(described)
     if not load.played and not unscripted:
@@ -123,8 +124,10 @@ def write(
     for each in load.tried:
         (folder / f"{each.name}.sql").write_text(each.text, encoding="utf-8")
     with alone(folder.parent / _LOCK):  # what is made once is made by one of those who ask at the same time
-        data = _data(path.absolute(), capture, synthesis, installations, folder.parent, runner)
+        data = _data(path.absolute(), capture, synthesis, installations, folder.parent, needing, runner)
     warnings = _warnings(capture, installations, data.missing)
+    if needing.extensions:
+        warnings["extensions_left_out"] = messages.extensions_left_out(needing.extensions, needing.objects)
     if unknown:
         warnings["settings_left_out"] = messages.settings_left_out(unknown, dict.fromkeys(unknown.values()))
     if strange:
@@ -150,29 +153,59 @@ def _data(
     synthesis: Synthesis | None,
     installations: Sequence[Installation],
     folder: Path,
+    needing: Needing,
     runner: Runner,
 ) -> dump.Playable:
-    """What the study takes: the dump, a script that makes data from statistics, or the directory of the files."""
+    """What the study takes: the dump, a script that makes data from statistics, or the directory of the files.
+
+    Data without some extensions have a folder of their own.
+    """
     if capture.data.physical is not None:
         return dump.Playable(path / capture.data.file)
-    newest_first = sorted(installations, key=lambda each: -each.version.major)
-    programs = [each.bindir / "pg_restore" for each in newest_first]
+    if needing.extensions:
+        folder = folder / f"without-{'-'.join(needing.extensions)}"
+        folder.mkdir(exist_ok=True)
+    programs = _restores(installations)
     if synthesis is None:
-        return dump.playable(programs, path / capture.data.file, folder, runner)
-    schema = dump.sections(programs[0], path / dump.SCHEMA, folder, runner)
+        return dump.playable(programs, path / capture.data.file, folder, runner, needing.lines)
+    schema = dump.sections(programs[0], path / dump.SCHEMA, folder, runner, needing.lines)
     return dump.Playable(synthetic.playable(synthesis, schema.before, schema.after, folder), schema.missing)
 
 
-def _require_extensions(capture: Capture, installation: Installation, runner: Runner) -> None:
-    """Raise `CaptureError` for extensions that this PostgreSQL does not have, before hours of loading."""
+def _restores(installations: Sequence[Installation]) -> list[Path]:
+    """Their pg_restores, the newest first."""
+    newest_first = sorted(installations, key=lambda each: -each.version.major)
+    return [each.bindir / "pg_restore" for each in newest_first]
+
+
+def _needing(path: Path, capture: Capture, installations: Sequence[Installation], runner: Runner) -> Needing:
+    """What has to be left out since a PostgreSQL of the study lacks extensions; raises `CaptureError` where that is a
+    table, before hours of loading. The server's files are what they are.
+    """
+    missing: dict[str, str] = {}
+    for installation in installations:
+        missing |= dict.fromkeys(_missing_extensions(capture, installation, runner), str(installation.version))
+    if not missing:
+        return Needing()
+    if capture.data.physical is not None:
+        raise messages.missing_extensions(missing, next(iter(missing.values())))
+    file = path.absolute() / (dump.SCHEMA if capture.data.kind == "synthetic" else capture.data.file)
+    found = dump.needing_of(_restores(installations)[0], file, missing, runner)
+    if found.tables:
+        first = next(iter(found.tables))
+        tables = dict.fromkeys(table for needed in found.tables.values() for table in needed)
+        raise messages.missing_extensions(found.tables, missing[first], tuple(tables))
+    return found
+
+
+def _missing_extensions(capture: Capture, installation: Installation, runner: Runner) -> list[str]:
+    """The server's extensions that this PostgreSQL does not have."""
     told = runner.run([str(installation.bindir / "pg_config"), "--sharedir"])
     folder = Path(told.stdout.strip()) / "extension"
     if told.status or not folder.is_dir():
-        return  # a PostgreSQL without pg_config: loading the data will tell
+        return []  # a PostgreSQL without pg_config: loading the data will tell
     wanted = [name for name in capture.source.extensions if name not in (*dump.NEVER_RESTORED, "plpgsql")]
-    missing = [name for name in wanted if not (folder / f"{name}.control").is_file()]
-    if missing:
-        raise messages.missing_extensions(missing, str(installation.version))
+    return [name for name in wanted if not (folder / f"{name}.control").is_file()]
 
 
 def require_versions(capture: Capture, question: Question) -> None:
@@ -206,9 +239,11 @@ def _is_library(name: str, folder: Path) -> bool:
 
 
 def _libraries(
-    capture: Capture, installations: Sequence[Installation], runner: Runner
+    capture: Capture, question: Question, installations: Sequence[Installation], runner: Runner
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The server's preloaded libraries that every PostgreSQL of the study has, and why others are not loaded."""
+    """The libraries that every PostgreSQL of the study loads at its start, and why others of the server's are not
+    loaded: those that the server preloads, and those of extensions whose settings are asked about.
+    """
     folders = []
     for installation in installations:
         told = runner.run([str(installation.bindir / "pg_config"), "--pkglibdir"])
@@ -224,6 +259,10 @@ def _libraries(
         elif "/" in name or not all((folder / f"{name.removesuffix('.so')}.so").is_file() for folder in folders):
             strange[name] = "it is not installed here"
         else:
+            kept.append(name)
+    settings = [name.split(".")[1] for name in question.factors if name.startswith("server.") and name.count(".") > 1]
+    for name in dict.fromkeys(each for each in settings if each in capture.source.extensions):
+        if name not in (*kept, *_ACTING) and all((folder / f"{name}.so").is_file() for folder in folders):
             kept.append(name)
     return tuple(kept), strange
 

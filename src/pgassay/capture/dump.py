@@ -7,13 +7,14 @@ mappings of foreign servers, event triggers) is left out when the data are loade
 instrument.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.capture import messages
+from pgassay.capture.needing import Needing, needing
 from pgassay.capture.reads import MARK
 from pgassay.capture.source import Readable, cpu_ms
 from pgassay.postgres.find import Finder
@@ -112,10 +113,19 @@ def _require(done: Completed) -> None:
 
 def listed(restore: Path, file: Path, runner: Runner) -> list[str]:
     """The dump's table of contents, a line for each object; raises `CaptureError`."""
-    done = runner.run([str(restore), "--list", str(file)])
+    return [line for line in _list(restore, file, runner) if line and not line.startswith(";")]
+
+
+def needing_of(restore: Path, file: Path, extensions: Iterable[str], runner: Runner) -> Needing:
+    """What of the dump needs these extensions; raises `CaptureError` where it cannot be read."""
+    return needing(_list(restore, file, runner, "--verbose"), extensions)
+
+
+def _list(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
+    done = runner.run([str(restore), "--list", *more, str(file)])
     if done.status:
         raise messages.dump_failed(done.stderr.strip())
-    return [line for line in done.stdout.splitlines() if line and not line.startswith(";")]
+    return done.stdout.splitlines()
 
 
 def left_out(contents: Iterable[str]) -> list[str]:
@@ -131,21 +141,24 @@ class Playable:
     missing: tuple[str, ...] = ()
 
 
-def playable(programs: Sequence[Path], file: Path, folder: Path, runner: Runner) -> Playable:
+def playable(
+    programs: Sequence[Path], file: Path, folder: Path, runner: Runner, without: Collection[str] = ()
+) -> Playable:
     """The dump itself, or plain SQL in `folder`: without what is left out, or since an older pg_restore cannot read it.
 
-    `programs` are the pg_restores of the versions that will load it, the newest first. The SQL is made once: a random
+    `programs` are the pg_restores of the versions that will load it, the newest first; `without` are further lines of
+    the dump's table of contents that are left out. The SQL is made once: a random
     key in it (`\\restrict`) differs each time, and so would the hash of the data. Raises `CaptureError` where the dump
     cannot be read.
     """
     restore, *older = programs
     contents = listed(restore, file, runner)
-    if not left_out(contents) and all(_reads(each, file, runner) for each in older):
+    if not (without or left_out(contents)) and all(_reads(each, file, runner) for each in older):
         return Playable(file)
     script = folder / SCRIPT
     if not script.exists():
         partial = script.with_suffix(".partial")
-        _restored(restore, file, partial, _chosen(contents, folder), runner)
+        _restored(restore, file, partial, _chosen(contents, folder, without), runner)
         partial.rename(script)
     return Playable(script, _missing(contents))
 
@@ -164,10 +177,12 @@ class Sections:
     missing: tuple[str, ...]
 
 
-def sections(restore: Path, file: Path, folder: Path, runner: Runner) -> Sections:
-    """A dumped schema in two parts, without what is left out; raises `CaptureError` where it cannot be read."""
+def sections(restore: Path, file: Path, folder: Path, runner: Runner, without: Collection[str] = ()) -> Sections:
+    """A dumped schema in two parts, without what is left out and the lines `without`; raises `CaptureError` where it
+    cannot be read.
+    """
     contents = listed(restore, file, runner)
-    chosen = _chosen(contents, folder)
+    chosen = _chosen(contents, folder, without)
 
     def section(name: str) -> str:
         script = folder / f"{name}.sql"
@@ -177,12 +192,12 @@ def sections(restore: Path, file: Path, folder: Path, runner: Runner) -> Section
     return Sections(section("pre-data"), section("post-data"), _missing(contents))
 
 
-def _chosen(contents: Iterable[str], folder: Path) -> Path:
+def _chosen(contents: Iterable[str], folder: Path, without: Collection[str]) -> Path:
     """The list of objects that a study's cluster takes, as a file in `folder`."""
     whole = list(contents)
-    without = set(left_out(whole))
+    unwanted = {*left_out(whole), *without}
     chosen = folder / "contents.txt"
-    chosen.write_text("\n".join(line for line in whole if line not in without) + "\n", encoding="utf-8")
+    chosen.write_text("\n".join(line for line in whole if line not in unwanted) + "\n", encoding="utf-8")
     return chosen
 
 

@@ -1,6 +1,6 @@
 """What `capture` and `ask` say to people, in PostgreSQL's manner: lower case, no full stop, with a hint."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError
@@ -387,12 +387,28 @@ def other_collation(source: str) -> str:
     )
 
 
-def missing_extensions(names: Iterable[str], version: str) -> CaptureError:
-    """Extensions of the dump that a PostgreSQL of the study does not have."""
+_NAMED = 5
+"""As many objects are named."""
+
+
+def missing_extensions(names: Iterable[str], version: str, tables: Sequence[str] = ()) -> CaptureError:
+    """Extensions without which the data cannot be loaded, and that a PostgreSQL of the study does not have."""
+    used = f" (columns or defaults of {_some(tables)})" if tables else ""
     return CaptureError(
-        f"the data need extensions that this PostgreSQL {version} does not have: {', '.join(names)}",
+        f"the data need extensions that this PostgreSQL {version} does not have: {', '.join(names)}{used}",
         "install them, or name another PostgreSQL with --pg-bindir",
     )
+
+
+def extensions_left_out(names: Iterable[str], objects: Sequence[str]) -> str:
+    """A warning: extensions of the server that a PostgreSQL of the study does not have, and what needs them."""
+    needed = f"; and what needs them: {_some(objects)}" if objects else ""
+    return f"left out of the data, because it is not installed here: extension {', '.join(names)}{needed}"
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+    return "; ".join(words[:_NAMED]) + more
 
 
 def settings_left_out(names: Iterable[str], versions: Iterable[str]) -> str:

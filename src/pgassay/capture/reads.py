@@ -169,6 +169,14 @@ def bulk(megabytes: int) -> str:
     return f"SELECT {_OURS} repeat('0123456789abcdef', {megabytes << 16})"
 
 
+def analysed() -> str:
+    """How many tables and columns of the user's have statistics."""
+    return (
+        f"SELECT {_OURS} count(DISTINCT (schemaname, tablename)), count(*) FROM pg_stats"
+        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+    )
+
+
 def tablespaces() -> str:
     """The place of each tablespace of the user's that has one of its own."""
     return (

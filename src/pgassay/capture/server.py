@@ -48,15 +48,41 @@ def estimate(session: Session, wish: Wish, place: Path) -> Estimate:
     where = costs.existing(place)
     rates = {"writing here": costs.writing_rate(where)}
     if wish.kind == physical.BASEBACKUP:
-        began = monotonic()
-        session.read("how fast bytes come", reads.bulk(_BULK_MB))
-        rates["the connection"] = (_BULK_MB << 20) / (monotonic() - began)
+        rates["the connection"] = _connection_rate(session)
     if wish.directory is not None:
         size = costs.size_bytes(wish.directory)
         rates["reading the backup"] = costs.reading_rate(wish.directory)
     slowest = min(rates, key=lambda each: rates[each])
     spread = wish.kind == physical.BASEBACKUP and wish.checkpoint == physical.SPREAD
     return Estimate(int(size), rates[slowest], slowest, disk_usage(where).free, float(checkpoint_s) if spread else 0.0)
+
+
+def foreseen(
+    session: Session, identity: Identity, request: Request, place: Path
+) -> tuple[Estimate | None, tuple[int, int] | None]:
+    """What a dump will cost, or how many tables and columns synthetic data are made from; both None for other data."""
+    if request.data == "synthetic":
+        tables, columns = session.read("how much is in pg_stats", reads.analysed()).rows[0]
+        return None, (int(tables), int(columns))
+    return _estimated_dump(session, identity, place) if request.data == "dump" else None, None
+
+
+def _estimated_dump(session: Session, identity: Identity, place: Path) -> Estimate:
+    """At most: its bytes are fewer, since indexes are not read and it is compressed."""
+    where = costs.existing(place)
+    rates = {
+        "writing here": costs.writing_rate(where),
+        "the connection": _connection_rate(session),
+        "compression": costs.compressing_rate(),
+    }
+    slowest = min(rates, key=lambda each: rates[each])
+    return Estimate(identity.database_bytes, rates[slowest], slowest, disk_usage(where).free)
+
+
+def _connection_rate(session: Session) -> float:
+    began = monotonic()
+    session.read("how fast bytes come", reads.bulk(_BULK_MB))
+    return (_BULK_MB << 20) / (monotonic() - began)
 
 
 def capture(

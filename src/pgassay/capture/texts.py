@@ -19,8 +19,12 @@ _TOLD = 0.01
 _WIDTH = 60
 
 
-def announcement(identity: Identity, request: Request, estimate: Estimate | None = None) -> str:
-    """Which server, each read with its purpose, and what the data will cost."""
+def announcement(
+    identity: Identity, request: Request, estimate: Estimate | None = None, analysed: tuple[int, int] | None = None
+) -> str:
+    """Which server, each read with its purpose, and what the data will cost; `analysed` are tables and columns that
+    have statistics.
+    """
     source = identity.source
     lines = [f"PostgreSQL {source.version}, database {source.database}, {format_size(identity.database_bytes)}"]
     lines.append(
@@ -35,11 +39,31 @@ def announcement(identity: Identity, request: Request, estimate: Estimate | None
         lines.append(f"the load is watched for {format_number(request.window_s)} s")
     if request.data == "dump":
         lines.append(f"pg_dump reads {format_size(identity.database_bytes)} once, and holds back VACUUM while it runs")
+        lines += [] if estimate is None else [cost_of_dump(estimate)]
     if request.files is not None and estimate is not None:
         lines += cost_of_files(request.files, estimate)
     if request.data == "synthetic":
         lines.append("no row of your tables is read; numbers are moved before they are written, texts are not read")
+        lines += [] if analysed is None else [cost_of_statistics(identity, *analysed)]
     return "\n".join(lines) + "\n"
+
+
+def cost_of_dump(found: Estimate) -> str:
+    """What a dump costs the server and us, at most."""
+    whole, free, rate = map(format_size, (found.bytes, found.free_bytes, int(found.rate_bytes_per_s)))
+    return (
+        f"dump: about {_duration(found.seconds)} at most, at {rate} a second (measured now; {found.limited_by} is"
+        f" slowest); {whole} are needed here at most, since indexes are not read and it is compressed; {free} are free"
+    )
+
+
+def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
+    """What synthetic data take to read, and to make."""
+    return (
+        f"synthetic: statistics of {columns} columns in {tables} tables are read, of each a histogram and the commonest"
+        " values (100 of each unless default_statistics_target says otherwise); a question makes about"
+        f" {format_size(identity.database_bytes)} of data from them, where its clusters live"
+    )
 
 
 def cost_of_files(wish: Wish, found: Estimate) -> Iterator[str]:

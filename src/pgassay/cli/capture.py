@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.capture.logs import LogFiles
     from pgassay.capture.physical import cost as costs
     from pgassay.capture.physical import fetching as physical
-    from pgassay.capture.server import Tools, capture, estimate
+    from pgassay.capture.server import Tools, capture, estimate, foreseen
     from pgassay.capture.source import Session
     from pgassay.capture.taking import Request, identify
     from pgassay.host import accounts
@@ -93,7 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
             cost = estimate(session, wish, path)
         elif request.data != "none":
             program = dump.program_for(identity.source.major, finder, arguments.pg_bindir)
-        print(texts.announcement(identity, request, cost), end="")
+        # A capture itself costs the server no more than it must.
+        dumped, columns = foreseen(session, identity, request, path) if arguments.dry_run else (None, None)
+        print(texts.announcement(identity, request, cost or dumped, columns), end="")
         if cost is not None:
             costs.require_room(cost, costs.existing(path))
         if arguments.dry_run:

@@ -1,6 +1,7 @@
 """What a server's files will cost, before they are read: bytes, time at rates that are measured now, and room here."""
 
 import os
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -13,6 +14,7 @@ _GROWTH = 1.02
 _WAL_BYTES = 64 << 20
 _PROBE_BYTES = 64 << 20
 _PIECE = 1 << 20
+_PACKED_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,14 @@ def writing_rate(place: Path) -> float:
     finally:
         path.unlink(missing_ok=True)
     return _PROBE_BYTES / (monotonic() - began)
+
+
+def compressing_rate() -> float:
+    """Bytes a second that one processor packs as pg_dump does, of text that does not repeat itself."""
+    text = os.urandom(_PACKED_BYTES // 2).hex().encode()
+    began = monotonic()
+    zlib.compress(text)
+    return len(text) / max(monotonic() - began, 1e-6)
 
 
 def reading_rate(directory: Path) -> float:
