@@ -189,7 +189,7 @@ def measure(bench: Bench, pages: Pages, viewers: Viewers, given: argparse.Namesp
             raise SystemExit("the page's server told its viewer nothing")
     print(f"the first answer, with loading what it needs: {pages.cpu_s() - before:.1f} s of CPU", flush=True)
     length_s = ceil(given.pairs * 2 * (SETTLE_S[given.viewer] + given.seconds) * 1.5 + WARM_UP_S) + 60
-    command = pgbench(bench, Case("-N", "prepared", 4), length_s)
+    command = pgbench(bench, Case("-N", "prepared", 4), given.scale, length_s)
     with ThreadPoolExecutor(1) as pool, psycopg.connect(bench.server.endpoint.conninfo(), autocommit=True) as asked:
         running = pool.submit(bench.runner.run, command)
         try:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from pgassay.capture import messages
+from pgassay.capture import log_messages
 from pgassay.capture.format import Load, Logged, Statement, Transaction
 from pgassay.capture.privacy import is_query, private_name, secret_in
 
@@ -39,11 +39,11 @@ class LogFiles:
 
         for path in self.paths:
             if not (path.is_file() or path.is_fifo()):
-                raise messages.no_log(path)
+                raise log_messages.no_log(path)
         try:
             ServerLogReader(list(self.paths), self.prefixes)
         except ValueError as error:
-            raise messages.not_a_prefix(str(error)) from None
+            raise log_messages.not_a_prefix(str(error)) from None
 
 
 _UNTIMED = 0.1
@@ -152,50 +152,50 @@ def read(
             list(files.paths), prefixes, database=database, keep_values=with_values, beside=beside
         )
     except OSError as error:
-        raise messages.unreadable_log(str(error)) from None
+        raise log_messages.unreadable_log(str(error)) from None
     summary: Summary = msgspec.json.decode(found, type=Summary)
     if summary.has_calls:
         if not summary.first_us:
-            raise messages.log_without_times()
+            raise log_messages.log_without_times()
         return summary
     if summary.plans or summary.plans_unread:
         return summary
     if summary.foreign:
-        raise messages.log_in_another_language()
+        raise log_messages.log_in_another_language()
     if summary.unread * 2 > summary.records:
-        raise messages.log_with_another_prefix(prefixes[0], summary.first_unread)
-    raise messages.log_without_statements()
+        raise log_messages.log_with_another_prefix(prefixes[0], summary.first_unread)
+    raise log_messages.log_without_statements()
 
 
 def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = True) -> Iterator[str]:
     """What could not be read or used; `counted` where pg_stat_statements says how often statements ran."""
     if found.unread:
-        yield messages.unread_lines(found.unread, found.records, found.first_unread)
+        yield log_messages.unread_lines(found.unread, found.records, found.first_unread)
     if found.foreign:
-        yield messages.foreign_lines(found.foreign)
+        yield log_messages.foreign_lines(found.foreign)
     if found.torn:
-        yield messages.torn_log()
+        yield log_messages.torn_log()
     untimed = sum(max(0, each.calls - each.timed - each.failed) for each in found.statements)
     calls = sum(each.calls for each in found.statements)
     if untimed > _UNTIMED * calls:
-        yield messages.log_without_durations(untimed, calls)
+        yield log_messages.log_without_durations(untimed, calls)
     if found.other_calls or found.other_transactions:
-        yield messages.beyond_bounds(found.other_calls, found.other_transactions)
+        yield log_messages.beyond_bounds(found.other_calls, found.other_transactions)
     yield from _warnings_of_plans(found, counted=counted, with_values=with_values)
 
 
 def _warnings_of_plans(found: Summary, *, counted: bool, with_values: bool) -> Iterator[str]:
     if found.plans_unread:
-        yield messages.unread_plans(found.plans_unread)
+        yield log_messages.unread_plans(found.plans_unread)
     if found.plans_cut:
-        yield messages.cut_plans(found.plans_cut)
+        yield log_messages.cut_plans(found.plans_cut)
     if found.other_plans:
-        yield messages.plans_beyond_bounds(found.other_plans)
+        yield log_messages.plans_beyond_bounds(found.other_plans)
     if found.plans and not found.has_calls and not with_values:
-        yield messages.plans_without_values()
+        yield log_messages.plans_without_values()
     uncounted = sum(not each.calls for each in found.statements)
     if uncounted and not counted:
-        yield messages.uncounted_plans(uncounted)
+        yield log_messages.uncounted_plans(uncounted)
 
 
 def identifier(text: str) -> int:
@@ -206,7 +206,7 @@ def identifier(text: str) -> int:
 def load_of(found: Summary) -> Load:
     """The load by the logs alone; raises `CaptureError` where they have no call, but entries of auto_explain."""
     if not found.has_calls:
-        raise messages.plans_alone()
+        raise log_messages.plans_alone()
     ids = [identifier(each.text) for each in found.statements]
     statements = [
         Statement(query_id, each.text, each.calls, each.exec_ms, 0, parameters=_shown(each), logged_calls=each.calls)
