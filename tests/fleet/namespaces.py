@@ -1,7 +1,8 @@
 """A fleet on one machine whose hosts are network namespaces: a link, a machine id and a data directory of their own.
 
 The head's namespace holds a bridge, each host's a cable to it, so nothing is added to the machine's own network and all
-of it goes with the namespaces. A host has a group of memory of its own too, by which its processes are found and ended.
+of it goes with the namespaces. A host has control groups of its own too (`host_groups`), by which its processes are
+found and ended, and which limit its memory and its share of the processors where the machine has these controllers.
 What is emulated: the hosts share processors and drive. Addresses are those kept for such trials (RFC 2544).
 """
 
@@ -19,18 +20,18 @@ from pathlib import Path
 import pytest
 
 from pgassay.fleet import certificates
+from tests.fleet import host_groups
 
 ROOT = Path(__file__).parents[2]
 HEAD = "198.18.0.1"
 PORT = 8786
 END_S = 300.0
 WAIT_S = 600.0
-_MEMORY = Path("/sys/fs/cgroup/memory")
 # What another test has mounted just now would stay mounted here, and its device busy, when it unmounts it there. What
 # the host's own data lie on stays.
 _ENTER = r"""sed -nE 's#^([^ ]+ ){4}(/[^ ]+) .* - (fuse(\.[^ ]*)? .*|[^ ]+ /dev/loop.*)#\2#p' /proc/self/mountinfo |
 sort -r | while read -r point; do test "$point" = "$PGASSAY_DATA_DIR" || umount --lazy "$point" || :; done
-test -z "$GROUP" || echo $$ >"$GROUP/cgroup.procs"
+for group in $IN_GROUPS; do echo $$ >"$group/cgroup.procs"; done
 mount --bind "$IDENTITY" /etc/machine-id && exec nsenter --net=/run/netns/"$SPACE" "$@"
 """
 
@@ -42,7 +43,7 @@ class Host:
     name: str
     space: str
     folder: Path
-    group: Path | None = None
+    groups: tuple[Path, ...] = ()
 
     @property
     def data(self) -> Path:
@@ -57,7 +58,7 @@ class Host:
         """Start a program on the host, in its folder."""
         environment = {
             **os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "SPACE": self.space,
-            "IDENTITY": str(self.folder / "machine-id"), "GROUP": str(self.group or ""),
+            "IDENTITY": str(self.folder / "machine-id"), "IN_GROUPS": " ".join(map(str, self.groups)),
             "PGASSAY_DATA_DIR": str(self.data), "PGASSAY_STATE_DIR": str(self.folder / "state"), **more,
         }  # fmt: skip
         unshared = ["unshare", "--mount", "--propagation", "slave", "sh", "-ec", _ENTER, "sh"]
@@ -78,11 +79,6 @@ class Host:
                 if words:
                     processes[number] = words.strip()
         return processes
-
-    def grouped(self) -> dict[int, str]:
-        """What runs in its group of memory, wherever its network is."""
-        numbers = (self.group / "cgroup.procs").read_text(encoding="ascii").split() if self.group else []
-        return dict.fromkeys(map(int, numbers), "")
 
     def servers(self) -> list[str]:
         """Its PostgreSQL servers."""
@@ -117,6 +113,26 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
+def link(space: str, device: str, *how: str) -> bool:
+    """Let what leaves by a device be late or lost (netem, tc-netem(8)); False where this kernel cannot."""
+    words = ["tc", "-n", space, "qdisc", "add", "dev", device, "root", "netem", *how]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def require_netem() -> None:
+    """Skip, by name, where no link can be made worse."""
+    require()
+    if shutil.which("tc") is None:
+        pytest.skip("tc is not installed")
+    tried = f"pgassay-try-{os.getpid()}"
+    _ip("netns", "add", tried)
+    try:
+        if not link(tried, "lo", "delay", "1ms"):
+            pytest.skip("this kernel has no netem")
+    finally:
+        _ip("netns", "del", tried)
+
+
 def require() -> None:
     """Skip, by name, where hosts cannot be made."""
     if os.geteuid() != 0:
@@ -145,37 +161,19 @@ def _host(folder: Path, name: str, number: int) -> Iterator[Host]:
     folder.mkdir()
     (folder / "data").mkdir()
     (folder / "machine-id").write_text(f"{number:032x}\n", encoding="ascii")
-    group = _MEMORY / space if _MEMORY.is_dir() else None
     with ExitStack() as stack:
         _ip("netns", "add", space)
         stack.callback(_ip, "netns", "del", space)
-        if group is not None:
-            group.mkdir()
-            stack.callback(_remove, group)
-        host = Host(name, space, folder, group)
+        host = Host(name, space, folder, stack.enter_context(host_groups.made(space)))
         stack.callback(_empty, host)
         _ip("-n", space, "link", "set", "lo", "up")
         yield host
 
 
-def _remove(group: Path) -> None:
-    """A group is busy for a moment after its last process has ended."""
-    until = time.monotonic() + END_S
-    while True:
-        try:
-            group.rmdir()
-        except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.2)
-        else:
-            return
-
-
 def _empty(host: Host) -> None:
     """End what is left in a namespace."""
     until = time.monotonic() + END_S
-    while (left := {**host.processes(), **host.grouped()}) and time.monotonic() < until:
+    while (left := {*host.processes(), *host_groups.processes(host.groups)}) and time.monotonic() < until:
         for number in left:
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)

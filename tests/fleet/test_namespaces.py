@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.host import groups
+from pgassay.host.changes import FILE as LEDGER
+from pgassay.host.changes import GROUP_PREFIX
 from pgassay.lab.replay import replay
 from pgassay.record.check import check
 from pgassay.record.reading import Run
@@ -102,6 +105,56 @@ def test_a_killed_worker_a_minute_without_a_cable_and_a_killed_head(lab: Lab, pl
         assert {trial.host for trial in found.trials} <= {host.name for host in lab.hosts}
         assert list(replay(out)) == []
     assert not any(host.processes() for host in (lab.head, *lab.hosts))
+
+
+LIMITED = """\
+[study]
+format = 1
+title = "Limited"
+question = "What does memory do?"
+[factors]
+"host.memory" = ["256MB", "300MB"]
+[load]
+driver = "pgbench"
+scale = 1
+duration = "60s"
+[responses]
+primary = "tps"
+[design]
+baseline = { "host.memory" = "256MB" }
+pairing = "sequential"
+blocks = { min = 5, max = 5 }
+"""
+
+
+@pytest.mark.timeout(900)
+def test_a_limit_that_a_host_gave_its_server_goes_when_the_head_is_killed(place: Path) -> None:
+    real.installation()
+    hierarchy = groups.memory_hierarchy()
+    if hierarchy is None:
+        pytest.skip("no memory controller")
+    study = place / "limited.toml"
+    study.write_text(LIMITED, encoding="utf-8")
+    with namespaces.lab(place, 1) as lab, ExitStack() as stack:
+        (host,) = lab.hosts
+        fleet = Fleet(lab, stack)
+        head = fleet.head("run", str(study), "--allow-busy", "--allow-volatile", "--quiet", "--out", str(place / "run"))
+
+        def limited() -> list[Path]:
+            made = (hierarchy.top.glob(f"{GROUP_PREFIX}{bench}-*") for bench in host.processes())
+            return [each for some in made for each in some]
+
+        awaited("a server under a limit", lambda: (host.servers() and limited()) or head.poll() is not None)
+        assert head.poll() is None, lab.head.said("head")
+        (group,) = limited()
+        ledger = host.folder / "state" / LEDGER
+        assert str(group) in ledger.read_text(encoding="utf-8")
+        head.send_signal(signal.SIGKILL)
+        head.wait()
+        awaited("the server is stopped", idle(host))
+        awaited("its group is gone", lambda: not group.exists())
+        awaited("nothing is owed", lambda: not ledger.exists())
+        assert fleet.workers[host.name].poll() is None, "it waits for another head"
 
 
 @pytest.mark.timeout(1500)
