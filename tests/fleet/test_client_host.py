@@ -1,5 +1,6 @@
 """A load on another host than its server: two network namespaces with a cable between them, and real programs."""
 
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from pgassay.study.responses import Status
 from pgassay.testing import real
 from tests.fleet import namespaces
 from tests.fleet.namespaces import WAIT_S, Host, Lab, awaited, joined
+from tests.load import replayed
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
@@ -28,9 +30,8 @@ question = "Which?"
 [factors]
 "server.synchronous_commit" = ["on", "off"]
 [load]
-driver = "pgbench"
-script = "{script}"
-clients = 2
+driver = "{driver}"
+{options}
 duration = "{seconds}s"
 [responses]
 primary = "tps"
@@ -57,9 +58,15 @@ def written(place: Path, seconds: int, blocks: int) -> str:
     """A study of a script and a table of the user's, which are on the head alone."""
     (place / "mine.sql").write_text(SCRIPT, encoding="utf-8")
     (place / "table.sql").write_text(TABLE, encoding="utf-8")
+    own = f'script = "{place / "mine.sql"}"\ninit = "{place / "table.sql"}"\nclients = 2'
+    return asked(place, "pgbench", own, seconds, blocks)
+
+
+def asked(place: Path, driver: str, options: str, seconds: int, blocks: int) -> str:
+    """A study of one setting with a driver and its options."""
     study = place / "apart.toml"
-    text = STUDY.format(script=place / "mine.sql", seconds=seconds, blocks=blocks)
-    study.write_text(text.replace("clients", f'init = "{place / "table.sql"}"\nclients'), encoding="utf-8")
+    text = STUDY.format(driver=driver, options=options, seconds=seconds, blocks=blocks)
+    study.write_text(text, encoding="utf-8")
     return str(study)
 
 
@@ -116,6 +123,46 @@ def test_a_load_plays_on_another_host_over_its_cable(lab: Lab, place: Path) -> N
     assert set(series["trial"]) == {trial.number for trial in run.trials}, (
         "seconds by the client's clock are in the window"
     )
+
+
+OTHERS = {
+    "sysbench": ("sysbench", "rows = 100\ntables = 1\nthreads = 2"),
+    "tpcc": ("pgbench", "warehouses = 1\nclients = 2"),
+    "replay": (PLAYER, 'log = ["{log}"]\nlog_prefix = "{prefix}"\ninit = "{init}"'),
+}
+"""By driver: the program that plays on the other host, and the smallest data and few clients."""
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("driver", OTHERS)
+def test_other_loads_play_on_another_host_too(driver: str, lab: Lab, place: Path) -> None:
+    program, options = OTHERS[driver]
+    if driver == "sysbench" and shutil.which(program) is None:
+        pytest.skip("sysbench is not installed")
+    (host,) = lab.hosts
+    out = place / "run"
+    log = replayed.write(place / "server.log", replayed.sums(2, 4.0))  # the head alone has the log, and the data
+    (place / "init.sql").write_text(replayed.SCHEMA, encoding="utf-8")
+    options = options.format(log=log, prefix=replayed.PREFIX, init=place / "init.sql")
+    with ExitStack() as stack:
+        stack.callback(namespaces.end, lab.worker(host))
+        head = conducted(lab, stack, asked(place, driver, options, 3, 1), out)
+        awaited("a load on the host", lambda: loads(host, program) or head.poll() is not None)
+        assert lab.head.servers(), lab.head.said("head")
+        assert not host.servers()
+        assert head.wait(WAIT_S) == 0, lab.head.said("head")
+        assert not lab.head.servers()
+        assert not loads(host, program)
+    run = whole(out)
+    assert {trial.status for trial in run.trials} <= {Status.VALID, Status.INVALID}, "a busy machine makes some invalid"
+    assert len({trial.arm for trial in run.trials if trial.status is Status.VALID}) == 2
+    for trial in run.trials:
+        assert trial.levels["load.host"].canonical == "h1"
+        assert trial.levels["load.driver"].canonical == driver
+        for name in ("tps", "network_round_trip_us", "client_cpu_us_per_transaction"):
+            value = trial.responses[name]
+            assert value is not None, name
+            assert value > 0, name
 
 
 @pytest.mark.timeout(600)
