@@ -3,10 +3,13 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Event
+from types import SimpleNamespace
 
 import pytest
 from distributed import Client, LocalCluster, get_worker
+from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
 from pgassay.fleet import dask_crew, own_files, pace
@@ -24,11 +27,17 @@ from tests.lab.simulation import simulate
 
 pytestmark = SLOW_DISK
 RELEASED = Event()
+LOST: "SimpleQueue[int]" = SimpleQueue()
+"""An entry for each time that Dask gives block 3 up: how many lost workers it allows."""
 WAIT_S = 600.0
 
 
 def work(order: bytes) -> Shipped:
-    """Block 1 at once; others never, while a test lasts."""
+    """Block 1 at once; block 3 when Dask has given it up so often as LOST says; others never, while a test lasts."""
+    if order == b"3":
+        if not LOST.empty():
+            raise KilledWorker("block 3", SimpleNamespace(address="h1"), LOST.get())
+        return str(get_worker().name), []
     if order != b"1":
         RELEASED.wait(WAIT_S)
     return str(get_worker().name), []
@@ -89,6 +98,19 @@ def test_orders_may_hold_all_files_of_a_study(cluster: LocalCluster) -> None:
             client.submit(len, order, pure=False).result(timeout=WAIT_S)
         with dask_crew.large_orders():
             assert client.submit(len, order, pure=False).result(timeout=WAIT_S) == len(order)
+
+
+@pytest.mark.parametrize("times", [dask_crew._GIVEN_UP, dask_crew._GIVEN_UP + 1])
+def test_a_block_that_dask_gave_up_is_begun_again_but_not_for_ever(crew: DaskCrew, times: int) -> None:
+    for _ in range(times):
+        LOST.put(3)
+    crew.submit(BlockOrder(3, seed=0))
+    if times <= dask_crew._GIVEN_UP:
+        assert crew.next_arrived(lambda states: None).block == 3
+    else:
+        with pytest.raises(FleetError, match=r"block 3 failed: .* 4 different workers"):
+            crew.next_arrived(lambda states: None)
+    assert LOST.empty()
 
 
 def test_a_head_whose_hosts_have_all_died_says_so_and_is_resumed_as_if_nothing_had_been(tmp_path: Path) -> None:

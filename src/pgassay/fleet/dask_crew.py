@@ -5,6 +5,7 @@ machine are one host, and that hosts of several kinds make another question. Tha
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from urllib.request import urlopen
 
 import dask
 from distributed import Client, Future, Security, wait
+from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
 from pgassay.fleet import messages, task
@@ -33,6 +35,8 @@ WAIT_S = 60.0
 """How long to wait for a scheduler, and for its workers."""
 GONE_S = 300.0
 """A host that has been missing for so long is gone; a cable or a reboot takes less."""
+_GIVEN_UP = 5
+"""So many times Dask may give one block up, each time after it has lost four workers with it."""
 _LOOK_S = 2.0
 _PAGE_S = 2.0
 _OF_A_KIND = (
@@ -131,6 +135,8 @@ class DaskCrew:
         """Of each task the worker that has it (none at first), and since when, by the monotonic clock."""
         self._failed: dict[int, dict[str, str]] = {}
         """Of each block the hosts that could not run it, and why."""
+        self._given_up: Counter[int] = Counter()
+        """How often Dask gave a block up."""
         self._out: dict[str, str] = {}
         """Hosts that could not do what others did, and why: they get no more blocks."""
         self._seen: dict[str, float] = {}
@@ -192,6 +198,8 @@ class DaskCrew:
             failure = future.exception() if future.status == "error" else messages.SCHEDULER_LOST
             if isinstance(failure, task.HostError) and self._elsewhere(block, failure):
                 continue
+            if isinstance(failure, KilledWorker) and self._once_more(block):
+                continue
             if not ordered.futures:
                 raise messages.host_failed(block, self._why(block, failure))
         del self._pending[block]
@@ -211,6 +219,19 @@ class DaskCrew:
             return False
         if not self._pending[block].futures:
             self._begin(block, others)
+        return True
+
+    def _once_more(self, block: int) -> bool:
+        """Begin a block again that Dask gave up; False where it was begun often enough.
+
+        Dask takes a task with which workers were lost for what kills them. A worker that loses its link is lost to Dask
+        as well, and a block runs in a process of its own: mostly it is the link that breaks now and then.
+        """
+        self._given_up[block] += 1
+        if self._given_up[block] > _GIVEN_UP:
+            return False
+        if not self._pending[block].futures:
+            self._begin(block)
         return True
 
     def _why(self, block: int, failure: object) -> str:
