@@ -41,17 +41,17 @@ def opened(address: str, *, width: int = WIDE, dark: bool = False) -> Iterator[t
 
 
 @contextmanager
-def serving(root: Path, kept: Path) -> Iterator[str]:
-    """A server of `root` in a thread; gives the address with its token."""
-    with listening(0) as bound:
+def serving(root: Path, kept: Path, port: int = 0, token: str = "token") -> Iterator[str]:
+    """A server of `root` in a thread, on a port that is free or on `port`; gives the address with its token."""
+    with listening(port) as bound:
         port = bound.getsockname()[1]
-        app = application(Catalogue(root, kept), "token", port)
+        app = application(Catalogue(root, kept), token, port)
         config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()
         try:
-            yield f"http://127.0.0.1:{port}/?token=token"
+            yield f"http://127.0.0.1:{port}/?token={token}"
         finally:
             server.should_exit = True
             thread.join()
