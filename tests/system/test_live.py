@@ -1,10 +1,12 @@
-"""A real study watched in a real browser while it runs, stopped there by the keyboard alone, and looked at afterwards.
+"""A real study watched in a real browser while it runs, stopped there by the keyboard alone, or killed from outside.
 
 Screenshots of its start, middle and end are left in pytest's folder of the test.
 """
 
 import json
+import os
 import re
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,10 +14,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from pgassay.live.progress import KILLED
 from pgassay.record import glance, stopping
 from tests.live.browser import opened
 from tests.report.browser import chromium
-from tests.system.journeys import ANYWHERE, LONG_S, Place, finished
+from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(LONG_S)]
 SHORT = (
@@ -100,6 +103,41 @@ def test_without_a_browser_the_page_answers_and_aborts_the_run(
     assert not asked.exists(), "a browser was opened"
     assert events_of(run)[-1] == "interrupted"
     assert journey.left_behind() == []
+
+
+def test_when_the_run_is_killed_its_page_stays_and_says_what_became_of_it(journey: Place) -> None:
+    chromium()
+    run = journey.runs / "killed"
+    alone = ("--pairing", "sequential")  # servers that take turns would stay, frozen, until the run goes on
+    process = journey.start("run", "fillfactor", *SHORT, *alone, *ANYWHERE, "--out", str(run), "--quiet", "--live")
+    address = address_of(process)
+    try:
+        with opened(address) as (page, faults):
+            page.wait_for_selector("#seconds svg", timeout=BLOCK_MS)
+            kill(process)
+            page.wait_for_function(f"() => document.getElementById('state').textContent === '{KILLED}'")
+            assert page.locator("#stopping").is_hidden()
+            assert "given up" in page.locator("#places").inner_text()
+            page.reload()
+            page.wait_for_function(f"() => document.getElementById('state').textContent === '{KILLED}'")
+            assert faults == []
+        assert serving(run), "it stays for who comes back"
+    finally:
+        for pid in serving(run):
+            os.kill(pid, signal.SIGTERM)
+
+
+def serving(run: Path) -> list[int]:
+    """The processes that serve the page of this run."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it ended while we looked
+        if b"serve" in words and str(run).encode() in words:
+            found.append(int(entry.name))
+    return found
 
 
 def events_of(run: Path) -> list[str]:
