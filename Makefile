@@ -53,6 +53,7 @@ test-full: test  ## make test, then the slow tests (JOBS=3 files at a time), and
 slow-share: setup  ## the slow tests that fit in BUDGET_S (1500) seconds, others at each commit; SEED= repeats an order
 	@scripts/build-tools
 	@scripts/load-programs
+	@scripts/slow-tools $(VENV)
 	@$(BIN)/pgassay doctor --repair >/dev/null
 	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m tests.slow_share --budget-s $(or $(BUDGET_S),1500) --seed '$(SEED)'
 
@@ -122,8 +123,10 @@ checks: lint-quick
 fast-tests:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow and not thorough"
 
-# The fast ones and the simulations of whole runs, in one go: importing everything twice takes ten seconds.
+# The fast ones and the simulations of whole runs, in one go: importing everything twice takes ten seconds. Some of them
+# ask shells and linters.
 tests-without-server:
+	@scripts/load-programs
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow"
 
 # Three files at a time: most of their seconds are spent waiting for a load to end.
@@ -140,6 +143,7 @@ system-tests:
 slow-tests:
 	@scripts/build-tools
 	@scripts/load-programs
+	@scripts/slow-tools $(VENV)
 	@$(BIN)/pgassay doctor --repair >/dev/null
 	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m tests.slow_suite --jobs $(or $(JOBS),3) $(if $(AGAIN),--again)
 

@@ -31,3 +31,17 @@ apt_install() {
   say "installing with apt-get: $*"
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
+
+# install_programs PROGRAM=PACKAGE…: those that are missing, where we may. One that this distribution has not keeps no
+# other away. Never fails: the tests of what is still missing are skipped, by name.
+install_programs() {
+  local each missing=()
+  for each; do command -v "${each%%=*}" >/dev/null || missing+=("${each#*=}"); done
+  if [[ ${#missing[@]} == 0 ]]; then return; fi
+  if can_apt && apt_update; then
+    if apt_install "${missing[@]}"; then return; fi
+    for each in "${missing[@]}"; do apt_install "$each" || say "without $each: the tests that need it are skipped"; done
+  else
+    say "without ${missing[*]}: the tests that need them are skipped"
+  fi
+}

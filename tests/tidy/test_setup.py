@@ -49,3 +49,31 @@ def test_a_directory_without_pgbench_is_none(tmp_path: Path) -> None:
     functions = SCRIPT[SCRIPT.index("oldest=") : SCRIPT.index("# The package would")]
     only_there = f"{functions}\ncandidates() {{ echo '{tmp_path}'; }}\nis_installed"
     assert subprocess.run(["bash", "-euo", "pipefail", "-c", only_there], check=False).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [("absent", "without absent: "), ("update", "without absent here: "), ("nothing", "")],
+    ids=["one package", "no network", "all is there"],
+)
+def test_programs_for_tests_are_installed_one_by_one_and_what_fails_is_named(
+    tmp_path: Path, refused: str, said: str
+) -> None:
+    """By a fake apt-get that fails where it reads the refused word; the script goes on."""
+    for name, line in {
+        "apt-get": f'echo "${{@: -2}}" >>{tmp_path}/asked; [[ "$*" != *{refused}* ]]',
+        "id": "echo 0",
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{line}\n")
+        (tmp_path / name).chmod(0o755)
+    call = "source scripts/_say.sh; install_programs absent-program=absent here-program=here bash=bash; echo on"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", f"PATH={tmp_path}:$PATH; {call}"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "on\n"), done.stderr
+    assert said in done.stderr
+    assert ("without" in done.stderr) == bool(said)
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert any(line.endswith("here") for line in asked) == (refused != "update")
+    assert not any("bash" in line for line in asked)
