@@ -7,6 +7,7 @@ none, the tests are skipped by name.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -22,6 +23,8 @@ from pgassay.record.reading import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[2]
+UV = (sys.executable, "-m", "uv")
+NO_INDEX = re.compile("error sending request|dns error|Could not connect|Failed to establish a new connection")
 LIBRARIES = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2",
              "ld-linux-aarch64.so.1"}  # fmt: skip
 """What manylinux lets a wheel take from the system, of what Rust's programs use (PEP 600)."""
@@ -39,28 +42,33 @@ def installed(made: Path) -> Iterator[Path]:
         folder = Path(name)
         folder.chmod(0o755)
         python = folder / "venv/bin/python"
-        uv = [sys.executable, "-m", "uv"]
-        quiet = {**os.environ, "UV_PYTHON_DOWNLOADS": "never"}
-        quiet.pop("PYTHONPATH", None)
-        index = subprocess.run(
-            [sys.executable, "-m", "pip", "config", "get", "global.index-url"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if index.returncode == 0:  # uv does not read pip's settings, where a company's mirror is usually named
-            quiet.setdefault("UV_DEFAULT_INDEX", index.stdout.strip())
-        subprocess.run([*uv, "venv", "-q", "--python", sys.executable, str(folder / "venv")], env=quiet, check=True)
+        subprocess.run([*UV, "venv", "-q", "--python", sys.executable, str(folder / "venv")], env=apart(), check=True)
         lock = ROOT / "requirements-embedded.lock"
-        install = [
-            *(*uv, "pip", "install", "-q", "--python", str(python), "--constraint", str(lock)),
+        fetched(
+            *(*UV, "pip", "install", "-q", "--python", str(python), "--constraint", str(lock)),
             f"{next(made.glob('*.whl'))}[embedded]",
-        ]
-        done = subprocess.run(install, env=quiet, capture_output=True, text=True, check=False)
-        if done.returncode and re.search("error sending request|dns error|Could not connect", done.stderr):
-            pytest.skip("no index of packages is reachable")
-        assert done.returncode == 0, done.stderr
+        )
         yield python.parent
+
+
+def apart(**more: str) -> dict[str, str]:
+    """The environment for a program that knows nothing of this checkout; uv has pip's index, which it does not read."""
+    found = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", **more}
+    found.pop("PYTHONPATH", None)
+    command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    index = subprocess.run(command, capture_output=True, text=True, check=False)
+    if index.returncode == 0:
+        found.setdefault("UV_DEFAULT_INDEX", index.stdout.strip())
+    return found
+
+
+def fetched(*command: str, **more: str) -> str:
+    """What a command prints that takes packages from an index; skips where none is reachable."""
+    done = subprocess.run(command, env=apart(**more), cwd="/", capture_output=True, text=True, check=False)
+    if done.returncode and NO_INDEX.search(done.stderr):
+        pytest.skip("no index of packages is reachable")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def pgassay(installed: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -98,6 +106,31 @@ def test_the_sdist_has_all_that_a_wheel_is_built_from(made: Path) -> None:
     built = {name for name in tracked if "/src/" in name}
     assert built | {"Cargo.lock", "Cargo.toml", "pyproject.toml", "crates/python/backend.py"} <= names
     assert not [name for name in names if "/_bin/" in name or name.endswith(".so")]
+
+
+def test_uvx_runs_it_without_an_installation(made: Path, tmp_path: Path) -> None:
+    words = ("--quiet", "--python", sys.executable, "--constraints", str(ROOT / "requirements.lock"), "--from")
+    wheel = str(next(made.glob("*.whl")))
+    said = fetched(*UV, "tool", "run", *words, wheel, "pgassay", "--version", UV_TOOL_DIR=str(tmp_path))
+    assert said == f"pgassay {__version__}\n"
+
+
+def test_pipx_installs_it_in_the_versions_of_the_lock(made: Path, tmp_path: Path) -> None:
+    """As docs/install.md says it."""
+    pipx = shutil.which("pipx")
+    if pipx is None:
+        pytest.skip("pipx is not installed")
+    said = re.search(r"^(sed -n .*) >versions\.txt$", (ROOT / "docs/install.md").read_text(), flags=re.MULTILINE)
+    assert said is not None
+    versions = tmp_path / "versions.txt"
+    versions.write_bytes(subprocess.run(["bash", "-c", said[1]], cwd=ROOT, capture_output=True, check=True).stdout)
+    pins = re.findall(r"^[\w.-]+==", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)
+    assert len(versions.read_text().splitlines()) == len(pins)
+    place = {"PIPX_HOME": str(tmp_path / "home"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
+    chosen = f"--pip-args=--constraint {versions}"
+    fetched(pipx, "install", "--python", sys.executable, chosen, str(next(made.glob("*.whl"))), **place)
+    done = subprocess.run([tmp_path / "bin/pgassay", "--version"], capture_output=True, text=True, check=False)
+    assert done.stdout == f"pgassay {__version__}\n"
 
 
 def test_the_installed_program_starts_and_plans(installed: Path) -> None:
