@@ -51,6 +51,24 @@ def installed(made: Path) -> Iterator[Path]:
         yield python.parent
 
 
+@pytest.fixture(scope="module")
+def from_source(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the wheel that pip makes of the sdist, of what is on this machine: it asks no index."""
+    out = tmp_path_factory.mktemp("from-source")
+    environment = apart(
+        CARGO_TARGET_DIR=str(ROOT / "target"),  # what other crates compile to is there
+        CARGO_NET_OFFLINE="true",
+        PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}:{Path.home() / '.cargo/bin'}",
+    )
+    options = ("--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out))
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", *options, str(next(made.glob("*.tar.gz")))],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return out
+
+
 def apart(**more: str) -> dict[str, str]:
     """The environment for a program that knows nothing of this checkout; uv has pip's index, which it does not read."""
     found = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", **more}
@@ -108,9 +126,24 @@ def test_the_sdist_has_all_that_a_wheel_is_built_from(made: Path) -> None:
     assert not [name for name in names if "/_bin/" in name or name.endswith(".so")]
 
 
-def test_uvx_runs_it_without_an_installation(made: Path, tmp_path: Path) -> None:
+def test_pip_builds_a_whole_wheel_of_the_sdist(from_source: Path, made: Path) -> None:
+    (own,), (wheel,) = from_source.iterdir(), made.glob("*.whl")
+    with zipfile.ZipFile(own) as built, zipfile.ZipFile(wheel) as ours:
+        assert set(files_of(built)) == set(files_of(ours))
+        for name in ("_bin/pgassay-drive", "_bin/pgassay-player"):
+            assert built.getinfo(f"pgassay/{name}").external_attr >> 16 & 0o111
+
+
+def files_of(archive: zipfile.ZipFile) -> list[str]:
+    """What a wheel installs; its metadata differ in what a tool says of itself."""
+    return [name for name in archive.namelist() if ".dist-info/" not in name]
+
+
+@pytest.mark.parametrize("kind", ["made", "from_source"])
+def test_uvx_runs_it_without_an_installation(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    folder: Path = request.getfixturevalue(kind)
     words = ("--quiet", "--python", sys.executable, "--constraints", str(ROOT / "requirements.lock"), "--from")
-    wheel = str(next(made.glob("*.whl")))
+    wheel = str(next(folder.glob("*.whl")))
     said = fetched(*UV, "tool", "run", *words, wheel, "pgassay", "--version", UV_TOOL_DIR=str(tmp_path))
     assert said == f"pgassay {__version__}\n"
 
