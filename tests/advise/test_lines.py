@@ -198,9 +198,11 @@ def test_a_level_about_which_the_screening_says_nothing_must_be_shown() -> None:
 class Better(Delayed):
     """Only in studies, whose blocks are many, one more setting of the start is seen to cost speed."""
 
+    cost = 0.2
+
     def truth(self, configuration: Configuration) -> float:
         """The true log-speed."""
-        return super().truth(configuration) - 0.1 * (configuration.values["s0"] == "16" and not self.step)
+        return super().truth(configuration) - self.cost * (configuration.values["s0"] == "16" and not self.step)
 
 
 @pytest.mark.parametrize("seed", range(1, 3))
@@ -239,6 +241,16 @@ def test_a_default_is_taken_where_the_budget_holds_its_proof_and_else_the_headli
     found = walk(replace(asked, amounts=replace(asked.amounts, takeover_s=0.0)), server)
     assert found.outdone is None
     assert "did better still" in headline(found, "tps")
+
+
+def test_a_default_that_does_better_within_the_margin_is_not_taken() -> None:
+    own = space_of([each.setting for each in space().dimensions], Machine(64 << 30, 8), {**BAD, "s0": "16"})
+    server = Better(own, 0.005, 1, misled=False)
+    server.cost = 0.03
+    found = advised(server)
+    assert log(1 + task(server).margin) > server.cost
+    assert found.outdone is None
+    assert "did better still" in headline(found, "tps"), "it is said all the same"
 
 
 def test_what_goes_although_the_screening_showed_it_is_told_so() -> None:

@@ -164,6 +164,7 @@ def replay_of(folder: Path, said: list[Said]) -> ReplayLoad:
     return ReplayLoad(options, real_tools())
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_a_replay_is_counted_as_the_source_was(tmp_path: Path) -> None:
     """The same log is like itself, and a log with another statement in the place of one is not."""

@@ -158,7 +158,12 @@ def test_colour_on_a_terminal_unless_it_is_refused(
         (["run", "fillfactor", "--out", "/", "--dry-run"], '"/" exists already', "name a directory that does not"),
         (["compare", "server.jit=on", "server.jit=off", "--out", "/"], '"/" exists already', "pgassay resume"),
         (["compare", "server.jit=on", "server.jit=off", "--quick"], 'unrecognized argument "--quick"', ""),
-        (["compare", "a.b=1", "a.b=2"], 'unknown factor "a.b"', "pgassay studies --factors"),
+        (
+            ["compare", "laod.clients=1", "laod.clients=2"],
+            'unknown factor "laod.clients"',
+            'did you mean "load.clients"?',
+        ),
+        (["compare", "a.b=1", "a.b=2"], 'setting "a.b" belongs to an extension', "shared_preload_libraries"),
         (["help", "rnu"], 'unknown command "rnu"', 'did you mean "run"?'),
         (["export", "/x", "--csv", "--json"], "not allowed with argument --csv", "--help"),
         (["export", "/x", "--as", "cache-csv", "--json"], "--as cache-csv and --json cannot be used together", ""),

@@ -109,10 +109,11 @@ def _of_what_did_better(
 ) -> Proved:
     """The proof of the default or the rule of thumb, where one was shown to do better; else that of what was left.
 
-    It is taken as a whole, since that is what was shown: which of its lines make it better is not known.
+    It is taken as a whole, since that is what was shown: which of its lines make it better is not known. Where it does
+    better by no more than the margin it is not taken: that much does not matter, and most of its lines do nothing.
     """
     others = references(task)
-    better = {name: each for name, each in before.proof.items() if name != START and each.verdict.kind is Kind.BETTER}
+    better = {name: each for name, each in before.proof.items() if name != START and _matters(task, each)}
     if not better or before.proof[START].verdict.kind not in (Kind.WORSE, Kind.FAILED):
         return before
     name = max(better, key=lambda each: better[each].effect.estimate * (1 if task.higher else -1))
@@ -129,6 +130,12 @@ def _of_what_did_better(
     proof = {each: compared[one] for each, one in others.items() if one in compared}
     outdone = Outdone(name, left, compared[left])
     return replace(before, lines=lines, final=taken, proof=proof, study=TAKEN, outdone=outdone)
+
+
+def _matters(task: Task, found: Compared) -> bool:
+    """Is it shown to be better, and does it seem to be so by more than the margin?"""
+    gain = found.effect.estimate if task.higher else 1 / found.effect.estimate
+    return found.verdict.kind is Kind.BETTER and gain > 1 + task.margin
 
 
 def _taken_over(lines: Sequence[Line], taken: Configuration, start: Configuration, name: str) -> tuple[Line, ...]:
