@@ -128,6 +128,10 @@ def test_the_library_of_an_extension_whose_setting_is_asked_about_is_loaded(tmp_
     serving = [FakeInstallation(version=Version(OWN, 1, f"{OWN}.1"))]
     study = asking.write(tmp_path, found, question, serving, programs, "now")  # type: ignore[arg-type]
     assert study.libraries == ("hstore",), "auto_explain is no extension of the server"
+    assert study.warnings == {
+        "settings_of_nothing": "no extension and no preloaded library of the server is called auto_explain:"
+        " its settings do nothing"
+    }
     assert asked(tmp_path, found).libraries == ()
 
 

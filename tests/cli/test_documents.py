@@ -41,8 +41,8 @@ def test_a_bare_name_is_a_setting_of_the_server() -> None:
     assert arguments.levels == ["server.wal_level=a.b,c"]
 
 
-def test_a_setting_of_an_extension_is_one_of_the_server() -> None:
-    name = "pg_trgm.similarity_threshold"
+@pytest.mark.parametrize("name", ["pg_trgm.similarity_threshold", "postgis.backend_threshold"])
+def test_a_setting_of_an_extension_is_one_of_the_server(name: str) -> None:
     study = parse("compare", _compare(f"{name}=0.3", f"{name} = 0.5"), every_factor())
     assert [arm.name for arm in study.arms] == [f"server.{name}={level}" for level in ("0.3", "0.5")]
 

@@ -21,7 +21,7 @@ _QUOTA_US = 150_000
 _PROGRAMS = 4
 """A group has the weight of one program beside others, unless it is given more; a host is several programs."""
 V1 = {
-    "memory": (("memory.limit_in_bytes", str(MEMORY_BYTES)),),
+    "memory": (("memory.limit_in_bytes", str(MEMORY_BYTES)), ("memory.swappiness", "0")),
     "cpu": (
         ("cpu.shares", str(1024 * _PROGRAMS)),
         ("cpu.cfs_period_us", str(_PERIOD_US)),
@@ -29,7 +29,7 @@ V1 = {
     ),
 }
 V2 = {
-    "memory": (("memory.max", str(MEMORY_BYTES)),),
+    "memory": (("memory.max", str(MEMORY_BYTES)), ("memory.swap.max", "0")),
     "cpu": (("cpu.weight", str(100 * _PROGRAMS)), ("cpu.max", f"{_QUOTA_US} {_PERIOD_US}")),
 }
 _PATIENCE_S = 300.0

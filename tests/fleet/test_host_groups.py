@@ -28,7 +28,7 @@ def test_version_1_has_a_group_in_each_hierarchy(tmp_path: Path) -> None:
         (tmp_path / "cg" / each).mkdir()
     (tmp_path / "cg/unified/cgroup.subtree_control").write_text("")
     assert written(tmp_path) == {
-        "cg/memory": ["memory.limit_in_bytes"],
+        "cg/memory": ["memory.limit_in_bytes", "memory.swappiness"],
         "cg/both": ["cpu.shares", "cpu.cfs_period_us", "cpu.cfs_quota_us"],
     }
 
@@ -36,8 +36,8 @@ def test_version_1_has_a_group_in_each_hierarchy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("handed_down", "files"),
     [
-        ("cpuset cpu io memory pids", ["memory.max", "cpu.weight", "cpu.max"]),
-        ("memory", ["memory.max"]),
+        ("cpuset cpu io memory pids", ["memory.max", "memory.swap.max", "cpu.weight", "cpu.max"]),
+        ("memory", ["memory.max", "memory.swap.max"]),
         ("", []),
     ],
 )

@@ -151,6 +151,10 @@ def test_what_is_damaged_or_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -
         file = OwnFile("/mine.sql", hashlib.sha256(content).hexdigest(), packed)
         with pytest.raises(DamagedError, match=r"/mine\.sql"), own_files.laid_out([file]):
             raise AssertionError("it was laid out")
+    half = bytes(600)
+    both = [OwnFile(path, hashlib.sha256(half).hexdigest(), zlib.compress(half)) for path in ("/a.sql", "/b.sql")]
+    with pytest.raises(DamagedError, match=r"/b\.sql"), own_files.laid_out(both):
+        raise AssertionError("they were laid out")
 
 
 def refused(text: str, known: dict[str, str] | None = None) -> str:
@@ -171,7 +175,11 @@ def test_what_cannot_travel_is_named(
     for line in ("\\ir tables.sql", "  \\i /tables.sql", "\\copy t from 'rows.csv'"):
         schema.write_text(f"CREATE TABLE t (i int);\n{line}\n", encoding="utf-8")
         assert f'"{schema}" has psql read another file: {line.strip()}' in refused(document_of(init=str(schema)))
-    schema.write_text("\\copy t from stdin\n1\n\\.\nCOPY t FROM stdin;\n\\\\i 2\n\\.\n", encoding="utf-8")
+    schema.write_text(
+        "\\copy t from  stdin\n\\.\n\\copy (SELECT 1 FROM t) TO 't.csv'\n\\copy t from stdin\n1\n\\.\n"
+        "COPY t FROM stdin;\n\\\\i 2\n\\.\n",
+        encoding="utf-8",
+    )
     assert len(own_files.read("simulated", document_of(init=str(schema)))) == 1
     monkeypatch.setattr(own_files, "BYTES_MAX", 15)
     own_files.read("simulated", document_of(script=str(scripts[0])))

@@ -134,8 +134,10 @@ def _of_what_did_better(
 
 def _matters(task: Task, found: Compared) -> bool:
     """Is it shown to be better, and does it seem to be so by more than the margin?"""
-    gain = found.effect.estimate if task.higher else 1 / found.effect.estimate
-    return found.verdict.kind is Kind.BETTER and gain > 1 + task.margin
+    if found.verdict.kind is not Kind.BETTER:
+        return False
+    estimate = found.effect.estimate
+    return estimate > 1 + task.margin if task.higher else estimate * (1 + task.margin) < 1
 
 
 def _taken_over(lines: Sequence[Line], taken: Configuration, start: Configuration, name: str) -> tuple[Line, ...]:

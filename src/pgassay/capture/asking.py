@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.locks import alone
 
 FOLDER = "asked"
+_NAME_MAX = 100
+"""Of a folder named for extensions; longer names become a hash, since file systems have 255 bytes for one."""
 _LOCK = ".lock"
 LIBRARIES = "shared_preload_libraries"
 _ACTING = ("pg_cron", "pg_net", "pg_partman_bgw", "pglogical", "bdr", "spock", "repmgr", "pg_failover_slots")
@@ -132,6 +135,9 @@ def write(
         warnings["settings_left_out"] = messages.settings_left_out(unknown, dict.fromkeys(unknown.values()))
     if strange:
         warnings["libraries_left_out"] = messages.libraries_left_out(strange)
+    there = {*capture.source.extensions, *libraries}
+    if strangers := [each for each in _extensions_asked(question) if each not in there]:
+        warnings["settings_of_nothing"] = messages.settings_of_nothing(strangers)
     return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed, pace)
 
 
@@ -163,7 +169,8 @@ def _data(
     if capture.data.physical is not None:
         return dump.Playable(path / capture.data.file)
     if needing.extensions:
-        folder = folder / f"without-{'-'.join(needing.extensions)}"
+        names = "-".join(needing.extensions)
+        folder = folder / f"without-{names if len(names) <= _NAME_MAX else sha256(names.encode()).hexdigest()}"
         folder.mkdir(exist_ok=True)
     programs = _restores(installations)
     if synthesis is None:
@@ -260,11 +267,16 @@ def _libraries(
             strange[name] = "it is not installed here"
         else:
             kept.append(name)
-    settings = [name.split(".")[1] for name in question.factors if name.startswith("server.") and name.count(".") > 1]
-    for name in dict.fromkeys(each for each in settings if each in capture.source.extensions):
+    for name in (each for each in _extensions_asked(question) if each in capture.source.extensions):
         if name not in (*kept, *_ACTING) and all((folder / f"{name}.so").is_file() for folder in folders):
             kept.append(name)
     return tuple(kept), strange
+
+
+def _extensions_asked(question: Question) -> tuple[str, ...]:
+    """Whose settings are asked about, by the word before the dot: PostgreSQL takes any such name."""
+    settings = (name.split(".") for name in question.factors if name.startswith("server."))
+    return tuple(dict.fromkeys(words[1] for words in settings if len(words) > 2))
 
 
 def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -> dict[str, str]:

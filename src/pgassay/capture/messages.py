@@ -297,6 +297,11 @@ def libraries_left_out(reasons: Mapping[str, str]) -> str:
     return f"left out of shared_preload_libraries: {said}"
 
 
+def settings_of_nothing(names: Iterable[str]) -> str:
+    """A warning: settings are asked about that belong to nothing which the server has."""
+    return f"no extension and no preloaded library of the server is called {', '.join(names)}: its settings do nothing"
+
+
 def left_out(objects: Iterable[str]) -> str:
     """A warning: what a new cluster does not take."""
     return f"left out of the data, because a new cluster has no use for it: {'; '.join(objects)}"

@@ -53,20 +53,21 @@ def run(arguments: argparse.Namespace) -> int:
     options = options_of(record.host, bench_options(arguments))
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)
-    with clients_of(arguments) as clients, bench_of(replace(options, clients=clients)) as bench:
+    with ExitStack() as stack:
+        clients = stack.enter_context(clients_of(arguments))
+        bench = stack.enter_context(bench_of(replace(options, clients=clients)))
         reopened = reopen(arguments.run, bench)
+        stack.enter_context(reopened.run)  # it is closed where the run does not go on, too
         for remark in reopened.prepared.remarks:
             messages.warn(remark.warning)
         require(arguments, reopened.prepared.resolved.study.decide)
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
-        with ExitStack() as stack:
-            stack.enter_context(reopened.run)  # it is closed where the run does not go on, too
-            fleet = None
-            if _fleet.asked(arguments):
-                asked = _fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
-                fleet = stack.enter_context(asked)
-            mark_resumed(reopened, fleet.dealt if fleet else None)
-            stack.enter_context(live_pages(arguments.run.absolute(), arguments))
-            resolved = reopened.prepared.resolved
-            status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), fleet=fleet)
+        fleet = None
+        if _fleet.asked(arguments):
+            asked = _fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
+            fleet = stack.enter_context(asked)
+        mark_resumed(reopened, fleet.dealt if fleet else None)
+        stack.enter_context(live_pages(arguments.run.absolute(), arguments))
+        resolved = reopened.prepared.resolved
+        status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), fleet=fleet)
     return finish(status, arguments.run.absolute(), reboots, arguments)

@@ -161,12 +161,17 @@ def laid_out(files: Sequence[OwnFile]) -> Iterator[OwnFiles]:
     if not files:
         yield OwnFiles()
         return
-    contents = {each.path: _unpacked(each) for each in files}
+    contents: dict[str, bytes] = {}
+    for file in files:
+        contents[file.path] = _unpacked(file)
+        if sum(map(len, contents.values())) > BYTES_MAX:
+            raise messages.damaged_file(file.path)
     with scratch.folder("files") as place:
         account = accounts.choose(os.environ)
         as_root = os.geteuid() == 0
         if as_root:
             place.chmod(0o711)
+            accounts.require_reach(place, account)
         places: dict[Path, Path] = {}
         for number, (path, content) in enumerate(contents.items(), start=1):
             target = place / str(number) / PurePosixPath(path).name

@@ -32,6 +32,9 @@ _SETTINGS = "server"
 _ALIKE = 0.75
 """How alike two words are, by difflib, when one is taken for a misspelling of the other."""
 
+_LIKE_OURS = frozenset({"postgis"})
+"""Extensions whose names look like a namespace of ours (`postgres`), and are no misspelling."""
+
 
 def full_name(name: str, known: Iterable[str]) -> str:
     """A name as a user types it with its namespace; `known` are the names and patterns of all factors.
@@ -44,6 +47,8 @@ def full_name(name: str, known: Iterable[str]) -> str:
     if not dot:
         return f"{_SETTINGS}.{name}"
     namespaces = {each.partition(".")[0] for each in known}
-    if namespace in namespaces or get_close_matches(namespace.lower(), namespaces, n=1, cutoff=_ALIKE):
+    if namespace in namespaces:
+        return name
+    if namespace not in _LIKE_OURS and get_close_matches(namespace.lower(), namespaces, n=1, cutoff=_ALIKE):
         return name
     return f"{_SETTINGS}.{name}"

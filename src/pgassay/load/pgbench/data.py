@@ -28,7 +28,7 @@ from pgassay.load.pgbench.options import BESIDE_FILLER, OWN_BYTES, ROWS_PER_SCAL
 _DUMP_MAGIC = b"PGDMP"
 _READS_FILES = re.compile(
     rb"^[ \t]*(\\(?:i|ir|include|include_relative)\b[^\r\n]*"
-    rb"|\\copy\b[^\r\n]*\bfrom\s+(?!stdin\b|pstdin\b|program\b)[^\r\n]*)",
+    rb"|\\copy[ \t]+(?!\()[^\r\n]*\bfrom[ \t]+(?![ \t]|p?stdin\b|program\b)[^\r\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
 BATCH_SHARE = 0.01

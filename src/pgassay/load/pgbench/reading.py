@@ -43,8 +43,8 @@ _FUNCTIONS = re.compile(
 
 
 _PIPELINE = re.compile(r"^[ \t]*\\startpipeline\b.*?^[ \t]*\\endpipeline\b", re.MULTILINE | re.DOTALL)
-_MANY = {"if", "startpipeline", "endpipeline"}
-"""Commands after which the number of answers that are waited for is not certain; whole pipelines are gone by then."""
+_MANY = {"startpipeline", "endpipeline"}
+"""What is left where pipelines are not whole: the number of answers that are waited for is not certain then."""
 
 
 def round_trips(script: str) -> int | None:
