@@ -1,5 +1,5 @@
 """nvme-cli's JSON in every form that its plugins print. No such drive stood by: the texts were written after the
-plugins' printing code (v3.0-rc1), with the two counts of ScaleFlux's log taken from the published study.
+plugins' printing code (1.16 to 3.0-rc1), with the two counts of ScaleFlux's log taken from the published study.
 """
 
 import json
@@ -10,7 +10,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pgassay.drive.smart import INTEL_UNIT_BYTES, Media, parse_media, parse_standard
+from pgassay.drive import nvme_logs
+from pgassay.drive.nvme_logs import (
+    INTEL_UNIT_BYTES,
+    MEDIA_LOGS,
+    Contents,
+    Media,
+    parse_capacity,
+    parse_contents,
+    parse_media,
+    parse_standard,
+)
 
 
 def device_stats(title: str, nand: int, host: int) -> str:
@@ -24,52 +34,198 @@ def device_stats(title: str, nand: int, host: int) -> str:
     return json.dumps({title: "nvme0", "Device stats": stats})
 
 
-PLUGINS = {"Intel": "intel", "Solidigm": "solidigm", "ScaleFlux": "sfx"}
-"""Which plugin reads the logs whose units are the vendor's own."""
+def attributes(title: str, **values: object) -> str:
+    """Seagate's log of this title."""
+    rows = [{"attribute_name": name, "attribute_value": value} for name, value in values.items()]
+    return json.dumps({"SMART-Attributes": [{title: rows}]})
 
-LOGS: dict[str, tuple[str, Media]] = {
+
+SEAGATE = {
+    "LSB of Physical (NAND) bytes written": 900,
+    "MSB of Physical (NAND) bytes written": 0,
+    "Physical (NAND) bytes written": f"0x{0:016x}{900:016x}",
+    "Physical (HOST) bytes written": f"0x{0:016x}{300:016x}",
+}
+SECTORS = """Additional Smart Log for NVME device:nvme0 namespace-id:ffffffff
+key                               normalized raw
+program_fail_count              : 100%       0
+nand_bytes_written              : 100%       sectors: 900
+host_bytes_written              : 100%       sectors: 300
+nand_bytes_read                 : 100%       7
+"""
+WD_PAGES = """{
+  "Wear Range Delta":1,
+  "Physical media units written":4097
+}
+{
+  "nand_bytes_written raw":77,
+  "host_bytes_written raw":33
+}
+"""
+"""`wdc vs-smart-add-log` prints a document for each log page."""
+
+Log = tuple[tuple[str, ...], str, Media]
+LOGS: dict[str, Log] = {
     "OCP, first names": (
+        ("ocp", "smart-add-log"),
         '{"Physical media units written":{"hi":0,"lo":123456789012},"Physical media units read":{"hi":0,"lo":5}}',
         Media(123456789012, unit_bytes=1),
     ),
     "OCP, second names": (
+        ("ocp", "smart-add-log"),
         '{"physical_media_units_written":{"hi":1,"lo":7},"log_page_version":4}',
         Media(2.0**64 + 7, unit_bytes=1),
     ),
-    "Intel": (device_stats("Intel Smart log", 900, 300), Media(900, 300, INTEL_UNIT_BYTES)),
-    "Solidigm": (device_stats("Solidigm SMART log", 900, 300), Media(900, 300, INTEL_UNIT_BYTES)),
-    "ScaleFlux": (device_stats("ScaleFlux Smart log", 35523407, 21257937), Media(35523407, 21257937, None)),
+    "FDP": (("fdp", "stats"), '{"hbmw":"18446744073709551617","mbmw":20,"mbe":0}', Media(20, 2.0**64 + 1, 1)),
+    "ScaleFlux": (
+        ("sfx", "smart-log-add"),
+        device_stats("ScaleFlux Smart log", 35523407, 21257937),
+        Media(35523407, 21257937, None),
+    ),
+    "Intel": (
+        ("intel", "smart-log-add"),
+        device_stats("Intel Smart log", 900, 300),
+        Media(900, 300, INTEL_UNIT_BYTES),
+    ),
+    "Solidigm": (
+        ("solidigm", "smart-log-add"),
+        device_stats("Solidigm SMART log", 900, 300),
+        Media(900, 300, INTEL_UNIT_BYTES),
+    ),
+    "DapuStor": (("dapustor", "smart-log-add"), device_stats("Dapustor Smart log", 900, 300), Media(900, 300)),
     "Micron, log 0xD0": (
+        ("micron", "vs-nand-stats"),
         '{"Micron Vendor Specific Extended SMART Health Log: 0xD0":'
         '[{"NAND Writes (Bytes Written)":"0x1f4","Program Failure Count":"0x0"}]}',
         Media(500, unit_bytes=1),
     ),
     "Micron, OCP": (
+        ("micron", "vs-smart-add-log"),
         '{"OCP SMART Cloud Health Log: 0xC0":[{"Physical Media Units Written":"0x10000000000000001"}]}',
         Media(2.0**64 + 1, unit_bytes=1),
     ),
     "Micron, two kinds of cell": (
+        ("micron", "vs-nand-stats"),
         '{"OCP Hyperscale Cloud Health Log: 0xC0":'
         '[{"Physical Media Units Written - TLC":"0x64","Physical Media Units Written - SLC":"0x20"}]}',
         Media(132, unit_bytes=1),
     ),
-    "WD, halves": ('{"NAND Bytes Written Hi":0,"NAND Bytes Written Lo":4096}', Media(4096, unit_bytes=1)),
-    "WD, flat": ('{"nand_bytes_written raw":77,"host_bytes_written raw":33}', Media(77, 33, None)),
-    "FDP": ('{"hbmw":"18446744073709551617","mbmw":20,"mbe":0}', Media(20, 2.0**64 + 1, 1)),
+    "WD, two kinds of cell": (
+        ("wdc", "vs-nand-stats"),
+        '{"NAND Writes TLC (Bytes)":"18446744073709551617","NAND Writes SLC (Bytes)":9,"NAND Program Failures":0}',
+        Media(2.0**64 + 10, unit_bytes=1),
+    ),
+    "WD, halves": (
+        ("wdc", "vs-smart-add-log"),
+        '{"NAND Bytes Written Hi":0,"NAND Bytes Written Lo":4096}',
+        Media(4096, unit_bytes=1),
+    ),
+    "WD, flat": (
+        ("wdc", "vs-smart-add-log"),
+        '{"nand_bytes_written raw":77,"host_bytes_written raw":33}',
+        Media(77, 33, None),
+    ),
+    "WD, a document for each page": (("wdc", "vs-smart-add-log"), WD_PAGES, Media(4097, unit_bytes=1)),
+    "WD, the second page": (
+        ("wdc", "vs-smart-add-log"),
+        WD_PAGES.replace("Physical media units written", "Percent Free Blocks"),
+        Media(77, 33),
+    ),
+    "Seagate, extended log": (
+        ("seagate", "vs-smart-add-log"),
+        attributes("Extended-SMART-Attributes", **SEAGATE),
+        Media(900, 300, None),
+    ),
+    "Seagate, OCP": (
+        ("seagate", "vs-smart-add-log"),
+        attributes(
+            "Seagate SMART Health Attributes",
+            **{"Physical Media Units Written": f"0x{1:016x}{7:016x}", "Bad User NAND Blocks": 0},
+        ),
+        Media(2.0**64 + 7, unit_bytes=1),
+    ),
+    "Memblaze": (("memblaze", "smart-log-add"), SECTORS, Media(900, 300)),
+    "Memblaze, without a unit": (
+        ("memblaze", "smart-log-add"),
+        re.sub(" *: 100% +(sectors: )?", f"{'':32}: 100%       ", SECTORS),
+        Media(900, 300),
+    ),
+    "YMTC": (("ymtc", "smart-log-add"), SECTORS, Media(900, 300)),
+    "Shannon": (("shannon", "smart-log-add"), SECTORS, Media(900, 300)),
 }
 
 
 @pytest.mark.parametrize("form", LOGS)
 def test_every_form_of_nand_writes(form: str) -> None:
-    text, expected = LOGS[form]
-    assert parse_media(text, PLUGINS.get(form, "")) == expected
+    command, text, expected = LOGS[form]
+    assert parse_media(command, text) == expected
+
+
+FORM = nvme_logs._fdp.__annotations__
+
+
+def test_every_command_and_every_form_has_a_text_here() -> None:
+    """A parser that no command reaches is dead; one without a text is a guess."""
+    reached = set()
+    for command, text, expected in LOGS.values():
+        for form in MEDIA_LOGS[command] or (None,):
+            alone = {command: () if form is None else (form,)}
+            with pytest.MonkeyPatch.context() as patching:
+                patching.setattr(nvme_logs, "MEDIA_LOGS", alone)
+                if parse_media(command, text) == expected:
+                    reached.add((command, form))
+    assert reached == {(command, form) for command, forms in MEDIA_LOGS.items() for form in forms or (None,)}
+    forms = {each for each in vars(nvme_logs).values() if getattr(each, "__annotations__", {}) == FORM}
+    assert forms == {form for forms in MEDIA_LOGS.values() for form in forms}
+
+
+def test_halves_of_32_bits_are_no_count_of_seagate() -> None:
+    """Of the log's first version nvme-cli puts two halves of 32 bits together as if they had 64."""
+    halves = {name: f"0x{1:016x}{7:016x}" for name in SEAGATE if name.startswith("Physical")}
+    assert parse_media(("seagate", "vs-smart-add-log"), attributes("Extended-SMART-Attributes", **halves)) is None
 
 
 def test_the_published_ratio_comes_out() -> None:
-    media = parse_media(LOGS["ScaleFlux"][0])
+    command, text, _ = LOGS["ScaleFlux"]
+    media = parse_media(command, text)
     assert media is not None
     assert media.host is not None
     assert round(media.nand / media.host, 2) == 1.67
+
+
+CAPACITY = """logic            capacity: 6400GB(0x2e93432b0)
+provisioned      capacity: 3200GB(0x1749a42b0)
+free provisioned capacity: 3000GB(0x15d50d130)
+used provisioned capacity:  200GB(0x17497180)
+"""
+"""`sfx query-cap` of 1.16 to 2.6; later ones add a line."""
+USED_BYTES = 0x17497180 * 512
+
+
+@pytest.mark.parametrize("more", ["", "map_unit                 :0x4K\n"])
+def test_what_is_used_of_a_compressing_drive_is_told_to_the_sector(more: str) -> None:
+    assert parse_capacity(CAPACITY + more) == Contents(USED_BYTES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "vu ioctl fail, errno 25",
+        CAPACITY.replace("free provisioned", "free"),
+        CAPACITY.replace("0x15d50d130", "0x1749a42b1"),  # more than there is
+        CAPACITY.replace("0x15d50d130", "?"),
+    ],
+)
+def test_what_tells_no_capacity(text: str) -> None:
+    assert parse_capacity(text) is None
+
+
+def test_a_nearly_full_drive_is_not_taken_for_an_empty_one() -> None:
+    """Of less than 50 GB that are free nvme-cli prints what remains of 64 bits."""
+    free = ((10 * 1953504 - 97696368) % 2**64) // 1953504 + 50
+    status = {"Provisioned Capacity [GB]": 3200, "Free Physical Space [GB]": free, "Compression Ratio": 250}
+    assert parse_contents(json.dumps({"Device stats": status})) is None
 
 
 @pytest.mark.parametrize("used", ["percent_used", "percentage_used"])
@@ -88,7 +244,7 @@ def test_the_standard_log(used: str, quote: str) -> None:
     "text", ["", "NVMe status: Invalid Log Page", "[]", "7", "{}", '{"Physical media units written":{"hi":0}}']
 )
 def test_what_is_no_such_log_tells_nothing(text: str) -> None:
-    assert parse_media(text) is None
+    assert not [command for command in MEDIA_LOGS if parse_media(command, text) is not None]
     assert parse_standard(text) is None
 
 
@@ -101,5 +257,5 @@ def test_what_is_no_such_log_tells_nothing(text: str) -> None:
 def test_no_document_makes_it_fall_over(document: Any) -> None:
     text = json.dumps(document)
     assume(not re.search("written|mbmw", text, re.IGNORECASE))  # hypothesis draws names from our sources, too
-    assert parse_media(text) is None
+    assert not [command for command in MEDIA_LOGS if parse_media(command, text) is not None]
     assert parse_standard(text) is None

@@ -1,6 +1,7 @@
 """Which log a drive has is found by asking; units that a vendor keeps to himself come from the standard log."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -11,15 +12,18 @@ import pytest
 from pgassay.bench.drive_counters import SMART
 from pgassay.bench.places import Mount
 from pgassay.drive.nvme_cli import PROGRAM, json_options
-from pgassay.drive.smart import MEDIA_LOGS, Media, SmartCounters, SmartOfMounts, parse_namespace, unit_bytes_of
+from pgassay.drive.nvme_logs import INTEL_UNIT_BYTES, MEDIA_LOGS, Media, parse_namespace
+from pgassay.drive.smart import CAPACITY, SCALEFLUX, STATUS, SmartCounters, SmartOfMounts, unit_bytes_of
 from pgassay.testing.fakes.runner import FakeRunner, Program
-from tests.drive.test_smart_logs import LOGS, device_stats
+from tests.drive.test_smart_logs import CAPACITY as QUERIED
+from tests.drive.test_smart_logs import LOGS, USED_BYTES, device_stats
 
 DEVICE = Path("/dev/nvme7")
 HELPS: Mapping[str, Mapping[str, str]] = json.loads(
     (Path(__file__).parents[1] / "samples" / "nvme_help.json").read_text(encoding="utf-8")
 )
-"""What nvme-cli of each version lists as the options of each command (built from its source, run without a drive)."""
+"""What nvme-cli of each version lists as the options of each command (built from its source, run without a drive;
+but for 2.3, those of identify, `fdp`, `sfx query-cap`, `seagate`, `ymtc` and `shannon` were read in its source)."""
 
 
 def standard(units: int) -> str:
@@ -34,10 +38,12 @@ def nvme(logs: Mapping[tuple[str, ...], str], version: str = "2.3", helps: Mappi
         if arguments[-1] == "--help":
             said = helps.get(" ".join(arguments[:-1]), "")
             return 1, "", said
-        place = arguments.index(str(DEVICE))
+        place = next(number for number, each in enumerate(arguments) if each.startswith(str(DEVICE)))
         command, options = arguments[:place], arguments[place + 1 :]
-        if f", {options[0]}" not in helps.get(" ".join(command), ""):
-            return 22, "", f"nvme: unrecognized option '{options[0]}'\n"
+        said = helps.get(" ".join(command), "Invalid sub-command")
+        refused = [each for each in options if each.startswith("-") and f", {each}" not in said]
+        if refused or "Invalid sub-command" in said:
+            return 22, "", f"nvme: unrecognized option '{refused}'\n"
         text = logs.get(tuple(command))
         return (0, text, "") if text is not None else (1, "", "NVMe status: Invalid Log Page(0x109)\n")
 
@@ -46,7 +52,7 @@ def nvme(logs: Mapping[tuple[str, ...], str], version: str = "2.3", helps: Mappi
 
 def test_the_first_log_that_tells_is_kept() -> None:
     runner = FakeRunner(
-        {"nvme": nvme({("smart-log",): standard(1000), ("micron", "vs-nand-stats"): LOGS["Micron, log 0xD0"][0]})}
+        {"nvme": nvme({("smart-log",): standard(1000), ("micron", "vs-nand-stats"): LOGS["Micron, log 0xD0"][1]})}
     )
     counters = SmartCounters(runner, DEVICE)
     assert counters() == {
@@ -76,9 +82,9 @@ def test_a_drive_that_tells_no_nand_writes_is_asked_for_them_once() -> None:
     ("command", "log"),
     [
         (("sfx", "smart-log-add"), device_stats("Intel Smart log", 300, 125_000_000) + "/n"),
-        (("intel", "smart-log-add"), device_stats("Intel Smart log", 1, 1)),
-        (("micron", "vs-nand-stats"), LOGS["Micron, log 0xD0"][0]),
-        (("wdc", "vs-nand-stats"), LOGS["WD, halves"][0]),
+        (("intel", "smart-log-add"), device_stats("Intel Smart log", 20_000, 512_000_000_000 // INTEL_UNIT_BYTES)),
+        (("micron", "vs-nand-stats"), LOGS["Micron, log 0xD0"][1]),
+        (("wdc", "vs-nand-stats"), LOGS["WD, two kinds of cell"][1]),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
@@ -100,41 +106,169 @@ def test_the_units_of_a_scaleflux_drive_come_from_the_standard_log_whatever_the_
     assert counters()["nand_bytes_written"] == 300 * 4096
 
 
-def test_what_data_take_on_a_drive_that_compresses() -> None:
-    status = {"Provisioned Capacity [GB]": 3200, "Free Physical Space [GB]": 3000, "Compression Ratio": 250}
+STATUS_TEXT = json.dumps(
+    {
+        "ScaleFlux Status": "nvme7",
+        "Device stats": {
+            "Provisioned Capacity [GB]": 3200,
+            "Free Physical Space [GB]": 3000,
+            "Compression Ratio": 250,
+        },
+    }
+)
+
+
+def compressing(vendor: int = SCALEFLUX) -> dict[tuple[str, ...], str]:
+    """What a drive of ScaleFlux answers."""
+    return {
+        ("smart-log",): standard(1_000_000),
+        ("id-ctrl",): json.dumps({"vid": vendor, "ssvid": vendor}),
+        ("sfx", "smart-log-add"): device_stats("ScaleFlux Smart log", 300, 125_000_000),
+        STATUS: STATUS_TEXT,
+        CAPACITY: QUERIED,
+    }
+
+
+@pytest.mark.parametrize("version", HELPS)
+def test_what_data_take_on_a_drive_that_compresses(version: str) -> None:
+    """`sfx status` is there from 2.12 on; before, `sfx query-cap` tells what is used, and no ratio."""
+    found = SmartCounters(FakeRunner({"nvme": nvme(compressing(), version)}), DEVICE)()
+    if version in ("2.16", "3.0-rc1"):
+        assert (found["physical_bytes"], found["logical_bytes"]) == (200e9, 500e9)
+    else:
+        assert found["physical_bytes"] == USED_BYTES
+        assert "logical_bytes" not in found
+    assert found["nand_bytes_written"] == 300 * 4096
+
+
+def test_a_drive_whose_status_fails_is_asked_for_its_capacity_and_the_choice_is_kept() -> None:
+    """Two sources differ by what each rounds: a window that begins by one must not end by the other."""
+    logs = compressing()
+    del logs[STATUS]
+    counters = SmartCounters(FakeRunner({"nvme": nvme(logs, "2.16")}), DEVICE)
+    assert counters()["physical_bytes"] == USED_BYTES
+    logs[STATUS] = STATUS_TEXT
+    assert counters()["physical_bytes"] == USED_BYTES
+
+
+def test_only_drives_of_scaleflux_get_its_vendors_commands() -> None:
+    """Intel's log has the same number and layout, and the plugin of ScaleFlux asks every drive for it."""
+    runner = FakeRunner({"nvme": nvme(compressing(vendor=0x8086), "2.3")})
+    found = SmartCounters(runner, DEVICE)()
+    assert found["nand_bytes_written"] == 300 * 4096
+    assert "physical_bytes" not in found
+    assert not any("query-cap" in call or "status" in call for call in runner.calls)
+
+
+def test_a_drive_that_counts_by_another_log_still_tells_what_data_take() -> None:
+    logs = compressing() | {("ocp", "smart-add-log"): LOGS["OCP, second names"][1]}
+    counters = SmartCounters(FakeRunner({"nvme": nvme(logs, "2.3")}), DEVICE)
+    assert counters()["physical_bytes"] == USED_BYTES
+    assert counters.source == "nvme ocp smart-add-log"
+
+
+FDP = '{"hbmw":4096,"mbmw":8192,"mbe":0}'
+
+
+@pytest.mark.parametrize("version", HELPS)
+@pytest.mark.parametrize("group", [0, 1, 7])
+def test_flexible_data_placement_is_asked_by_the_endurance_group_of_the_namespace(version: str, group: int) -> None:
+    logs = {("smart-log",): standard(2), ("id-ns",): json.dumps({"endgid": group}), ("fdp", "stats"): FDP}
+    runner = FakeRunner({"nvme": nvme(logs, version)})
+    counters = SmartCounters(runner, DEVICE, DEVICE)
+    there = group > 0 and "Invalid" not in HELPS[version]["fdp stats"]
+    assert counters().get("nand_bytes_written") == (8192 if there else None)
+    asked = [list(call) for call in runner.calls if "stats" in call and "--help" not in call]
+    assert [call[call.index("-e") + 1] for call in asked] == [str(group)] * there
+
+
+@pytest.mark.parametrize("form", LOGS)
+def test_every_form_is_reached_by_asking(form: str) -> None:
+    """Each command that the code knows, by the newest version that has it: a parser that none reaches is dead."""
+    command, text, media = LOGS[form]
+    host_units = (
+        1_000_000 if media.host is None or media.unit_bytes == 1 else media.host * (media.unit_bytes or 1 << 20)
+    )
+    written = host_units if media.host is None or media.unit_bytes == 1 else host_units / 512_000
+    logs = {
+        ("smart-log",): f'{{"percent_used":1,"data_units_read":1,"data_units_written":"{max(1, round(written))}"}}',
+        ("id-ns",): '{"endgid":1}',
+        command: text,
+    }
+    counters = SmartCounters(FakeRunner({"nvme": nvme(logs, "3.0-rc1")}), DEVICE, DEVICE)
+    found = counters()
+    assert counters.source == f"nvme {' '.join(command)}"
+    assert found["nand_bytes_written"] >= media.nand
+
+
+def test_a_log_whose_unit_cannot_be_told_does_not_hide_the_next() -> None:
+    """Several vendors' logs have one number; a plugin reads another vendor's by its own layout."""
     logs = {
         ("smart-log",): standard(1_000_000),
-        ("sfx", "smart-log-add"): device_stats("ScaleFlux Smart log", 300, 125_000_000),
-        ("sfx", "status"): json.dumps({"ScaleFlux Status": "nvme7", "Device stats": status}),
+        ("sfx", "smart-log-add"): device_stats("ScaleFlux Smart log", 5, 7),
+        ("intel", "smart-log-add"): device_stats("Intel Smart log", 5, 7),
+        ("micron", "vs-nand-stats"): LOGS["Micron, log 0xD0"][1],
     }
-    found = SmartCounters(FakeRunner({"nvme": nvme(logs, "2.16")}), DEVICE)()
-    assert (found["physical_bytes"], found["logical_bytes"]) == (200e9, 500e9)
-    before = SmartCounters(FakeRunner({"nvme": nvme(logs, "2.3")}), DEVICE)()
-    assert "physical_bytes" not in before
-    assert before["nand_bytes_written"] == found["nand_bytes_written"]
+    counters = SmartCounters(FakeRunner({"nvme": nvme(logs)}), DEVICE)
+    assert counters()["nand_bytes_written"] == 500
+    assert counters.source == "nvme micron vs-nand-stats"
 
 
-def test_a_command_that_prints_no_json_is_not_asked() -> None:
-    """The plugin of Memblaze printed text only; `-o json` would be refused, or its text read as a log."""
-    logs = {("smart-log",): standard(2), ("memblaze", "smart-log-add"): "nand_bytes_written : 100% 5\n"}
-    runner = FakeRunner({"nvme": nvme(logs, "2.3")})
-    assert "nand_bytes_written" not in SmartCounters(runner, DEVICE)()
-    assert not any("memblaze" in call and str(DEVICE) in call for call in runner.calls)
+def test_a_log_whose_unit_cannot_be_told_yet_is_asked_again() -> None:
+    logs = {("smart-log",): standard(0), ("sfx", "smart-log-add"): device_stats("ScaleFlux Smart log", 1, 0)}
+    counters = SmartCounters(FakeRunner({"nvme": nvme(logs)}), DEVICE)
+    assert "nand_bytes_written" not in counters()
+    logs["smart-log",] = standard(1_000_000)
+    logs["sfx", "smart-log-add"] = device_stats("ScaleFlux Smart log", 300, 125_000_000)
+    assert counters()["nand_bytes_written"] == 300 * 4096
+
+
+def test_a_command_that_prints_no_json_is_asked_for_its_text() -> None:
+    """The plugin of Memblaze prints text only, in every version; `-o json` would be refused, or change nothing."""
+    text = "nand_bytes_written              : 100%       sectors: 300\n"
+    text += "host_bytes_written              : 100%       sectors: 125000000\n"
+    for version in HELPS:
+        logs = {("smart-log",): standard(1_000_000), ("memblaze", "smart-log-add"): text}
+        counters = SmartCounters(FakeRunner({"nvme": nvme(logs, version)}), DEVICE)
+        assert counters()["nand_bytes_written"] == 300 * 4096
+        assert counters.source == "nvme memblaze smart-log-add"
 
 
 @pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="nvme-cli is not installed")
-@pytest.mark.parametrize("command", [("smart-log",), ("id-ns",), *MEDIA_LOGS], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [("smart-log",), ("id-ns",), ("id-ctrl",), STATUS, CAPACITY, *MEDIA_LOGS], ids=" ".join
+)
 def test_the_installed_program_takes_the_options_that_it_is_given(command: tuple[str, ...]) -> None:
     """Without a drive: an option that it refuses is named before the device is opened."""
     helped = subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=False)
     options = json_options(helped.stdout + helped.stderr)
+    if command == CAPACITY or not MEDIA_LOGS.get(command, (command,)):
+        options = ()  # text, whatever it could be asked for
     if options is None:
         assert "-j" not in helped.stdout + helped.stderr
         return
+    if command == ("fdp", "stats"):
+        options = ("-e", "1", *options)
     done = subprocess.run([PROGRAM, *command, "/dev/null", *options], capture_output=True, text=True, check=False)
     refused = subprocess.run([PROGRAM, *command, "/dev/null", "-Y"], capture_output=True, text=True, check=False)
     assert "unrecognized option" in (refused.stdout + refused.stderr).lower()
     assert "unrecognized option" not in (done.stdout + done.stderr).lower()
+    if not options:
+        assert "invalid sub-command" not in (done.stdout + done.stderr).lower()
+
+
+OPTION = re.compile(r"\[  --[^\]]*\]")
+
+
+@pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="nvme-cli is not installed")
+def test_the_samples_are_what_the_installed_program_lists() -> None:
+    said = subprocess.run([PROGRAM, "version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"nvme version (\S+)", said)
+    if version is None or version[1] not in HELPS:
+        pytest.skip(f"no samples of {said.strip()}")
+    for command, listed in HELPS[version[1]].items():
+        helped = subprocess.run([PROGRAM, *command.split(), "--help"], capture_output=True, text=True, check=False)
+        assert OPTION.findall(helped.stdout + helped.stderr) == OPTION.findall(listed), command
 
 
 def test_without_the_program_nothing_is_known() -> None:
@@ -180,10 +314,25 @@ def test_a_drive_that_does_not_answer_has_no_counters() -> None:
 
 @pytest.mark.parametrize(
     ("host", "host_bytes", "unit"),
-    [(1000, 512_000, 512), (1000, 540_000, 512), (1000, 600_000, None), (1000, 4_096_000, 4096), (0, 512, None)],
+    [
+        (1000, 512_000, 512),
+        (1000, 540_000, 512),
+        (1000, 600_000, None),
+        (1000, 4_096_000, 4096),
+        (0, 512, None),
+        (4000, 1000, None),
+        (1, 1 << 40, None),
+        (1000, 1000, 1),
+    ],
 )
 def test_units_are_powers_of_two_or_unknown(host: int, host_bytes: float, unit: float | None) -> None:
     assert unit_bytes_of(Media(1, host), host_bytes) == unit
+
+
+@pytest.mark.parametrize(("host", "unit"), [(1000, 32 << 20), (500, None), (7, None)])
+def test_a_vendors_unit_that_the_standard_log_contradicts_is_not_believed(host: int, unit: int | None) -> None:
+    assert unit_bytes_of(Media(1, host, 32 << 20), 1000 * (32 << 20)) == unit
+    assert unit_bytes_of(Media(1, host, 32 << 20), 32 << 20) == 32 << 20, "too little was written to tell"
 
 
 def namespace(size: int, used: int, features: int, shift: int = 12) -> str:
@@ -211,8 +360,7 @@ def test_what_a_namespace_holds(text: str, found: dict[str, float]) -> None:
 
 def test_capacity_and_contents_come_from_the_namespace_under_the_mount() -> None:
     logs: dict[tuple[str, ...], str] = {("smart-log",): standard(2), ("id-ns",): namespace(1000, 400, 1)}
-    helps = {**HELPS["2.3"], "id-ns": HELPS["2.3"]["smart-log"]}
-    answering = nvme(logs, helps=helps)
+    answering = nvme(logs)
 
     def on_namespace(arguments: Sequence[str], given: str) -> tuple[int, str, str]:
         told = [each.replace("/dev/nvme7n1", "/dev/nvme7") for each in arguments]

@@ -6,7 +6,7 @@ program is asked for that command's options first; it lists them without a devic
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ _JSON_BY: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"--format=<\S+, -f\b"), ("-f", "json")),
 )
 """By what its help lists, how a command is asked for JSON; the first that is there."""
+_NO_COMMAND = "Invalid sub-command"
 
 
 def json_options(help_text: str) -> tuple[str, ...] | None:
@@ -30,11 +31,21 @@ def json_options(help_text: str) -> tuple[str, ...] | None:
 
 def table(text: str) -> Mapping[str, Any]:
     """A JSON document; what stands behind it does not count (`sfx` prints the letters `/n` there until 2.11)."""
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text.lstrip())
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return next(documents(text), {})
+
+
+def documents(text: str) -> Iterator[Mapping[str, Any]]:
+    """All JSON documents that a text begins with: `wdc vs-smart-add-log` prints one for each log page."""
+    rest = text.lstrip()
+    while rest:
+        try:
+            found, end = json.JSONDecoder().raw_decode(rest)
+        except ValueError:
+            return
+        if not isinstance(found, dict):
+            return
+        yield found
+        rest = rest[end:].lstrip()
 
 
 def number(value: Any) -> float | None:
@@ -56,20 +67,26 @@ class NvmeCli:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._options: dict[tuple[str, ...], tuple[str, ...] | None] = {}
+        self._helps: dict[tuple[str, ...], str] = {}
 
     def ask(self, command: tuple[str, ...], device: Path, *more: str) -> str:
         """What a command says of a device, in JSON; nothing where it fails, or knows no JSON."""
-        if command not in self._options:
-            self._options[command] = json_options(self._help(command))
-        options = self._options[command]
+        options = json_options(self._help(command))
         done = None if options is None else self._run(*command, str(device), *more, *options)
         return done.stdout if done is not None and done.status == 0 else ""
 
-    def _help(self, command: Sequence[str]) -> str:
+    def ask_text(self, command: tuple[str, ...], device: Path) -> str:
+        """What a command says of a device in its own words; nothing where it fails, or there is no such command."""
+        said = self._help(command)
+        done = None if not said or _NO_COMMAND in said else self._run(*command, str(device))
+        return done.stdout if done is not None and done.status == 0 else ""
+
+    def _help(self, command: tuple[str, ...]) -> str:
         """What nvme-cli says of a command's options: on either stream, with a status that says nothing."""
-        done = self._run(*command, "--help")
-        return "" if done is None else done.stdout + done.stderr
+        if command not in self._helps:
+            done = self._run(*command, "--help")
+            self._helps[command] = "" if done is None else done.stdout + done.stderr
+        return self._helps[command]
 
     def _run(self, *arguments: str) -> Completed | None:
         try:

@@ -1,189 +1,39 @@
-"""nvme-cli's JSON of one drive to bytes: the standard SMART log, and every form in which vendors report NAND writes.
+"""The counters of one NVMe drive by nvme-cli: what it was sent, programmed and holds (`nvme_logs` reads the texts).
 
 What lies under a mount is found here: an NVMe controller, or a SATA drive (`sata`).
-
-Forms and units as nvme-cli's plugins print them: OCP's log 0xC0 counts bytes in 128 bits, `hi` and `lo`; Micron prints
-hexadecimal texts; WD two halves or flat `… raw` names; Intel and Solidigm count 32 MiB units; ScaleFlux and those who
-copied Intel's log count units that only the drive knows, equal for host and NAND. Samsung has OCP's log alone.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
 from pgassay.bench.places import Mount
 from pgassay.bench.running import Runner
-from pgassay.drive import nvme_cli, sata
-from pgassay.drive.nvme_cli import PROGRAM, NvmeCli, number
-
-DATA_UNIT_BYTES = 512_000
-"""NVM Express Base Specification, SMART / Health Information: thousands of 512-byte units."""
-INTEL_UNIT_BYTES = 32 << 20
-_UNITS_OF = {"intel": INTEL_UNIT_BYTES, "solidigm": INTEL_UNIT_BYTES}
-"""The unit of `raw` by the plugin that reads the log, where the vendor's documentation gives it. A log's title does not
-say whose it is: until 2.11 the plugin of ScaleFlux prints `Intel Smart log` too."""
-
-
-_SHIFT_MIN, _SHIFT_MAX = 9, 20
-"""Blocks have 512 bytes at least; larger ones than 1 MiB are no answer of a drive."""
-
-
-@dataclass(frozen=True)
-class Standard:
-    """The log that every NVMe drive has: bytes, and the share of its rated life in per cent."""
-
-    host_bytes_written: float
-    host_bytes_read: float | None
-    percentage_used: float | None
-
-
-@dataclass(frozen=True)
-class Media:
-    """What was programmed: `nand` in units of `unit_bytes`, or of the unknown unit that `host` is counted in too."""
-
-    nand: float
-    host: float | None = None
-    unit_bytes: int | None = None
-
-
-def parse_standard(text: str) -> Standard | None:
-    """`nvme smart-log -o json`; None for anything else."""
-    log = nvme_cli.table(text)
-    written = number(log.get("data_units_written"))
-    if written is None:
-        return None
-    read = number(log.get("data_units_read"))
-    used = log.get("percent_used", log.get("percentage_used"))
-    return Standard(written * DATA_UNIT_BYTES, None if read is None else read * DATA_UNIT_BYTES, number(used))
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a drive that compresses says that its data take: bytes on flash, and how many bytes of data that is."""
-
-    physical_bytes: float
-    logical_bytes: float
-
-
-def parse_media(text: str, plugin: str = "") -> Media | None:
-    """Any log with NAND writes in it, read by `plugin`; None where none of the known forms is found."""
-    for table in _tables(nvme_cli.table(text)):
-        for form in (_ocp, _device_stats, _micron, _wd_halves, _flat, _fdp):
-            found = form(table, plugin)
-            if found is not None:
-                return found
-    return None
-
-
-def parse_contents(text: str) -> Contents | None:
-    """`nvme sfx status` (from 2.12): whole GB and a ratio of whole per cent, so to 1 GB at best; None for other texts.
-
-    The drive's ratio is its own, of all that it holds; below 1 and above 8 it does not count.
-    """
-    for table in _tables(nvme_cli.table(text)):
-        names = ("Provisioned Capacity [GB]", "Free Physical Space [GB]", "Compression Ratio")
-        provisioned, free, ratio = (number(table.get(name)) for name in names)
-        if provisioned is not None and free is not None and ratio is not None:
-            physical_bytes = max(0.0, provisioned - free) * 1e9
-            return Contents(physical_bytes, physical_bytes * ratio / 100.0)
-    return None
-
-
-def parse_namespace(text: str) -> Counted:
-    """`nvme id-ns -o json`: what the host sees, and what it uses where the drive tells (NVMe NVM Command Set, 4.1.5).
-
-    A drive that allocates on demand (thin provisioning) counts blocks in use; others report all as used.
-    """
-    log = nvme_cli.table(text)
-    size, capacity, used, features, chosen = (
-        number(log.get(name)) for name in ("nsze", "ncap", "nuse", "nsfeat", "flbas")
-    )
-    formats = log.get("lbafs")
-    if size is None or capacity is None or chosen is None or not isinstance(formats, list):
-        return {}
-    index = int(chosen) & 0xF | (int(chosen) >> 5 & 0x3) << 4
-    form = formats[index] if index < len(formats) else None
-    shift = number(form.get("ds")) if isinstance(form, dict) else None
-    if shift is None or not _SHIFT_MIN <= shift <= _SHIFT_MAX:
-        return {}
-    block_bytes = 2.0**shift
-    found = {"capacity_bytes": size * block_bytes}
-    thin = features is not None and int(features) & 1
-    if used is not None and used <= size and (thin or used < capacity):
-        found["logical_bytes"] = used * block_bytes
-    return found
-
-
-def _ocp(log: Mapping[str, Any], plugin: str) -> Media | None:
-    both = log.get("physical_media_units_written", log.get("Physical media units written"))
-    if not isinstance(both, dict):
-        return None
-    high, low = number(both.get("hi")), number(both.get("lo"))
-    return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
-
-
-def _device_stats(log: Mapping[str, Any], plugin: str) -> Media | None:
-    nand, host = log.get("nand_bytes_written"), log.get("host_bytes_written")
-    if not isinstance(nand, dict) or (written := number(nand.get("raw"))) is None:
-        return None
-    return Media(written, number(host.get("raw")) if isinstance(host, dict) else None, _UNITS_OF.get(plugin))
-
-
-def _micron(log: Mapping[str, Any], plugin: str) -> Media | None:
-    for names in (
-        ("NAND Writes (Bytes Written)",),
-        ("Physical Media Units Written",),
-        ("Physical Media Units Written - TLC", "Physical Media Units Written - SLC"),
-    ):
-        parts = [number(log.get(name)) for name in names]
-        if all(part is not None for part in parts):
-            return Media(sum(part for part in parts if part is not None), unit_bytes=1)
-    return None
-
-
-def _wd_halves(log: Mapping[str, Any], plugin: str) -> Media | None:
-    high, low = number(log.get("NAND Bytes Written Hi")), number(log.get("NAND Bytes Written Lo"))
-    return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
-
-
-def _flat(log: Mapping[str, Any], plugin: str) -> Media | None:
-    nand = number(log.get("nand_bytes_written raw"))
-    return None if nand is None else Media(nand, number(log.get("host_bytes_written raw")))
-
-
-def _fdp(log: Mapping[str, Any], plugin: str) -> Media | None:
-    media, host = number(log.get("mbmw")), number(log.get("hbmw"))
-    return None if media is None else Media(media, host, unit_bytes=1)
-
-
-def _tables(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Every table in a document, outermost first."""
-    if isinstance(value, dict):
-        yield value
-        for inner in value.values():
-            yield from _tables(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _tables(inner)
-
-
-_CONTENTS = ("sfx", "status")
-MEDIA_LOGS: tuple[tuple[str, ...], ...] = (
-    ("ocp", "smart-add-log"),
-    ("sfx", "smart-log-add"),
-    ("solidigm", "smart-log-add"),
-    ("intel", "smart-log-add"),
-    ("micron", "vs-nand-stats"),
-    ("micron", "vs-smart-add-log"),
-    ("wdc", "vs-nand-stats"),
-    ("wdc", "vs-smart-add-log"),
-    ("memblaze", "smart-log-add"),
-    ("dapustor", "smart-log-add"),
+from pgassay.drive import sata
+from pgassay.drive.nvme_cli import PROGRAM, NvmeCli
+from pgassay.drive.nvme_logs import (
+    MEDIA_LOGS,
+    Command,
+    Contents,
+    Media,
+    parse_capacity,
+    parse_contents,
+    parse_endurance_group,
+    parse_media,
+    parse_namespace,
+    parse_standard,
+    parse_vendor,
 )
-"""Plugin and command, most widely spread first; each refuses drives that it does not know."""
+
+SCALEFLUX = 0xCC53
+"""Its number on the PCI bus. Only its drives are asked what their data take: the commands are the vendor's own, and
+another vendor's drive may take them for something else."""
+STATUS, CAPACITY = ("sfx", "status"), ("sfx", "query-cap")
+_FDP = ("fdp", "stats")
+_LARGEST_UNIT_BYTES = 1 << 30
+_FEW_UNITS = 16
+"""So many units of the vendor's own must have been written before the two logs can be compared."""
 _NVME = re.compile(r"(?P<namespace>(?P<controller>/dev/nvme\d+)n\d+)(?:p\d+)?$")
 _SATA = re.compile(r"(?P<disk>/dev/sd[a-z]+)\d*$")
 
@@ -195,8 +45,11 @@ class SmartCounters:
         self._program = NvmeCli(runner)
         self._device = device
         self._namespace = namespace
-        self._command: tuple[str, ...] | None = None
-        self._tried = False
+        self._group: int | None = None
+        self._vendor: int | None = None
+        self._command: Command | None = None
+        self._possible: tuple[Command, ...] = tuple(MEDIA_LOGS)
+        self._contents_by: Command | None = None
         self._unit_bytes: float | None = None
 
     def __call__(self) -> Counted:
@@ -209,16 +62,18 @@ class SmartCounters:
             found["host_bytes_read"] = standard.host_bytes_read
         if standard.percentage_used is not None:
             found["percentage_used"] = standard.percentage_used
-        media = self._media()
-        if media is not None:
-            unit_bytes = self._unit(media, standard.host_bytes_written)
-            if unit_bytes is not None:
-                found["nand_bytes_written"] = media.nand * unit_bytes
         if self._namespace is not None:
-            found |= parse_namespace(self._ask(("id-ns",), self._namespace))
+            said = self._ask(("id-ns",), self._namespace)
+            self._group = parse_endurance_group(said)
+            found |= parse_namespace(said)
+        nand_bytes = self._nand_bytes(standard.host_bytes_written)
+        if nand_bytes is not None:
+            found["nand_bytes_written"] = nand_bytes
         contents = self._contents()
         if contents is not None:
-            found |= {"physical_bytes": contents.physical_bytes, "logical_bytes": contents.logical_bytes}
+            found["physical_bytes"] = contents.physical_bytes
+            if contents.logical_bytes is not None:
+                found["logical_bytes"] = contents.logical_bytes
         return found
 
     @property
@@ -226,33 +81,59 @@ class SmartCounters:
         """Where NAND writes come from, for the record: `nvme ocp smart-add-log`, or that this drive does not say."""
         return " ".join((PROGRAM, *self._command)) if self._command else "this drive reports no NAND writes"
 
-    def _media(self) -> Media | None:
-        if self._command is not None:
-            return parse_media(self._ask(self._command), self._command[0])
-        if self._tried:
+    def _nand_bytes(self, host_bytes: float) -> float | None:
+        """By the first log whose unit is known or told by its own count of host writes; which log that is, is kept.
+
+        A log that counts, but whose unit cannot be told yet, is asked again the next time.
+        """
+        if self._command is not None and self._unit_bytes is not None:
+            media = self._media(self._command)
+            return None if media is None else media.nand * self._unit_bytes
+        counting = []
+        for command in self._possible:
+            media = self._media(command)
+            if media is None:
+                continue
+            counting.append(command)
+            unit_bytes = unit_bytes_of(media, host_bytes)
+            if unit_bytes is not None:
+                self._command, self._unit_bytes = command, unit_bytes
+                return media.nand * unit_bytes
+        self._possible = tuple(counting)
+        return None
+
+    def _media(self, command: Command) -> Media | None:
+        if command == _FDP:
+            return self._placement()
+        if MEDIA_LOGS[command]:
+            return parse_media(command, self._ask(command))
+        return parse_media(command, self._program.ask_text(command, self._device))
+
+    def _placement(self) -> Media | None:
+        """Statistics of Flexible Data Placement are kept by endurance group."""
+        if self._group is None:
             return None
-        self._tried = True
-        for command in MEDIA_LOGS:
-            found = parse_media(self._ask(command), command[0])
+        return parse_media(_FDP, self._program.ask(_FDP, self._device, "-e", str(self._group)))
+
+    def _contents(self) -> Contents | None:
+        """Of a drive of ScaleFlux; no other plugin tells what data take. Which command answered is kept."""
+        if self._vendor is None:
+            self._vendor = parse_vendor(self._ask(("id-ctrl",))) or 0
+        if self._vendor != SCALEFLUX:
+            return None
+        for command in (STATUS, CAPACITY) if self._contents_by is None else (self._contents_by,):
+            found = self._contents_of(command)
             if found is not None:
-                self._command = command
+                self._contents_by = command
                 return found
         return None
 
-    def _unit(self, media: Media, host_bytes: float) -> float | None:
-        if media.unit_bytes is not None:
-            return media.unit_bytes
-        if self._unit_bytes is None:
-            self._unit_bytes = unit_bytes_of(media, host_bytes)
-        return self._unit_bytes
+    def _contents_of(self, command: Command) -> Contents | None:
+        if command == STATUS:
+            return parse_contents(self._ask(STATUS))
+        return parse_capacity(self._program.ask_text(CAPACITY, self._device))
 
-    def _contents(self) -> Contents | None:
-        """Of a drive that answers the plugin of ScaleFlux; no other plugin tells what data take."""
-        if self._command is None or self._command[0] != _CONTENTS[0]:
-            return None
-        return parse_contents(self._ask(_CONTENTS))
-
-    def _ask(self, command: tuple[str, ...], device: Path | None = None) -> str:
+    def _ask(self, command: Command, device: Path | None = None) -> str:
         return self._program.ask(command, device or self._device)
 
 
@@ -289,5 +170,15 @@ class SmartOfMounts:
 
 
 def unit_bytes_of(media: Media, host_bytes: float) -> float | None:
-    """The power of two that makes the log's own host writes the standard log's; None where none comes near."""
-    return None if media.host is None else sata.unit_bytes(media.host, host_bytes)
+    """The log's own unit, or the power of two that makes its host writes the standard log's; None where none does.
+
+    A vendor's unit that is contradicted by the standard log is none: several vendors' logs have one number, and a
+    plugin reads another vendor's by its own layout.
+    """
+    if media.host is None or media.unit_bytes == 1:
+        return media.unit_bytes
+    told = sata.unit_bytes(media.host, host_bytes)
+    if media.unit_bytes is None:
+        return told if told is not None and 1 <= told <= _LARGEST_UNIT_BYTES else None
+    too_early = host_bytes < _FEW_UNITS * media.unit_bytes
+    return media.unit_bytes if too_early or told == media.unit_bytes else None
