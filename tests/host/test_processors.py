@@ -12,7 +12,7 @@ from pgassay.bench.factor import Readable
 from pgassay.bench.hosting import Hosting, Placement
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.host import _launch, messages
+from pgassay.host import messages, processors
 from pgassay.host.changes import LocalHost
 from pgassay.host.host_factor import HostFactor
 from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Siblings
@@ -176,7 +176,7 @@ def test_memory_of_nodes_that_are_not_there_or_not_allowed_is_refused(
     def refused(nodes: tuple[int, ...]) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(_launch, "bind_memory", refused)
+    monkeypatch.setattr(processors, "try_binding", refused)
     memory.require_here("host.memory_nodes", memory.parse("host.memory_nodes", "all"))
     with pytest.raises(UsageError, match="must be all here: operation not permitted"):
         memory.require_here("host.memory_nodes", memory.parse("host.memory_nodes", "0"))

@@ -9,31 +9,14 @@ stands for nothing. SIGINT ends it as it would end the program: Python has an an
 """
 
 import ctypes
-import errno
 import os
 import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
-MPOL_DEFAULT, MPOL_BIND = 0, 2
-_SET_MEMPOLICY = {"x86_64": 238, "ppc64le": 261, "s390x": 270, "aarch64": 237, "riscv64": 237, "loongarch64": 237}
-"""The number of the call, which the C library does not offer."""
-_NODES_MAX = 1024
 NOT_RUN = 127
-
-
-def bind_memory(nodes: "tuple[int, ...]") -> None:
-    """Take memory from these NUMA nodes alone from now on, or from all of them; raises `OSError`."""
-    number = _SET_MEMPOLICY.get(os.uname().machine)
-    if number is None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    mask = (ctypes.c_ulong * (_NODES_MAX // 8 // ctypes.sizeof(ctypes.c_ulong)))()
-    bits = 8 * ctypes.sizeof(ctypes.c_ulong)
-    for node in nodes:
-        mask[node // bits] |= 1 << node % bits
-    asked = (MPOL_BIND, mask, _NODES_MAX) if nodes else (MPOL_DEFAULT, None, 0)
-    if ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *asked) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+_MEMORY_POLICY = f"{__file__.rpartition('/host/')[0]}/bench/memory_policy.py"
+"""Run by its path: nothing of pgassay is imported here."""
 
 
 def main(arguments: list[str]) -> int:
@@ -50,7 +33,9 @@ def main(arguments: list[str]) -> int:
         if cpus != "-":
             os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
         if nodes != "-":
-            bind_memory(tuple(map(int, nodes.split(","))))
+            import runpy  # not for programs that may take memory anywhere: it takes milliseconds
+
+            runpy.run_path(_MEMORY_POLICY)["bind_memory"](tuple(map(int, nodes.split(","))))
         if policy == "rr":
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         if ids != "-":

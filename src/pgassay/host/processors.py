@@ -12,7 +12,8 @@ from pathlib import Path
 from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.factor import Readable
 from pgassay.bench.hosting import Hosting
-from pgassay.host import _launch, cpus, groups, messages
+from pgassay.bench.memory_policy import try_binding
+from pgassay.host import cpus, groups, messages
 from pgassay.host.changes import current
 from pgassay.host.host_factor import HostFactor
 from pgassay.study.levels import Level
@@ -240,8 +241,7 @@ class MemoryNodes(HostFactor):
         if set(found) - memory_nodes(self.root):
             raise messages.no_such_nodes(name, level.typed, show_list(memory_nodes(self.root)))
         try:
-            _launch.bind_memory(found)
-            _launch.bind_memory(())
+            try_binding(found)
         except OSError as error:
             raise messages.no_binding(name, error.strerror or "not permitted") from None
 

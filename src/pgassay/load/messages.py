@@ -214,6 +214,14 @@ def no_such_nodes(cores: str, there: str) -> UsageError:
     return UsageError(f'"load.cores" of {cores}: no such NUMA node has CPUs', f"there are: {there or 'none'}")
 
 
+def no_binding(cores: str, reason: str) -> UsageError:
+    """The kernel, or the container, lets no program of ours choose its memory."""
+    return UsageError(
+        f'"load.cores" of {cores} binds the memory of the program to its node, which is refused here: {reason.lower()}',
+        "containers need SYS_NICE; a list of CPUs binds no memory",
+    )
+
+
 def no_such_cores(text: str, missing: str, there: int) -> UsageError:
     """CPUs that this machine does not have, or that pgassay may not use."""
     return UsageError(

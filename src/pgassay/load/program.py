@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from pgassay.bench.client import HERE, LOOPBACK
-from pgassay.bench.cpu_lists import node_cpus, nodes, parse_list, show_list
+from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.errors import ClientLostError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import Moment
+from pgassay.bench.memory_policy import try_binding
 from pgassay.bench.running import Clock, Completed, Starter
 from pgassay.bench.server import Server
 from pgassay.load import messages
@@ -129,6 +130,11 @@ def check(cores: str, host: str = HERE) -> None:
     if cores.startswith(NODE):
         if not all(node_cpus(node) & _usable() for node in parse_list(cores.removeprefix(NODE))):
             raise messages.no_such_nodes(cores, show_list(nodes()))
+        try:
+            if _memory_of(cores):
+                try_binding(_memory_of(cores))
+        except OSError as error:
+            raise messages.no_binding(cores, error.strerror or "not permitted") from None
     elif missing := _named(cores) - _usable():
         raise messages.no_such_cores(cores.removeprefix("cpu:"), ",".join(map(str, sorted(missing))), len(_usable()))
 
@@ -136,7 +142,9 @@ def check(cores: str, host: str = HERE) -> None:
 def place(cores: str, server: Server, host: str = HERE) -> Placement:
     """Where the program runs: anywhere for all CPUs, or where the server leaves none; before others if its server is.
 
-    A program that waits for a CPU behind others would be what limits a server that does not (`host.scheduling`).
+    On NUMA nodes it takes its memory from them, too, as far as they have any (CPUs alone leave it to the kernel, which
+    turns to other nodes where these are full). A program that waits for a CPU behind others would be what limits a
+    server that does not (`host.scheduling`).
     """
     if host not in (HERE, LOOPBACK):
         return ANYWHERE if cores == ALL else Placement(cpus=tuple(sorted(parse_list(cores.removeprefix("cpu:")))))
@@ -144,13 +152,13 @@ def place(cores: str, server: Server, host: str = HERE) -> Placement:
     if cores == ALL:
         return Placement(realtime=realtime)
     chosen = _rest(server) if cores == REST else _named(cores)
-    return Placement(cpus=tuple(sorted(chosen)), realtime=realtime)
+    return Placement(cpus=tuple(sorted(chosen)), realtime=realtime, nodes=_memory_of(cores))
 
 
 def stand_in(cores: str, server: Server) -> Placement:
     """Where a program runs that works in an idle server's place: with the memory that the server has."""
-    own = server.placement
-    return replace(place(cores, server), groups=own.groups, nodes=own.nodes)
+    own, placed = server.placement, place(cores, server)
+    return replace(placed, groups=own.groups, nodes=own.nodes or placed.nodes)
 
 
 def pairs(place: Placement, server: Server, clients: int, threads: int) -> tuple[int, ...]:
@@ -188,6 +196,13 @@ def _realtime(server: Server) -> bool:
 
 def _usable() -> set[int]:
     return os.sched_getaffinity(0)
+
+
+def _memory_of(cores: str) -> tuple[int, ...]:
+    """Of the nodes that are named, those that have memory; none where CPUs are named."""
+    if not cores.startswith(NODE):
+        return ()
+    return tuple(sorted(set(parse_list(cores.removeprefix(NODE))) & memory_nodes()))
 
 
 def _named(cores: str) -> set[int]:
