@@ -21,6 +21,15 @@ def test_the_kept_plan_is_of_the_study_as_it_is_today(planned: Planned) -> None:
 
 
 @pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
+def test_the_kept_plan_names_how_it_differs_and_when_it_reboots_as_the_study_does_today(planned: Planned) -> None:
+    plan, study = planned.plan, planned.sized()
+    assert plan["differs"] == list(study.differs)
+    blocks = study.design.blocks_min, study.design.blocks_max
+    reboots = [each - 1 if study.design.reboots else 0 for each in blocks]
+    assert [plan["reboots_min"], plan["reboots_max"]] == reboots
+
+
+@pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
 def test_the_budget_holds_the_fewest_blocks(planned: Planned) -> None:
     """The drive studies were once given a week for what takes months, and would have ended without a verdict."""
     plan = planned.plan
