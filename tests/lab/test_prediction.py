@@ -124,6 +124,22 @@ def test_the_command_prints_what_is_simulated_beside_what_was_published(
     assert main(["predict", path, *sizes, "--json"]) == 0
     first, _ = json.loads(capsys.readouterr().out)["simulated"]
     assert first["drives"][0]["endurance_bytes"] > 3.2e12
+    assert first["drives"][0]["superblock_bytes"] is None
+
+
+def test_the_superblock_of_the_drive_can_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is written side by side dies side by side in a small superblock, and with others in a large one."""
+    path = str(recorded(tmp_path / "run").path)
+    words = ("--data", "30MB", "--capacity", "64MB", "--live-share", "90%", "--json")
+    found = []
+    for size in ((), ("--superblock", "64kB"), ("--superblock", "1MB")):
+        assert main(["predict", path, *words, *size]) == 0
+        first, _ = json.loads(capsys.readouterr().out)["simulated"]
+        found.append((first["drives"][0]["superblock_bytes"], first["drives"][0]["write_amplification"]))
+    (none, usual), (small, alike), (large, more) = found
+    assert (none, small, large) == (None, 64 << 10, 1 << 20)
+    assert alike == pytest.approx(usual), "a thousandth of this drive"
+    assert abs(more / alike - 1) > 0.02
 
 
 @pytest.mark.parametrize(
@@ -135,6 +151,10 @@ def test_the_command_prints_what_is_simulated_beside_what_was_published(
         (("--data", "2TB", "--capacity", "1TB"), "the data need"),
         (("--data", "1GB", "--capacity", "1TB", "--over-provisioning", "7"), "over-provisioning"),
         (("--data", "1GB", "--capacity", "1TB", "--live-share", "150%"), "live-share"),
+        (("--data", "1GB", "--capacity", "1TB", "--superblock", "0GB"), "--superblock must be 64 kB to 17.2 GB here"),
+        (("--data", "1GB", "--capacity", "1TB", "--superblock", "32kB"), "--superblock must be 64 kB"),
+        (("--data", "1GB", "--capacity", "1TB", "--superblock", "100GB"), "--superblock must be 64 kB"),
+        (("--data", "1GB", "--capacity", "1TB", "--superblock", "big"), "amount of memory"),
     ],
 )
 def test_bad_input_is_named(

@@ -27,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--over-provisioning", metavar="SHARE,…", default="7%", help="spare flash of the drive (default: 7%%): 7%%,28%%"
     )
+    parser.add_argument(
+        "--superblock", metavar="SIZE", help="what it erases at once (default: a thousandth of it): 1GB"
+    )
     parser.add_argument("--live-share", metavar="SHARE", help="fill the drive up to this with cold data: 95%%")
     parser.add_argument("--writes-per-day", metavar="SIZE", help="what the host writes (default: one drive write)")
     parser.add_argument("--simulated", metavar="SIZE", help="how much of a larger drive is simulated (default: 1GB)")
@@ -35,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print; exit status 0."""
-    from pgassay.flash.prediction import SIMULATED_BYTES
+    from pgassay.flash.prediction import LEAST_SUPERBLOCK_BYTES, LEAST_SUPERBLOCKS, SIMULATED_BYTES
     from pgassay.lab.prediction import Asked, predictions
     from pgassay.study.quantities import share
     from pgassay.study.units import parse_memory
@@ -44,13 +47,17 @@ def run(arguments: argparse.Namespace) -> int:
     daily = parse_memory(arguments.writes_per_day) if arguments.writes_per_day else capacity
     simulated = parse_memory(arguments.simulated) if arguments.simulated else SIMULATED_BYTES
     given = {"--data": data, "--capacity": capacity, "--writes-per-day": daily, "--simulated": simulated}
+    superblock = parse_memory(arguments.superblock) if arguments.superblock else None
     for name, value in given.items():
         if value <= 0:
             raise messages.not_above_zero(name)
+    if superblock is not None and not LEAST_SUPERBLOCK_BYTES <= superblock <= capacity // LEAST_SUPERBLOCKS:
+        raise messages.no_superblock(LEAST_SUPERBLOCK_BYTES, capacity // LEAST_SUPERBLOCKS)
     spare = [share("--over-provisioning", each) for each in arguments.over_provisioning.split(",")]
     live = share("--live-share", arguments.live_share) if arguments.live_share else None
     record = open_run(arguments.run)
-    found = list(predictions(record, Asked(data, capacity, spare, live, simulated_bytes=simulated)))
+    asked = Asked(data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock)
+    found = list(predictions(record, asked))
     published = record.study.get("published", [])
     if arguments.json:
         print(json.dumps({"format": 1, "simulated": [_plain(each, daily) for each in found]}, indent=2))
@@ -98,6 +105,7 @@ def _plain(each: "Predicted", daily: int) -> dict[str, Any]:
             {
                 "capacity_bytes": drive.target.capacity_bytes,
                 "over_provisioning": drive.target.over_provisioning,
+                "superblock_bytes": drive.target.superblock_bytes,
                 "write_amplification": drive.write_amplification,
                 "interval": drive.interval,
                 "settled": drive.settled,

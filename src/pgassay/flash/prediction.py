@@ -30,6 +30,9 @@ _COLDEST = 0.1
 _BLOCK_BYTES = 4096
 _SUPERBLOCKS, _PAGES_MIN = 1024, 16
 _BLOCKS_MIN = _SUPERBLOCKS * _PAGES_MIN
+LEAST_SUPERBLOCK_BYTES = _PAGES_MIN * _BLOCK_BYTES
+LEAST_SUPERBLOCKS = 64
+"""Of a drive: with fewer, collection has no choice, and the model none of a drive's many."""
 _REGION_BLOCKS = 256
 """What lies within 1 MB of a written block is live before what lies further off."""
 _BATCH = 8192
@@ -59,6 +62,11 @@ class Target:
     of them: what collection moves goes by that.
     """
     rated_cycles: int = 3000
+
+    @property
+    def superblock_bytes(self) -> int | None:
+        """Of the target; None where nothing was said of it."""
+        return None if self.pages_per_block is None else self.pages_per_block * _BLOCK_BYTES
 
 
 @dataclass(frozen=True)
