@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.docs.as_published import MODELS, WHOLE, Planned, untestable
+from pgassay.analysis.claims import by_role, missing_levels
+from pgassay.report.fitted import FITTED
+from pgassay.study.model import Claim
+from tests.docs.as_published import MODELS, WHOLE, Planned, responses, untestable
 
 
 @pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
@@ -44,3 +47,24 @@ def test_every_finding_can_be_judged_as_published_or_says_why_not(planned: Plann
     found = {claim.text: untestable(claim, study) for claim in planned.claims(study)}
     assert any(not why for why in found.values())
     assert not [why for why in found.values() if "timing" in why or "does not have" in why], found
+
+
+@pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
+def test_every_published_row_has_a_figure_of_ones_own_or_a_reason(planned: Planned) -> None:
+    study = planned.parsed()
+    known = {*responses(study), *FITTED}
+    assert study.published, "each of the five studies has published figures"
+    for row in study.published:
+        assert row.figures or (row.treatment and row.response), row
+        for figure in row.figures:
+            named = {name for name in (figure.response, figure.per) if name}
+            assert figure.unmeasured or named <= known, figure
+
+
+@pytest.mark.parametrize("planned", WHOLE, ids=lambda each: each.file.stem)
+def test_the_sizes_as_published_have_the_levels_of_every_published_figure(planned: Planned) -> None:
+    study = planned.parsed()
+    for figure in (each for row in study.published for each in row.figures if not each.unmeasured):
+        asked = Claim("", "", figure.response, figure.treatment, figure.against, per=figure.per)
+        for one in by_role(asked, study):
+            assert not missing_levels(one, study), figure

@@ -7,7 +7,7 @@ there is something to compare with it: thresholds ask what a change may cost.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.comparable import is_speed, refusal_by_errors
+from pgassay.analysis.comparable import is_speed, refusal_by_errors, refusal_of_speed
 from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_value, means
 from pgassay.analysis.effects import Certainty
@@ -16,7 +16,7 @@ from pgassay.report import words
 from pgassay.report.case import Standing
 from pgassay.report.section import Block, Cell, Table
 from pgassay.study.drives import emulated, timed
-from pgassay.study.levels import Place
+from pgassay.study.levels import Arm, Level, Place
 from pgassay.study.responses import Response
 from pgassay.study.thresholds import Limit
 
@@ -52,14 +52,30 @@ def _of_changes(findings: "Findings", limit: Limit) -> Iterator[Judgement]:
 def _of_values(
     findings: "Findings", limit: Limit, places: Sequence[Place], certainty: Certainty
 ) -> Iterator[Judgement]:
-    levels = {arm.place: findings.study.levels_of(arm) for arm in findings.study.arms}
     for mean in means(findings.observations(limit.response.name), limit.response, places, certainty):
         why = _objection(findings, limit.response, mean.place)
-        mine = levels[mean.place]
-        if not why and is_speed(limit.response) and emulated(mine):
-            errors = [findings.service_errors.get(mean.place)]
-            why = refusal_by_errors(errors) if timed(mine) else _FROM_MEMORY
-        yield judge_value(limit, mean, why)
+        yield judge_value(limit, mean, why or objection_to_speed(findings, limit.response, mean.place))
+
+
+def objection_to_speed(findings: "Findings", response: Response, place: Place) -> str:
+    """Why a speed that was measured at a place says nothing; empty where it does, and for what is no speed."""
+    mine = findings.once(_levels)[place]
+    if not is_speed(response) or not emulated(mine):
+        return ""
+    return refusal_by_errors([findings.service_errors.get(place)]) if timed(mine) else _FROM_MEMORY
+
+
+def _levels(findings: "Findings") -> Mapping[Place, Mapping[str, Level]]:
+    return {arm.place: findings.study.levels_of(arm) for arm in findings.study.arms}
+
+
+def refusal_of_pair(findings: "Findings", response: Response, mine: Arm, theirs: Arm) -> str:
+    """Why the speeds of two arms may not be compared: they are on different drives, of which one is emulated."""
+    if not is_speed(response):
+        return ""
+    levels = [findings.study.levels_of(arm) for arm in (theirs, mine)]
+    errors = [findings.service_errors.get(arm.place) for arm in (theirs, mine)]
+    return refusal_of_speed(levels[0], levels[1], errors)
 
 
 def _objection(findings: "Findings", response: Response, place: Place) -> str:
@@ -129,9 +145,7 @@ def here(judgement: Judgement) -> str:
     ends = (judgement.estimate, judgement.low, judgement.high)
     if judgement.limit.change:
         return words.interval(*ends, response.scale, response)
-    shown = [words.quantity(value, response) for value in ends]
-    unit = "" if response.unit in (*words.BYTES, "1/s") else f" {words.unit(response)}"
-    return f"{shown[0]} [{shown[1]}, {shown[2]}]{unit}".rstrip()
+    return words.value_interval(*ends, response)
 
 
 def basis(findings: "Findings") -> Iterator[str]:

@@ -1,10 +1,8 @@
 """What others published, held against this run: their table beside one's own figures, and each claim with its mark.
 
-Figures are only set side by side, never computed with each other: machine, load and regime differ. A claim is judged by
-the effect of its treatment against the one that it names, or by what was fitted; a machine without a second hardware
-thread to a core cannot speak to hyper-threading, whatever its curve looks like. Where this run contradicts a claim,
-the study's own words name the likely cause, with the medians that were measured put into them; the costs that moved
-with the response are an association, and said to be no more.
+A claim is judged by the effect of its treatment against the one that it names, or by what was fitted. Where this run
+contradicts a claim, the study's own words name the likely cause, with the medians that were measured put into them; the
+costs that moved with the response are an association, and said to be no more.
 """
 
 import re
@@ -15,27 +13,22 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis import claims, messages, paired_claims
 from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts
-from pgassay.analysis.comparable import is_speed, refusal_of_speed
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.messages import per_cent
-from pgassay.analysis.summary import Summary
 from pgassay.analysis.verdicts import Verdict
 from pgassay.design.risk import UNSAFE
-from pgassay.report import power_cuts, words
-from pgassay.report.scaling import Processors, Scaling, describes
+from pgassay.report import decide, power_cuts, published_rows, words
+from pgassay.report.fitted import FITTED, fitted
 from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
 from pgassay.report.trials import middle
-from pgassay.study.model import Claim, Published
-from pgassay.study.responses import Response, Status
+from pgassay.study.model import Claim
+from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-KINK, GAIN, YARDSTICK_GAIN = "kink_per_core", "smt_gain", "smt_gain_of_yardstick"
-FITTED = (KINK, GAIN, YARDSTICK_GAIN)
-"""What claims may name beside responses: figures of a fit."""
 SHOWN = 3
 """Costs that are named for a contradicted claim, at most."""
 _NAMED = re.compile(r"\{([a-z0-9_]+)\}")
@@ -45,9 +38,9 @@ _UNKNOWN = "(not measured)"
 def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     """The claim, marked; with a reason where this run contradicts it."""
     study = findings.study
-    fitted = _fitted(findings, claim)
-    if fitted is not None:
-        return fitted
+    of_fit = _of_fit(findings, claim)
+    if of_fit is not None:
+        return of_fit
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, messages.absent_levels(absent, claims.undeclared(claim, study)))
@@ -95,7 +88,7 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
         blocks_max=study.design.blocks_max,
         looks=findings.looks,
     )
-    refused = _refusal(findings, sides, response)
+    refused = decide.refusal_of_pair(findings, response, sides.mine, sides.theirs)
     found = claims.judge(
         claim,
         replace(effect, refused=refused),
@@ -103,15 +96,6 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
         repeatable=not findings.imported,
     )
     return replace(found, why=_foreseen(findings, claim) if found.mark is Mark.CONTRADICTED else "")
-
-
-def _refusal(findings: "Findings", sides: paired_claims.Sides, response: Response) -> str:
-    """Why the speeds of the two may not be compared: they are on different drives, of which one is emulated."""
-    if not is_speed(response):
-        return ""
-    levels = [findings.study.levels_of(arm) for arm in (sides.theirs, sides.mine)]
-    errors = [findings.service_errors.get(arm.place) for arm in (sides.theirs, sides.mine)]
-    return refusal_of_speed(levels[0], levels[1], errors)
 
 
 def _verdict(findings: "Findings", effect: Effect | None) -> Verdict | None:
@@ -143,45 +127,14 @@ def _of_cuts(findings: "Findings", claim: Claim) -> ClaimJudgement:
     return ClaimJudgement(claim, mark, f"{mark}: {found}", why=why)
 
 
-def _fitted(findings: "Findings", claim: Claim) -> ClaimJudgement | None:
+def _of_fit(findings: "Findings", claim: Claim) -> ClaimJudgement | None:
     """The mark of a claim on a fitted figure, by the fit's interval; None for a claim on a response."""
     if claim.response not in FITTED or claim.untestable:
         return None
-    curves = findings.yardsticks if claim.response == YARDSTICK_GAIN else findings.scalings
-    named = needed_parts(claim.treatment, findings.study)
-    curve = next((each for each in curves if named <= _names(each)), None)
-    if curve is not None and curve.kink is not None and not describes(curve.kink):
-        return claims.not_testable(
-            claim, f"two lines fit that curve badly, points lie {per_cent(curve.kink.misfit)} off them"
-        )
-    if curve is None or curve.kink is None:
-        return claims.not_testable(claim, "this run has too few points of that curve")
-    if claim.response == KINK:
-        return _kink(claim, curve, findings.processors)
-    return _gain(claim, curve, findings.processors)
-
-
-def _kink(claim: Claim, curve: Scaling, processors: Processors) -> ClaimJudgement:
-    found, cores = curve.kink, processors.cores
-    if cores is None:
-        return claims.not_testable(claim, "the record does not tell the physical cores")
-    if found is None or not found.located:
-        return claims.not_testable(claim, f"no kink is located up to {curve.upto:g} clients")
-    return claims.judge_range(claim, found.at.value / cores, found.at.low / cores, found.at.high / cores)
-
-
-def _gain(claim: Claim, curve: Scaling, processors: Processors) -> ClaimJudgement:
-    threads = processors.threads_per_core
-    if threads is None or threads <= 1.0:
-        return claims.not_testable(claim, "this machine shows one hardware thread a core")
-    if curve.kink is None or not curve.kink.located:
-        return claims.not_testable(claim, f"no kink is located up to {curve.upto:g} clients")
-    gain = curve.kink.gain
-    return claims.judge_range(claim, gain.value, gain.low, gain.high)
-
-
-def _names(curve: Scaling) -> frozenset[str]:
-    return frozenset(part for name in (curve.treatment, curve.condition) for part in name.split(", ") if part)
+    found = fitted(findings, claim.response, claim.treatment)
+    if isinstance(found, str):
+        return claims.not_testable(claim, found)
+    return claims.judge_range(claim, found.value, found.low, found.high)
 
 
 def _why(findings: "Findings", judged: ClaimJudgement, effect: Effect | None, baseline: str) -> str:
@@ -251,7 +204,7 @@ def _otherwise(findings: "Findings") -> str:
 def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences((_chosen_here(findings), _otherwise(findings)), small=True)
     if findings.study.published:
-        yield from _table(findings)
+        yield from published_rows.blocks(findings)
     if not findings.claims:
         return
     rows = []
@@ -267,52 +220,6 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         lines += [f"why: {judged.why}"] if judged.why else []
         yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)
     yield Table(("claim", "published", here), rows, on=Surface.PAGE)
-
-
-def _table(findings: "Findings") -> Iterator[Block]:
-    """The authors' rows; one's own figures beside those that say which treatment they are about."""
-    published = findings.study.published
-    columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
-    named = any(row.treatment for row in published)
-    heads = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if named else ()
-    effects: dict[str, tuple[Effect, ...]] = {}
-    rows = [
-        (*(row.cells.get(column, "") for column in columns), *(_ours(findings, row, effects) if named else ()))
-        for row in published
-    ]
-    shaded = range(len(columns), len(columns) + len(heads))
-    yield Table((*columns, *heads), rows, shaded=shaded, texts=True, on=Surface.PAGE)
-    ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if named else ""
-    note = f"{ours}the authors' own figures, from their machine and load; not measured here"
-    if named:
-        note += "; a change against the baseline is the mean within blocks, not the quotient of the figures beside it"
-    yield Sentences((note,), small=True, on=Surface.PAGE)
-
-
-def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect, ...]]) -> tuple[str, ...]:
-    """This run's cells of a row; `effects` keeps those of each response, which several rows are about."""
-    response = findings.responses.get(row.response or findings.study.primary)
-    missing = (words.MISSING,) * 3
-    if response is None or not row.treatment:
-        return missing
-    named = needed_parts(row.treatment, findings.study)
-    fitting = [each for each in findings.summaries(response) if named <= _levels(each) and each.n]
-    if len(fitting) != 1:  # none, or several conditions, of which the authors had one of their own
-        return missing
-    (mine,) = fitting
-    if response.name not in effects:
-        effects[response.name] = findings.effects(response)
-    effect = next((each for each in effects[response.name] if each.place == mine.place), None)
-    return (
-        f"{words.quantity(mine.avg, response)} ± {words.quantity(mine.stdev, response)}",
-        words.quantity(mine.median, response),
-        words.effect(effect, response) if effect is not None else words.MISSING,
-    )
-
-
-def _levels(summary: Summary) -> frozenset[str]:
-    label = summary.place.name
-    return frozenset(label.split(", "))
 
 
 def _brief(findings: "Findings") -> str:
@@ -335,7 +242,8 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                 "why": judged.why,
             }
             for judged in findings.claims
-        ]
+        ],
+        "published": published_rows.plain(findings),
     }
 
 

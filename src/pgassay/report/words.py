@@ -122,6 +122,14 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
     ).strip()
 
 
+def value_interval(estimate: float, low: float, high: float, response: Response) -> str:
+    """A value with its interval: `1,230 [1,200, 1,260]`, with the unit behind it where the numbers do not say it."""
+    shown = [quantity(value, response) for value in (estimate, low, high)]
+    named = "" if response.unit in (*BYTES, "1/s", "ratio", "1") else f" {unit(response)}"
+    ends = f"[{shown[1]}, {shown[2]}]" if isfinite(low) and isfinite(high) else "[no interval yet]"
+    return f"{shown[0]} {ends}{named}".rstrip()
+
+
 def ratio_interval(estimate: float, low: float, high: float) -> str:
     """A ratio with its interval, in per cent, from three on as a factor."""
     if not informative_change(low, high, Scale.RATIO):

@@ -2,19 +2,20 @@
 
 A claim names a response, a treatment, what it was compared with, and the range of the effect that reproduces it. It
 may divide the response by another one of the same trial (`per`), and compare conditions (`against`).
-Published tables are kept as rows of text, shown beside one's own figures (of the row's `treatment`) and never computed
-with.
+Published tables are kept as rows of text, shown beside one's own figures (of the row's `treatment`, or of single cells)
+and never computed with.
 """
 
 from typing import Any
 
 from pgassay.study import messages
-from pgassay.study.model import Claim, Published
+from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.quantities import typed
 
 _BOUNDS = ("low", "high", "magnitude")
 _KEYS = ("text", "source", "response", "treatment", "against", *_BOUNDS, "published", "untestable", "otherwise", "per")
-_BESIDE = ("treatment", "response")
+_BESIDE = ("treatment", "response", "figures")
+_FIGURE = ("response", "treatment", "against", "per", "named", "unmeasured")
 
 
 def parse_claims(value: object) -> tuple[Claim, ...]:
@@ -23,14 +24,43 @@ def parse_claims(value: object) -> tuple[Claim, ...]:
 
 
 def parse_published(value: object) -> tuple[Published, ...]:
-    """`[[published]]` tables as rows of text; `treatment` and `response` are no columns of them."""
-    return tuple(
-        Published(
-            {key: typed(cell) for key, cell in row.items() if key not in _BESIDE},
-            _levels(row.get("treatment", {}), "[[published]]"),
-            str(row.get("response", "")),
-        )
-        for row in _tables("published", value)
+    """`[[published]]` tables as rows of text; `treatment`, `response` and `figures` are no columns of them."""
+    return tuple(_published(row) for row in _tables("published", value))
+
+
+def _published(row: dict[str, Any]) -> Published:
+    cells = {key: typed(cell) for key, cell in row.items() if key not in _BESIDE}
+    figures = row.get("figures", {})
+    if not isinstance(figures, dict):
+        raise messages.wrong_type("[[published]]", "figures", "a table of columns", figures)
+    found = []
+    for column, said in figures.items():
+        if column not in cells:
+            raise messages.unknown_key("figures of [[published]]", column, cells)
+        for each in said if isinstance(said, list) else [said]:
+            found.append(_figure(column, each))
+    return Published(
+        cells, _levels(row.get("treatment", {}), "[[published]]"), str(row.get("response", "")), tuple(found)
+    )
+
+
+def _figure(column: str, table: object) -> PublishedFigure:
+    where = "figures of [[published]]"
+    if not isinstance(table, dict):
+        raise messages.wrong_type(where, column, "a table, or a list of tables", table)
+    for key in table:
+        if key not in _FIGURE:
+            raise messages.unknown_key(where, key, _FIGURE)
+    if bool(table.get("response")) == bool(table.get("unmeasured")):
+        raise messages.figure_of_nothing(column)
+    return PublishedFigure(
+        column,
+        response=str(table.get("response", "")),
+        treatment=_levels(table.get("treatment", {}), where),
+        against=_levels(table.get("against", {}), where),
+        per=str(table.get("per", "")),
+        named=str(table.get("named", "")),
+        unmeasured=str(table.get("unmeasured", "")),
     )
 
 

@@ -30,7 +30,7 @@ _VARIED = ("factors", "conditions", "covariates")
 _LINKED = ("treatments", "conditions")
 """What may be a list of tables of levels instead of a cross product."""
 _NAMING = ("treatment", "against")
-"""Keys of a claim or a published row that name levels."""
+"""Keys of a claim, a published row or a figure of one that name levels."""
 
 
 @dataclass(frozen=True)
@@ -245,10 +245,18 @@ def _each_changed(change: Change, name: str, values: object) -> object:
 
 
 def _naming_changed(change: Change, row: object) -> object:
-    """A claim, or a published row."""
+    """A claim, a published row, or a figure of one."""
     if not isinstance(row, dict):
         return row
-    return {**row, **{key: _all_changed(change, row[key]) for key in _NAMING if key in row}}
+    changed = {**row, **{key: _all_changed(change, row[key]) for key in _NAMING if key in row}}
+    if isinstance(row.get("figures"), dict):
+        changed["figures"] = {
+            column: [_naming_changed(change, each) for each in said]
+            if isinstance(said, list)
+            else _naming_changed(change, said)
+            for column, said in row["figures"].items()
+        }
+    return changed
 
 
 def _once(values: Sequence[object]) -> list[object]:

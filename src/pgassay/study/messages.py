@@ -46,6 +46,11 @@ def magnitude_outside(text: str, magnitude: float) -> UsageError:
     return UsageError(f'magnitude {magnitude:g} of claim "{text}" is outside its own low and high')
 
 
+def figure_of_nothing(column: str) -> UsageError:
+    """What stands beside a published figure has both a response and a reason for none, or neither."""
+    return UsageError(f'figure "{column}" of [[published]] needs "response", or "unmeasured" with the reason')
+
+
 def wrong_type(where: str, key: str, expected: str, found: object) -> UsageError:
     """A value of another type than the key takes."""
     return UsageError(f'"{key}" in {where} must be {expected}, not {found!r}')

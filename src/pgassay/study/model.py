@@ -53,15 +53,33 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class PublishedFigure:
+    """What a run has to set beside a published figure: a response at these levels, or its change `against` others.
+
+    `per` divides it by another response of the same trial. `named` tells several figures of one cell apart.
+    `unmeasured` says why no run measures it; then there is no response.
+    """
+
+    column: str
+    response: str = ""
+    treatment: Mapping[str, str] = field(default_factory=dict)
+    against: Mapping[str, str] = field(default_factory=dict)
+    per: str = ""
+    named: str = ""
+    unmeasured: str = ""
+
+
+@dataclass(frozen=True)
 class Published:
     """A row of a published table: column to text, in reading order; `treatment`: whose figures here stand beside it.
 
-    `response` is what the row is about, empty for the primary one.
+    `response` is what the row is about, empty for the primary one. `figures` are what stands beside single cells.
     """
 
     cells: Mapping[str, str]
     treatment: Mapping[str, str] = field(default_factory=dict)
     response: str = ""
+    figures: tuple[PublishedFigure, ...] = ()
 
 
 @dataclass(frozen=True)
