@@ -9,6 +9,7 @@ from pgassay.analysis.claims import (
     Mark,
     by_role,
     effect_of,
+    instances,
     judge,
     missing_levels,
     needed_parts,
@@ -165,3 +166,24 @@ def test_a_drive_of_which_nobody_said_what_it_is_takes_no_role() -> None:
     assert missing_levels(about, study) == ("drive.data=ssd",)
     other = replace(about, treatment={"table.fillfactor": "75"}, against={})
     assert undeclared(other, study) == ()
+
+
+def test_than_goes_by_what_a_drive_is_as_well_and_its_levels_may_be_missing() -> None:
+    normal, compressing = "normal=device:/dev/a", "compressing=device:/dev/b"
+    about, study = on_drives(normal, compressing, claimed=CSD, against={"table.fillfactor": "100"})
+    (found,) = by_role(replace(about, than=({"drive.data": "ssd"},)), study)
+    assert found.than == ({"drive.data": normal},)
+    assert missing_levels(found, study) == ()
+    other = replace(found, than=({"load.threads": "4"}, {"drive.data": normal}))
+    assert missing_levels(other, study) == ("load.threads=4",)
+
+
+def test_a_claim_of_each_level_is_one_claim_a_level() -> None:
+    study = parse_recorded("crossed", CROSSED)
+    about = Claim("less", "a paper", "tps", CSD, SSD, high=1.0, each="load.threads")
+    found = instances(about, study)
+    assert [(each.text, each.treatment["load.threads"]) for each in found] == [
+        ("less (load.threads=1)", "1"), ("less (load.threads=4)", "4"),
+    ]  # fmt: skip
+    assert instances(replace(about, each="drive.timing"), study) == (replace(about, each="drive.timing"),), "held"
+    assert len(instances(replace(about, each="load.rows"), study)) == 1

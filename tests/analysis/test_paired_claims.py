@@ -1,5 +1,7 @@
 """Claims on two responses of a trial and on two conditions: planted ratios are found, arms without partners named."""
 
+import random
+from dataclasses import replace
 from math import exp
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 from pgassay.analysis.claims import Mark, judge
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.paired_claims import is_paired, paired_effect, sides
+from pgassay.analysis.paired_claims import is_paired, paired_effect, sides, weakest
 from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Better, Response, Scale
@@ -105,3 +107,100 @@ def test_a_trial_without_its_divisor_is_left_out_by_name(study: Study) -> None:
     assert effect.blocks == len(NOISE) - 1
     assert any("3" in each for each in effect.left_out)
     assert effect.scale is Scale.RATIO
+
+
+IMAGES_OFF, IMAGES_ON = {"server.full_page_writes": "off"}, {"server.full_page_writes": "on"}
+MANY, ONE = {"load.threads": "32"}, {"load.threads": "1"}
+LESS = 0.8
+"""What switching images off does more at many threads than at one."""
+
+
+def interacting(study: Study, *, at: str = "32") -> list[Observation]:
+    """Each trial has noise of its own beside that of its block."""
+    found = []
+    chance = random.Random("interacting")
+    for each, arm in zip(seen(study, of_wal=True), [*study.arms] * len(NOISE), strict=True):
+        levels = {name: level.typed for name, level in arm.levels.items()}
+        more = LESS if (levels["server.full_page_writes"], levels["load.threads"]) == ("off", at) else 1.0
+        found.append(each._replace(value=more * exp(chance.gauss(0.0, 0.003)) * (each.value or 0.0)))
+    return found
+
+
+def against_a_change(study: Study, values: list[Observation], response: Response = WAL, **bounds: float) -> Effect:
+    asked = replace(claim({**IMAGES_OFF, **MANY}, IMAGES_ON, "", **bounds), than=(ONE,))
+    found = sides(asked, study)
+    assert found is not None
+    (than,) = found.than
+    return paired_effect(asked, found, response, values, None, blocks_max=10, looks="every block", than=than)
+
+
+def test_a_change_against_the_same_change_elsewhere_is_found(study: Study) -> None:
+    assert is_paired(replace(claim(IMAGES_OFF, IMAGES_ON), than=(ONE,)), study)
+    found = against_a_change(study, interacting(study))
+    assert found.blocks == len(NOISE)
+    assert found.estimate == pytest.approx(LESS, rel=0.01)
+    assert found.low <= LESS <= found.high
+    assert found.place.name == "server.full_page_writes=off, load.scenario=a, load.threads=32"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "mark"),
+    [({"high": 1.0}, Mark.REPRODUCED), ({"low": 1.0}, Mark.CONTRADICTED), ({"low": LESS}, Mark.NOT_TESTABLE)],
+)
+def test_the_mark_of_a_ratio_of_ratios_goes_by_its_one_interval(
+    study: Study, bounds: dict[str, float], mark: Mark
+) -> None:
+    asked = replace(claim({**IMAGES_OFF, **MANY}, IMAGES_ON, "", **bounds), than=(ONE,))
+    assert judge(asked, against_a_change(study, interacting(study))).mark is mark
+
+
+def test_differences_are_held_against_each_other_by_subtraction(study: Study) -> None:
+    shares = Response("hot_share", "HOT", "share", Better.HIGHER, Scale.DIFFERENCE)
+    values = [each._replace(value=-0.1 if each.treatment.endswith("off") else 0.0) for each in seen(study, of_wal=True)]
+    values = [
+        each._replace(value=(each.value or 0.0) - 0.2)
+        if each.treatment.endswith("off") and each.covariate.endswith("32")
+        else each
+        for each in values
+    ]
+    found = against_a_change(study, values, shares)
+    assert found.estimate == pytest.approx(-0.2)
+    assert found.scale is Scale.DIFFERENCE
+
+
+def test_a_block_without_one_of_the_four_trials_is_left_out_by_name(study: Study) -> None:
+    values = [
+        each
+        for each in interacting(study)
+        if not (each.block == 2 and each.treatment.endswith("on") and each.covariate.endswith("=1"))
+    ]
+    found = against_a_change(study, values)
+    assert found.blocks == len(NOISE) - 1
+    assert any("2" in each for each in found.left_out)
+
+
+def test_the_levels_of_than_are_in_place_of_both_sides_own(study: Study) -> None:
+    asked = replace(claim({**IMAGES_OFF, **MANY}, {**IMAGES_ON, **MANY}), than=(ONE, {"load.scenario": "b"}))
+    found = sides(asked, study)
+    assert found is not None
+    names = [(each.mine.name, each.theirs.name) for each in (found, *found.than)]
+    rest = ["load.scenario=a, load.threads=32", "load.scenario=a, load.threads=1", "load.scenario=b, load.threads=32"]
+    assert names == [(f"server.full_page_writes=off, {each}", f"server.full_page_writes=on, {each}") for each in rest]
+    assert sides(replace(asked, than=(ONE, {"load.threads": "64"})), study) is None
+
+
+def test_of_several_the_weakest_comparison_is_the_mark(study: Study) -> None:
+    asked = replace(claim({**IMAGES_OFF, **MANY}, IMAGES_ON, high=1.0), than=(ONE, {"load.scenario": "b"}))
+    found = sides(asked, study)
+    assert found is not None
+    marks = []
+    for than in found.than:
+        effect = paired_effect(
+            asked, found, WAL, interacting(study), None, blocks_max=10, looks="every block", than=than
+        )
+        assert effect.comparisons == 2
+        marks.append((judge(asked, effect), effect))
+    assert [each.mark for each, _ in marks] == [Mark.REPRODUCED, Mark.NOT_TESTABLE], "the same in both scenarios"
+    told = weakest(asked, marks)
+    assert told.mark is Mark.NOT_TESTABLE
+    assert told.text.endswith("; the weakest of 2, against load.scenario=b")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.analysis.claims import by_role, missing_levels, treatment_of
+from pgassay.analysis.claims import instances, missing_levels, treatment_of
 from pgassay.analysis.comparable import is_speed, refusal_by_levels
 from pgassay.analysis.paired_claims import is_paired, sides
 from pgassay.lab import compression, maintenance, page_space
@@ -73,8 +73,8 @@ class Planned:
 
     @staticmethod
     def claims(study: Study) -> list[Claim]:
-        """Its findings, on each drive that is what the authors' was."""
-        return [one for claim in study.claims for one in by_role(claim, study)]
+        """Its findings, on each drive that is what the authors' was, and at each level that one is about."""
+        return [one for claim in study.claims for one in instances(claim, study)]
 
     @property
     def command(self) -> str:

@@ -56,7 +56,7 @@ def test_every_testable_claim_meets_an_arm_of_some_size(name: str) -> None:
     known = [set(arm.name.split(", ")) for study in sizes for arm in study.arms]
     varied = {factor for study in sizes for arm in study.arms for factor in arm.levels}
     for claim in sizes[0].claims:
-        for levels in (claim.treatment, claim.against):
+        for levels in (claim.treatment, claim.against, *claim.than):
             settable = {factor: typed for factor, typed in levels.items() if factor not in varied}
             for factor, typed in settable.items():
                 found = every_factor().find(factor)
@@ -100,9 +100,7 @@ def test_the_published_settings_of_the_sysbench_article_are_all_there(name: str)
 def test_the_cache_study_has_all_published_counts_of_huge_pages_each_beside_an_arm() -> None:
     study = study_of("cache", "as-published")
     arms = {arm.treatment.name for arm in study.arms}
-    beside = [
-        (row, figure) for row in study.published for figure in row.figures if figure.response == "huge_pages"
-    ]
+    beside = [(row, figure) for row in study.published for figure in row.figures if figure.response == "huge_pages"]
     named = {treatment_of(figure.treatment, study) for _, figure in beside}
     assert named == {name for name in arms if "host.huge_pages=2MB" in name}
     counts = [int(row.cells[figure.column]) for row, figure in beside]

@@ -64,7 +64,7 @@ def asks_of_claims(findings: Findings) -> Iterator[str]:
     for claimed in findings.claims:
         claim = claimed.claim
         asked = _MORE.search(claimed.text)
-        if asked is None or treatment_of(claim.against, findings.study) not in (findings.baseline, None):
+        if asked is None or claim.than or treatment_of(claim.against, findings.study) not in (findings.baseline, None):
             continue
         named = needed_parts(claim.treatment, findings.study)
         mine = [
@@ -100,6 +100,8 @@ def intervals(findings: Findings) -> Iterator[str]:
         seen.setdefault(key, set()).add((each["estimate"], each["low"], each["high"]))
     yield from (f"{key}: {values}" for key, values in seen.items() if len(values) > 1)
     for claimed in findings.claims:
+        if claimed.claim.than:
+            continue  # it holds two changes against each other
         number = re.search(r"here (\S+) \[(\S+), (\S+)\]", claimed.text)
         if number is None or treatment_of(claimed.claim.against, findings.study) not in (findings.baseline, None):
             continue

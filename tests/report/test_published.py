@@ -307,3 +307,54 @@ def test_latency_between_emulated_drives_without_service_times_is_not_judged(dri
     (found,) = (each for each in driven.claims if each.claim.response == "disk_write_latency_ms")
     assert found.mark is Mark.NOT_TESTABLE
     assert "timing is off" in found.text
+
+
+def about_space(driven: Findings, **bounds: float) -> ClaimJudgement:
+    """FILLFACTOR on the compressing drive by FILLFACTOR on the normal one: planted 235 / 230 by 600 / 500, 0.851."""
+    levels = {"drive.data": "csd", "table.fillfactor": "75"}
+    than = ({"drive.data": "ssd"},)
+    return claimed(
+        driven, response="physical_bytes", treatment=levels, against={"table.fillfactor": "100"}, than=than, **bounds
+    )
+
+
+def test_a_claim_on_two_changes_is_judged_by_one_interval_from_the_same_blocks(driven: Findings) -> None:
+    held = about_space(driven, high=1.0)
+    assert held.mark is Mark.REPRODUCED
+    assert held.text.startswith("reproduced: here 0.85")
+    assert about_space(driven, low=1.0).mark is Mark.CONTRADICTED
+
+
+def test_a_gain_in_one_scenario_is_held_against_that_in_another(driven: Findings) -> None:
+    asked = {
+        "response": "qps",
+        "treatment": {"drive.data": "csd", "table.fillfactor": "75", "load.scenario": "oltp_update_non_index"},
+        "against": {"table.fillfactor": "100"},
+        "low": 1.0,
+    }
+    found = claimed(driven, **asked, than=({"load.scenario": "oltp_delete"},))
+    assert found.mark is Mark.REPRODUCED, "planted: 1.2 by 1"
+    missing = claimed(driven, **asked, than=({"load.scenario": "oltp_delete"}, {"load.scenario": "oltp_insert"}))
+    assert missing.mark is Mark.NOT_TESTABLE
+    assert "it is about load.scenario=oltp_insert, which this run did not have" in missing.text
+
+
+def test_gains_in_speed_on_two_emulated_drives_are_not_held_against_each_other(driven: Findings) -> None:
+    found = claimed(
+        driven,
+        response="qps",
+        treatment={"drive.data": "csd", "table.fillfactor": "75"},
+        against={"table.fillfactor": "100"},
+        than=({"drive.data": "ssd"},),
+        low=1.0,
+    )
+    assert found.mark is Mark.NOT_TESTABLE
+    assert "timing is off" in found.text
+
+
+def test_the_built_in_claim_on_both_drives_space_is_judged(driven: Findings) -> None:
+    (judged,) = (each for each in driven.claims if "one ratio by the other" in each.claim.text)
+    assert judged.mark is Mark.REPRODUCED
+    most = [each for each in driven.claims if "than every scenario but" in each.claim.text]
+    assert len(most) == 4
+    assert {each.mark for each in most} == {Mark.NOT_TESTABLE}, "the quick size has two scenarios"

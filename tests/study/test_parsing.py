@@ -117,6 +117,12 @@ def test_a_switch_is_written_as_postgresql_does() -> None:
         ({"claims": [{"text": "x"}]}, 'missing key "source"', ""),
         ({"claims": [{"text": "x", "source": "y", "magnitude": "a third"}]}, '"magnitude" in [[claims]] must be', ""),
         ({"claims": [{"text": "x", "source": "y", "magnitude": 1.33, "low": 1.4}]}, "outside its own low and high", ""),
+        (
+            {"claims": [{"text": "x", "source": "y", "than": {"a": 1}}]},
+            'claim "x" has "than", which needs "against"',
+            "",
+        ),
+        ({"claims": [{"text": "x", "source": "y", "than": "a"}]}, "must be a table of levels", ""),
     ],
 )
 def test_what_is_wrong_is_named(changes: dict[str, Any], message: str, hint: str) -> None:
@@ -174,3 +180,10 @@ def test_a_published_row_may_have_figures_beside_its_cells() -> None:
 def test_a_figure_of_a_published_row_that_says_nothing_is_named(figures: object, message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         _parse(published=[{"gain": "+33 %", "figures": figures}])
+
+
+def test_a_claim_may_hold_its_change_against_one_elsewhere_or_against_several() -> None:
+    asked = {"text": "x", "source": "y", "against": {"table.fillfactor": 100}}
+    one, several = _parse(claims=[{**asked, "than": {"a.b": 1}}, {**asked, "than": [{"a.b": 1}, {"a.b": 2}]}]).claims
+    assert [one.than, several.than] == [({"a.b": "1"},), ({"a.b": "1"}, {"a.b": "2"})]
+    assert _parse(claims=[{**asked, "each": "load.threads"}]).claims[0].each == "load.threads"

@@ -54,7 +54,14 @@ STUDY: Document = {
     "fixed": {"server.max_wal_size": "1GB", "drive.live_share": 0.95},
     "load": {"driver": "x", "clients": 64, "duration": "60s", "script": ["a.sql", "a.sql"]},
     "design": {"baseline": {"table.fillfactor": 100, "server.shared_buffers": "1GB"}, "blocks": 5},
-    "claims": [{"text": "t", "treatment": {"load.rows": 1_000_000}, "against": {"server.shared_buffers": "1GB"}}],
+    "claims": [
+        {
+            "text": "t",
+            "treatment": {"load.rows": 1_000_000},
+            "against": {"server.shared_buffers": "1GB"},
+            "than": [{"load.rows": 2_000_000}],
+        }
+    ],
     "published": [
         {
             "rows": "many",
@@ -78,6 +85,7 @@ def test_every_size_shrinks_wherever_it_stands_and_all_else_stays() -> None:
     assert small["design"] == {"baseline": {"table.fillfactor": 100, "server.shared_buffers": "10488kB"}, "blocks": 5}
     (claim,) = small["claims"]
     assert (claim["treatment"], claim["against"]) == ({"load.rows": "10000"}, {"server.shared_buffers": "10488kB"})
+    assert claim["than"] == [{"load.rows": "20000"}]
     assert small["published"][0]["treatment"] == {"server.shared_buffers": "41944kB"}
     resized, kept = small["published"][0]["figures"]["rows"]
     assert (resized, kept) == ({"response": "tps", "treatment": {"load.rows": "10000"}}, {"unmeasured": "x"})

@@ -4,7 +4,7 @@ A claim names the range of effects that would reproduce it. An interval inside t
 contradicts it; an interval that holds both says neither, and the judgement then says how many blocks more would.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
@@ -130,6 +130,22 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
     return None
 
 
+def instances(claim: Claim, study: Study) -> tuple[Claim, ...]:
+    """The claims that one of a study file stands for: on each drive of a role, and at each level of its `each`."""
+    return tuple(found for one in by_role(claim, study) for found in _at_each(one, study))
+
+
+def _at_each(claim: Claim, study: Study) -> Iterator[Claim]:
+    known = (levels[claim.each].typed for arm in study.arms if claim.each in (levels := study.levels_of(arm)))
+    found = list(dict.fromkeys(known))
+    if len(found) < 2:
+        yield claim
+        return
+    for level in found:
+        text = f"{claim.text} ({claim.each}={level})"
+        yield replace(claim, text=text, treatment={**claim.treatment, claim.each: level})
+
+
 def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
     """The claim on each drive of the study that is what the authors' drive was; the claim itself where there is none.
 
@@ -138,7 +154,7 @@ def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
     """
     asked = {
         (name, word): _in_role(study, name, word)
-        for levels in (claim.treatment, claim.against)
+        for levels in (claim.treatment, claim.against, *claim.than)
         for name, word in levels.items()
         if name in (DATA, WAL) and word in (DriveKind.SSD, DriveKind.CSD)
     }
@@ -147,20 +163,20 @@ def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
     found = []
     for chosen in product(*asked.values()):
         put = dict(zip(asked, chosen, strict=True))
-        treatment, against = (
+        treatment, against, *than = (
             {name: put.get((name, word), word) for name, word in levels.items()}
-            for levels in (claim.treatment, claim.against)
+            for levels in (claim.treatment, claim.against, *claim.than)
         )
         named = ", ".join(dict.fromkeys(f"{name}={level}" for (name, _), level in put.items()))
         several = any(len(levels) > 1 for levels in asked.values())
         text = f"{claim.text} ({named})" if several else claim.text
-        found.append(replace(claim, text=text, treatment=treatment, against=against))
+        found.append(replace(claim, text=text, treatment=treatment, against=against, than=tuple(than)))
     return tuple(found)
 
 
 def undeclared(claim: Claim, study: Study) -> tuple[str, ...]:
     """Drives of the study of which nobody said what they are, as typed, if the claim is about drives."""
-    asked = {*claim.treatment, *claim.against} & {DATA, WAL}
+    asked = {*claim.treatment, *claim.against, *(name for each in claim.than for name in each)} & {DATA, WAL}
     found = (level for name in sorted(asked) for level in _drives(study, name) if role_of(level) is None)
     return tuple(level for level in dict.fromkeys(found) if kind_of(level) in (DriveKind.DIRECTORY, DriveKind.DEVICE))
 
@@ -183,7 +199,11 @@ def needed_parts(levels: Mapping[str, str], study: Study) -> frozenset[str]:
 def missing_levels(claim: Claim, study: Study) -> tuple[str, ...]:
     """The levels that the claim is about and that this study neither varies nor holds, as parts."""
     there = _held(study).union(*(label_parts(_typed(arm.levels)) for arm in study.arms))
-    asked = (*claim.treatment.items(), *claim.against.items())
+    asked = (
+        *claim.treatment.items(),
+        *claim.against.items(),
+        *(level for each in claim.than for level in each.items()),
+    )
     return tuple(each for each in dict.fromkeys(f"{name}={typed}" for name, typed in asked) if each not in there)
 
 

@@ -53,10 +53,11 @@ def no_such_treatment(levels: Mapping[str, str]) -> str:
     return f"no treatment of this run is {listed} and no more"
 
 
-def no_such_pair(against: Mapping[str, str]) -> str:
-    """A claim compares arms that differ in these levels alone, and the run has no two such arms."""
+def no_such_pair(against: Mapping[str, str], than: Sequence[Mapping[str, str]] = ()) -> str:
+    """A claim compares arms that differ in these levels alone, perhaps `than` others do; the run has no such arms."""
     listed = ", ".join(f"{name}={typed}" for name, typed in against.items())
-    return f"no two arms of this run differ in {listed} alone"
+    there = " or ".join(", ".join(f"{name}={typed}" for name, typed in each.items()) for each in than)
+    return f"no two arms of this run differ in {listed} alone" + (f", and do so with {there}, too" if there else "")
 
 
 def not_recorded(responses: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from pgassay.analysis.capacities import MeasuredCapacity
-from pgassay.analysis.claims import ClaimJudgement, by_role
+from pgassay.analysis.claims import ClaimJudgement, instances
 from pgassay.analysis.comparable import Errors, without_refused
 from pgassay.analysis.compare import Looks, compare, cost_effects
 from pgassay.analysis.curves import Curve
@@ -314,7 +314,7 @@ class Findings:
     @cached_property
     def claims(self) -> tuple[ClaimJudgement, ...]:
         """What the study's authors found, each marked reproduced, contradicted or not testable here."""
-        return tuple(published.judged(self, one) for claim in self.study.claims for one in by_role(claim, self.study))
+        return tuple(published.judged(self, one) for claim in self.study.claims for one in instances(claim, self.study))
 
     @cached_property
     def courses(self) -> Mapping[int, TrialCourse]:

@@ -68,33 +68,34 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
 
 
 def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
-    """The mark of a claim on two responses of a trial, or on two conditions."""
-    study, unknown = (
-        findings.study,
-        [each for each in (claim.response, claim.per) if each not in ("", *findings.responses)],
-    )
+    """The mark of a claim on two responses of a trial, on two conditions, or on two changes."""
+    study = findings.study
+    unknown = [each for each in (claim.response, claim.per) if each not in ("", *findings.responses)]
     if unknown:
         return claims.not_testable(claim, messages.not_recorded(unknown))
     sides = paired_claims.sides(claim, study)
     if sides is None:
-        return claims.not_testable(claim, messages.no_such_pair(claim.against))
+        return claims.not_testable(claim, messages.no_such_pair(claim.against, claim.than))
     response = findings.responses[claim.response]
-    effect = paired_claims.paired_effect(
-        claim,
-        sides,
-        response,
-        findings.observations(claim.response),
-        findings.observations(claim.per) if claim.per else None,
-        blocks_max=study.design.blocks_max,
-        looks=findings.looks,
-    )
-    refused = decide.refusal_of_pair(findings, response, sides.mine, sides.theirs)
-    found = claims.judge(
-        claim,
-        replace(effect, refused=refused),
-        blocks_max=study.design.blocks_max,
-        repeatable=not findings.imported,
-    )
+    marks = []
+    for than in sides.than or (None,):
+        effect = paired_claims.paired_effect(
+            claim,
+            sides,
+            response,
+            findings.observations(claim.response),
+            findings.observations(claim.per) if claim.per else None,
+            blocks_max=study.design.blocks_max,
+            looks=findings.looks,
+            than=than,
+        )
+        pairs = [(sides.mine, sides.theirs)]
+        pairs += [(than.mine, than.theirs), (sides.mine, than.mine)] if than is not None else []
+        refusals = (decide.refusal_of_pair(findings, response, *pair) for pair in pairs)
+        effect = replace(effect, refused=next(filter(None, refusals), ""))
+        marked = claims.judge(claim, effect, blocks_max=study.design.blocks_max, repeatable=not findings.imported)
+        marks.append((marked, effect))
+    found = paired_claims.weakest(claim, marks)
     return replace(found, why=_foreseen(findings, claim) if found.mark is Mark.CONTRADICTED else "")
 
 

@@ -1,7 +1,8 @@
 """What the authors of a published study found, as data beside the study, so that a run can be compared with it.
 
 A claim names a response, a treatment, what it was compared with, and the range of the effect that reproduces it. It
-may divide the response by another one of the same trial (`per`), and compare conditions (`against`).
+may divide the response by another one of the same trial (`per`), compare conditions (`against`), and hold one change
+against the same change elsewhere (`than`).
 Published tables are kept as rows of text, shown beside one's own figures (of the row's `treatment`, or of single cells)
 and never computed with.
 """
@@ -13,7 +14,10 @@ from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.quantities import typed
 
 _BOUNDS = ("low", "high", "magnitude")
-_KEYS = ("text", "source", "response", "treatment", "against", *_BOUNDS, "published", "untestable", "otherwise", "per")
+_KEYS = (
+    "text", "source", "response", "treatment", "against", "than", "each", *_BOUNDS, "published", "untestable",
+    "otherwise", "per",
+)  # fmt: skip
 _BESIDE = ("treatment", "response", "figures")
 _FIGURE = ("response", "treatment", "against", "per", "named", "unmeasured")
 
@@ -84,6 +88,10 @@ def _claim(table: dict[str, Any]) -> Claim:
     low, high, magnitude = (table.get(key) for key in _BOUNDS)
     if magnitude is not None and ((low is not None and magnitude < low) or (high is not None and magnitude > high)):
         raise messages.magnitude_outside(str(table["text"]), magnitude)
+    than = table.get("than", ())
+    than = tuple(_levels(each) for each in (than if isinstance(than, list | tuple) else [than]))
+    if than and not table.get("against"):
+        raise messages.than_without_against(str(table["text"]))
     return Claim(
         text=str(table["text"]),
         source=str(table["source"]),
@@ -97,6 +105,8 @@ def _claim(table: dict[str, Any]) -> Claim:
         untestable=str(table.get("untestable", "")),
         otherwise=str(table.get("otherwise", "")),
         per=str(table.get("per", "")),
+        than=than,
+        each=str(table.get("each", "")),
     )
 
 

@@ -29,7 +29,7 @@ SCALE = "scale"
 _VARIED = ("factors", "conditions", "covariates")
 _LINKED = ("treatments", "conditions")
 """What may be a list of tables of levels instead of a cross product."""
-_NAMING = ("treatment", "against")
+_NAMING = ("treatment", "against", "than")
 """Keys of a claim, a published row or a figure of one that name levels."""
 
 
@@ -249,6 +249,8 @@ def _naming_changed(change: Change, row: object) -> object:
     if not isinstance(row, dict):
         return row
     changed = {**row, **{key: _all_changed(change, row[key]) for key in _NAMING if key in row}}
+    if isinstance(row.get("than"), list):
+        changed["than"] = [_all_changed(change, each) for each in row["than"]]
     if isinstance(row.get("figures"), dict):
         changed["figures"] = {
             column: [_naming_changed(change, each) for each in said]

@@ -46,6 +46,11 @@ def magnitude_outside(text: str, magnitude: float) -> UsageError:
     return UsageError(f'magnitude {magnitude:g} of claim "{text}" is outside its own low and high')
 
 
+def than_without_against(text: str) -> UsageError:
+    """A claim holds a change against another one, and does not say which change."""
+    return UsageError(f'claim "{text}" has "than", which needs "against": a change is held against the same elsewhere')
+
+
 def figure_of_nothing(column: str) -> UsageError:
     """What stands beside a published figure has both a response and a reason for none, or neither."""
     return UsageError(f'figure "{column}" of [[published]] needs "response", or "unmeasured" with the reason')

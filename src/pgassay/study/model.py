@@ -50,6 +50,10 @@ class Claim:
     """Why it may come out otherwise here; `{response}` stands for the median measured for its treatment."""
     per: str = ""
     """Another response of the same trial, by which `response` is divided; empty for the response itself."""
+    than: tuple[Mapping[str, str], ...] = ()
+    """The change is held against the same change with these levels instead: a ratio of two ratios. Of several each."""
+    each: str = ""
+    """A factor: it is a claim at every level of it that the study has; empty for one claim."""
 
 
 @dataclass(frozen=True)
