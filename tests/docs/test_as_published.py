@@ -5,7 +5,7 @@ import pytest
 from pgassay.analysis.claims import by_role, missing_levels
 from pgassay.report.fitted import FITTED
 from pgassay.study.model import Claim
-from tests.docs.as_published import MODELS, WHOLE, Planned, responses, untestable
+from tests.docs.as_published import KEPT, MODELS, WHOLE, Planned, responses, untestable
 
 
 @pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
@@ -68,3 +68,35 @@ def test_the_sizes_as_published_have_the_levels_of_every_published_figure(planne
         asked = Claim("", "", figure.response, figure.treatment, figure.against, per=figure.per)
         for one in by_role(asked, study):
             assert not missing_levels(one, study), figure
+
+
+NUMBERS = {"four": 4, "five": 5}
+
+
+def told(finding: str) -> str:
+    """What "Study by study" says of a finding, by the beginning of its row."""
+    (found,) = (
+        line for line in (KEPT.parent / "as-published.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith(f"| {finding}")
+    )  # fmt: skip
+    return found
+
+
+def test_the_rows_study_by_study_count_the_claims_that_are_judged_now() -> None:
+    by_name = {planned.study: planned for planned in WHOLE}
+    drives, tpcc = (by_name[name] for name in ("fillfactor-drive", "tpcc-fillfactor"))
+    found = drives.claims(drives.parsed())
+    most = [claim for claim in found if len(claim.than) > 1]
+    assert f"{_word(len(most))} claims since that run" in told("insert and update_non_index gain most")
+    assert all(len(claim.than) == NUMBERS["five"] for claim in most)
+    thirds = [claim for claim in found if claim.response == "write_amplification"]
+    assert f"{_word(len(thirds))} claims as published" in told("write amplification a third")
+    (space,) = (claim for claim in found if len(claim.than) == 1)
+    assert "one ratio by the other" in space.text
+    assert "one ratio by the other" in told("it takes far less on the CSD")
+    pattern = [claim for claim in tpcc.claims(tpcc.parsed()) if claim.than]
+    assert f"{_word(len(pattern))} claims since that run" in told("the same pattern at 1.4 TB")
+
+
+def _word(count: int) -> str:
+    return next(word for word, number in NUMBERS.items() if number == count)
