@@ -33,6 +33,7 @@ from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.front import Kept
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.robust import Condition, Found
+from pgassay.advise.screenings import in_turns
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
 from pgassay.advise.task import Task
@@ -76,6 +77,10 @@ class Server:
     response: Response = TPS
     trial_s: float = TRIAL_S
     room: Limits = LIMITS
+    turned_noise: float | None = None
+    """Of a trial of a batch that differs only in settings whose servers may take turns; None where none may."""
+    turned: int = 0
+    """Trials of such batches, among all."""
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"advise/{self.seed}")
@@ -113,7 +118,20 @@ class Server:
     ) -> Mapping[Configuration, float | None]:
         """One trial of each."""
         common = self.chance.gauss(0, BATCH_NOISE)
-        return {each: self.measure(each, common) for each in (start, *configurations)}
+        everything = (start, *configurations)
+        if self.turned_noise is None or not self._in_turns(everything):
+            return {each: self.measure(each, common) for each in everything}
+        self.turned += len(everything)
+        usual, self.noise = self.noise, self.turned_noise
+        try:
+            return {each: self.measure(each, common) for each in everything}
+        finally:
+            self.noise = usual
+
+    def _in_turns(self, everything: Sequence[Configuration]) -> bool:
+        """Do all that these differ in show in slices?"""
+        first, *others = everything
+        return {name for each in others for name in each.changes_from(first)} <= {*in_turns(self.space)}
 
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float

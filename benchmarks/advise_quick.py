@@ -1,7 +1,7 @@
 """How often does `pgassay advise --quick` confirm a gain, from a server that was made bad? Its whole run, simulated.
 
 usage: python -m benchmarks.advise_quick [--runs 40] [--noises 0.03,0.05,0.08,0.12] [--losses 0.2] [--hiding]
-           [--disturbed SHARE]
+           [--disturbed SHARE] [--in-turns SHARE]
 
 The space, the budget of 20 minutes and the schedule are the quick form's own; only the trials are made up: of the
 settings that were made bad one loses `--losses` (a log-ratio), one loses 3 %, the others nothing. A trial has the noise
@@ -10,7 +10,9 @@ eight lines and at least five settings shown not to matter; the settings so show
 intervals, lines that do nothing, and the minutes. All figures are of a simulation.
 
 `--hiding`: `commit_delay` costs 94 % of the speed beside, and while it does other settings matter more and trials are
-noisier, as on the real server that was seen. `--disturbed 0.05`: one trial in twenty is half as fast.
+noisier, as on the real server that was seen. `--disturbed 0.05`: one trial in twenty is half as fast. `--in-turns 0.5`:
+settings whose effect shows in slices are screened by servers in turns, whose trials have half of the noise and take
+1.6 times as long, as seen on that server.
 """
 
 import argparse
@@ -21,9 +23,10 @@ from statistics import fmean, median
 
 from benchmarks.advise import Server
 from pgassay.advise.asking import as_many_as_fit, settings_of
-from pgassay.advise.budget import amounts
+from pgassay.advise.budget import Amounts, Turns, amounts
 from pgassay.advise.constraints import Limits
 from pgassay.advise.screening import Standing
+from pgassay.advise.screenings import in_turns
 from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
 from pgassay.advise.task import Task
 from pgassay.advise.text import confirmed
@@ -37,6 +40,8 @@ HIDING, SLOWED, NOISIER = 2.8, 0.7, 1.7
 """What the setting that hides the others gains (a log-ratio), what a disturbed trial loses, and how much noisier trials
 under the worse level of that setting are."""
 BUDGET_S, MARGIN = 1200.0, 0.10
+TURNED = 1.6
+"""A trial of servers in turns takes so many times as long."""
 LINES_MOST, PLACEBOS_LEAST = 8, 5
 MACHINE = Machine(8 << 30, 2, 15)
 
@@ -95,20 +100,30 @@ class Run:
     minutes: float
 
 
-def space_and_fit(trial_s: float) -> Space:
+def steps_of(space: Space, trial_s: float, turned: bool) -> Amounts:
+    """How the budget is spent."""
+    turns = Turns(len(in_turns(space)), TURNED * trial_s) if turned else None
+    return amounts(BUDGET_S, trial_s, len(space.dimensions), finalists=1, turns=turns)
+
+
+def space_and_fit(trial_s: float, turned: bool) -> Space:
     """The quick form's space, without what it has no time for."""
     space = space_of(settings_of({}, ()), MACHINE, BAD, window_s=3.0, quick=True)
     for name in [each.name for each in space.dimensions if each.name.startswith("table.")]:
         space = space.without(name, "")
-    return as_many_as_fit(space, BAD, lambda settings: amounts(BUDGET_S, trial_s, settings, finalists=1))
+    return as_many_as_fit(space, BAD, lambda space: steps_of(space, trial_s, turned))
 
 
-def ran(noise: float, loss: float, trial_s: float, seed: int, hiding: bool, disturbed: float) -> Run:
+def ran(
+    noise: float, loss: float, trial_s: float, seed: int, hiding: bool, disturbed: float, quieter: float | None
+) -> Run:
     """One run."""
-    space = space_and_fit(trial_s)
+    space = space_and_fit(trial_s, quieter is not None)
     server = BadServer(space, noise, seed, trial_s=trial_s, loss=loss, hiding=hiding, disturbed=disturbed)
-    steps = amounts(BUDGET_S, trial_s, len(space.dimensions), finalists=1)
-    found = walk(Task(space, Limits(MACHINE.memory_bytes, 4), steps, True, MARGIN, seed), server)
+    server.turned_noise = None if quieter is None else noise * quieter
+    steps = steps_of(space, trial_s, quieter is not None)
+    turned = () if quieter is None else in_turns(space)
+    found = walk(Task(space, Limits(MACHINE.memory_bytes, 4), steps, True, MARGIN, seed, turned=turned), server)
     kept = [each for each in found.lines if each.kept]
     placebos = sum(each.standing is Standing.PLACEBO for each in found.known)
     good = confirmed(found)
@@ -123,7 +138,7 @@ def ran(noise: float, loss: float, trial_s: float, seed: int, hiding: bool, dist
             for each in final.changes_from(space.start)
         ),
         server.best() - server.truth(final),
-        server.trials * trial_s / 60,
+        (server.trials + (TURNED - 1) * server.turned) * trial_s / 60,
     )
 
 
@@ -151,20 +166,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hiding", action="store_true", help="one setting hides the others")
     parser.add_argument("--disturbed", type=float, default=0.0, help="the share of trials that are half as fast")
+    parser.add_argument("--in-turns", type=float, help="noise of servers in turns, as a share of the others'")
     arguments = parser.parse_args()
-    print(f"{len(space_and_fit(arguments.trial).dimensions)} settings")
+    how = arguments.hiding, arguments.disturbed, arguments.in_turns
+    print(f"{len(space_and_fit(arguments.trial, arguments.in_turns is not None).dimensions)} settings")
     print(HEAD)
     for loss in map(float, arguments.losses.split(",")):
         for noise in map(float, arguments.noises.split(",")):
             seeds = range(arguments.seed, arguments.seed + arguments.runs)
-            print(
-                row(
-                    noise,
-                    loss,
-                    [ran(noise, loss, arguments.trial, seed, arguments.hiding, arguments.disturbed) for seed in seeds],
-                ),
-                flush=True,
-            )
+            print(row(noise, loss, [ran(noise, loss, arguments.trial, seed, *how) for seed in seeds]), flush=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pgassay.advise.failures import broken
 from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.laboratory import Question, document
-from pgassay.advise.space import Configuration, Machine, space_of
+from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.run import write_study
 from pgassay.record.values import TrialRecord
@@ -108,15 +108,15 @@ def test_the_quick_form_leaves_out_settings_of_nobody_until_the_budget_holds_the
     space = space_with(16)
     names = [each.name for each in space.dimensions]
 
-    def steps(settings: int) -> budget.Amounts:
-        return budget.amounts(1200.0, 7.2, settings, finalists=1)
+    def steps(space: Space) -> budget.Amounts:
+        return budget.amounts(1200.0, 7.2, len(space.dimensions), finalists=1)
 
     with pytest.raises(UsageError, match="16 settings need at least 22 min"):
-        steps(len(names))
+        steps(space)
     fewer = as_many_as_fit(space, [names[-1]], steps)
     assert [each.name for each in fewer.dimensions] == [*names[:-2], names[-1]], "the user's own stays"
     assert set(fewer.left_out) == {names[-2]}
-    assert steps(len(fewer.dimensions)).needed_s <= 1200.0
+    assert steps(fewer).needed_s <= 1200.0
     assert as_many_as_fit(space, names, steps) is space, "all are the user's: the refusal says what they need"
 
 

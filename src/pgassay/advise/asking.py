@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pgassay.advise import budget, messages
-from pgassay.advise.budget import Amounts
+from pgassay.advise import budget, messages, screenings
+from pgassay.advise.budget import Amounts, Turns
 from pgassay.advise.constraints import Limits, require_room, within
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
@@ -26,11 +26,16 @@ from pgassay.lab.forecast import forecast, window_s
 from pgassay.lab.run import DRIVES, Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
 from pgassay.study.document import read
+from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import Better, Response, Scale, full_name
 
 _LINE = re.compile(r"([A-Za-z_][\w.]*)\s*(?:=|\s)\s*(?:'((?:[^']|'')*)'|([^\s'#]+))\s*(?:#.*)?")
 _OVERHEAD = 1.15
 """Of a run beside its trials: checks, decisions, the record."""
+_BETWEEN_S = 0.28
+"""What a slice of one server costs beside itself: two cores, four servers in turns, of 2026-11-26."""
+_TURNED_LEAST = 4
+"""Fewer settings are screened with the others, one server after the other."""
 SETTINGS = "settings"
 OBJECTIVES_MAX = 3
 
@@ -115,21 +120,34 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     references = len({space.start, space.default, usual})
     conditions = () if others else _conditions(wish)
 
-    def steps(settings: int) -> Amounts:
+    turned_s = None if others else _turned_s(wish.question, space, bench, trial_s)
+
+    def turned(space: Space) -> tuple[str, ...]:
+        found = screenings.in_turns(space) if turned_s else ()
+        return found if len(found) >= _TURNED_LEAST else ()
+
+    def steps(space: Space) -> Amounts:
+        settings = len(space.dimensions)
         if others:
             points = budget.FRONT_POINTS_QUICK if wish.quick else budget.FRONT_POINTS
             return budget.front_amounts(wish.budget_s, trial_s, settings, points=points)
-        finalists = 1 if wish.quick else 3
+        count = len(turned(space))
         return budget.amounts(
-            wish.budget_s, trial_s, settings, finalists=finalists, conditions=len(conditions), references=references
+            wish.budget_s,
+            trial_s,
+            settings,
+            finalists=1 if wish.quick else 3,
+            conditions=len(conditions),
+            references=references,
+            turns=Turns(count, turned_s) if turned_s and count else None,
         )
 
-    if conditions and not wish.robust and not _fits(steps, len(space.dimensions)):
+    if conditions and not wish.robust and not _fits(steps, space):
         conditions = ()
     if wish.quick and not named:
         space = as_many_as_fit(space, wish.start, steps)
     further = tuple(others)
-    return Task(space, limits, steps(len(space.dimensions)), higher, wish.margin, wish.seed, further, conditions)
+    return Task(space, limits, steps(space), higher, wish.margin, wish.seed, further, conditions, turned=turned(space))
 
 
 def _conditions(wish: Wish) -> tuple[Condition, ...]:
@@ -142,23 +160,23 @@ def _conditions(wish: Wish) -> tuple[Condition, ...]:
     return found
 
 
-def as_many_as_fit(space: Space, own: Collection[str], steps: Callable[[int], Amounts]) -> Space:
+def as_many_as_fit(space: Space, own: Collection[str], steps: Callable[[Space], Amounts]) -> Space:
     """The space with as many settings as there is time for: those that are not the user's `own` go, the last first.
 
     Where even his own are too many it is returned as it is, for its refusal to say what they need.
     """
     spare = [each.name for each in space.dimensions if each.name not in own]
     fewer = space
-    while not _fits(steps, len(fewer.dimensions)):
+    while not _fits(steps, fewer):
         if not spare:
             return space
         fewer = fewer.without(spare.pop(), messages.no_time_for_it())
     return fewer
 
 
-def _fits(steps: Callable[[int], Amounts], settings: int) -> bool:
+def _fits(steps: Callable[[Space], Amounts], space: Space) -> bool:
     try:
-        steps(settings)
+        steps(space)
     except UsageError:
         return False
     return True
@@ -207,6 +225,25 @@ def _prepared(question: Question, space: Space, bench: Workbench) -> Prepared:
             refused = refused or error
     assert refused is not None, "a space has a setting"
     raise refused
+
+
+def _turned_s(question: Question, space: Space, bench: Workbench, trial_s: float) -> float | None:
+    """How long a trial takes whose servers take turns in batches; None where they cannot, or some may not be tried.
+
+    Whether they can is asked of a study of as many servers as a batch has, each with one setting at its far level.
+    """
+    names = screenings.in_turns(space)[: 2 * budget.PAIRS_A_BATCH]
+    batch = [space.start.with_values({name: space.dimension(name).far}) for name in names]
+    if len(batch) < _TURNED_LEAST:
+        return None
+    try:
+        asked = document(question, space, "advise", batch, {})
+        study = prepare(resolve(write_study("advise", asked).study, bench.site()), bench).resolved.study
+    except OURS:
+        return None
+    if study.design.pairing != ALTERNATE:
+        return None
+    return trial_s + _OVERHEAD * _BETWEEN_S * window_s(study) / study.design.slice_s
 
 
 def objective_of(name: str, responses: Sequence[Response]) -> Response:

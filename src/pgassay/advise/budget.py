@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pgassay.advise import messages
 from pgassay.advise.robust import ARMS_MAX
-from pgassay.advise.screening import batches_needed, least_pairs, rows_needed
+from pgassay.advise.screening import SPARE, SPARE_APART, batches_needed, least_pairs, rows_needed
 
 PAIRS_A_BATCH = 3
 """Rows with their mirrors that share one trial of the start."""
@@ -34,6 +34,14 @@ short enough to tell anything."""
 
 
 @dataclass(frozen=True)
+class Turns:
+    """How many settings are screened by servers in turns, and how long a trial of one takes then."""
+
+    settings: int
+    trial_s: float
+
+
+@dataclass(frozen=True)
 class Least:
     """The least that each step takes."""
 
@@ -45,6 +53,7 @@ class Least:
     robust_s: float
     restoration_s: float
     takeover_s: float = 0.0
+    turns: Turns | None = None
 
 
 @dataclass(frozen=True)
@@ -73,16 +82,26 @@ class Amounts:
     takeover_s: float = 0.0
     """Of proving the default or the rule of thumb where one does better; none, and it is not taken, where there is no
     time."""
+    turns: Turns | None = None
 
 
 def amounts(
-    budget_s: float, trial_s: float, settings: int, *, finalists: int, conditions: int = 0, references: int = REFERENCES
+    budget_s: float,
+    trial_s: float,
+    settings: int,
+    *,
+    finalists: int,
+    conditions: int = 0,
+    references: int = REFERENCES,
+    turns: Turns | None = None,
 ) -> Amounts:
     """The steps within a budget; raises `UsageError` where it is too small, and says what it needs.
 
     `references` are how many different configurations start, default and rule of thumb are.
     """
-    pairs, lines = rows_needed(settings), min(settings, LINES_MAX)
+    apart = settings - turns.settings if turns else 0
+    pairs, lines = rows_needed(turns.settings if turns else settings), min(settings, LINES_MAX)
+    pairs += rows_needed(apart, SPARE_APART) if apart else 0
     least = Least(
         pairs,
         finalists,
@@ -92,10 +111,12 @@ def amounts(
         robust_s=trial_s * BLOCKS_MIN * ARMS_MAX * conditions,
         restoration_s=trial_s * BLOCKS_MIN * (lines + 4),  # put back in turn, the rest; what is left at once, twice
         takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # what was left is beside them
+        turns=turns,
     )
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
-    trials = _screening(settings) + _BATCHES_MIN * (BATCH + 1) + finals
-    needed_s = trial_s * trials + least.lines_s + least.confirmation_s + least.robust_s
+    trials = _screening(apart if turns else settings, turns) + _BATCHES_MIN * (BATCH + 1) + finals
+    in_turns_s = turns.trial_s * 2 * rows_needed(turns.settings) if turns else 0.0
+    needed_s = in_turns_s + trial_s * trials + least.lines_s + least.confirmation_s + least.robust_s
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
     return _shared(least, needed_s, budget_s - needed_s)
@@ -109,9 +130,10 @@ def screened_again(steps: Amounts, settings: int) -> Amounts | None:
     return _shared(steps.least, steps.needed_s, left_s)
 
 
-def _screening(settings: int) -> int:
-    """Trials of a screening."""
-    return 2 * rows_needed(settings) + batches_needed(settings, PAIRS_A_BATCH)
+def _screening(settings: int, turns: Turns | None = None) -> int:
+    """Trials of a screening, or of what is screened apart from settings in turns."""
+    spare = SPARE_APART if turns else SPARE
+    return 2 * rows_needed(settings, spare) + batches_needed(settings, PAIRS_A_BATCH, spare) if settings else 0
 
 
 def trials_of(pairs: int) -> int:
@@ -138,6 +160,7 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
         least=least,
         spare_s=spare_s,
         takeover_s=takeover_s,
+        turns=least.turns,
     )
 
 

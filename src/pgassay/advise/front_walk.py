@@ -19,10 +19,10 @@ from pgassay.advise.front import Gains, Point, Seen, Standing
 from pgassay.advise.lines import IDLE
 from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.screening import Screened
+from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Measure, Task, Tell, relative
-from pgassay.advise.walk import screened_pairs
 
 Vectors = Mapping[Configuration, tuple[float, ...] | None]
 START, DEFAULT, RULE = "start", "default", "rule of thumb"

@@ -212,6 +212,17 @@ def screens(settings: int, trials: int) -> str:
     return f"screening {settings} settings in {trials} configurations"
 
 
+def screens_in_turns(settings: int, trials: int) -> str:
+    """A step begins."""
+    return f"screening {settings} settings in {trials} configurations, by servers in turns"
+
+
+def screens_apart(names: Sequence[str], trials: int, beside: str) -> str:
+    """A step begins."""
+    where = f", beside {beside}" if beside else ""
+    return f"screening {', '.join(names)} in {trials} configurations, one server after the other{where}"
+
+
 def screens_beside(beside: str, settings: int, trials: int) -> str:
     """A step begins again."""
     return f"beside {beside} the others show: screening {settings} settings in {trials} configurations"

@@ -33,6 +33,9 @@ _OPEN_SHARE, _RESOLVES = 1 / 3, 0.85
 """It goes on where more than this share is open, and intervals would come down to this part of the margin."""
 SPARE_OF_LINES = 4
 """The same of lines."""
+SPARE_APART = 6
+"""The same of settings that are screened apart from those whose servers take turns: they are few."""
+LEVEL = 0.95
 LINES = "the advised lines"
 LOOK = 9
 """Pairs after which it is asked whether a setting does so much that the others show nothing beside it."""
@@ -123,14 +126,14 @@ def rows_of(least: int) -> int:
     return len(matrix(least))
 
 
-def rows_needed(settings: int) -> int:
+def rows_needed(settings: int, spare: int = SPARE) -> int:
     """Pairs that a screening of so many settings takes."""
-    return rows_of(settings + SPARE)
+    return rows_of(settings + spare)
 
 
-def batches_needed(settings: int, most: int) -> int:
+def batches_needed(settings: int, most: int, spare: int = SPARE) -> int:
     """Batches of at most so many pairs; few settings have fewer different pairs than rows, and repeat them."""
-    rows = rows_needed(settings)
+    rows = rows_needed(settings, spare)
     return max(-(-rows // most), -(-rows // (1 << (settings - 1))))
 
 
@@ -151,19 +154,19 @@ def in_batches(pairs: Sequence["Pair"], most: int) -> tuple[tuple[int, ...], ...
     return tuple(map(tuple, found))
 
 
-def plan(space: Space, limits: Limits, seed: int) -> Plan:
+def plan(space: Space, limits: Limits, seed: int, spare: int = SPARE) -> Plan:
     """The pairs in random order, every setting on a random column; levels are modest enough to be tried together.
 
     A setting that cannot go away from its start within the limits is no part of it.
     """
     levels = {name: pair for name, pair in _levels(space, limits).items() if pair[0] != pair[1]}
-    return _folded(space.start, levels, [matrix(len(levels) + SPARE)], random.Random(f"screening/{seed}"))
+    return _folded(space.start, levels, [matrix(len(levels) + spare)], random.Random(f"screening/{seed}"))
 
 
-def begun(plan: Plan, most: int) -> tuple[Plan, Plan]:
-    """The plan of the first batches, of at most so many pairs each, and of the rest."""
+def begun(plan: Plan, most: int, look: int = LOOK) -> tuple[Plan, Plan]:
+    """The plan of the first batches, of at most so many pairs each and `look` in all, and of the rest."""
     batches = in_batches(plan.pairs, most)
-    parts = batches[: LOOK // most], batches[LOOK // most :]
+    parts = batches[: look // most], batches[look // most :]
     first, rest = (tuple(plan.pairs[number] for batch in part for number in batch) for part in parts)
     return replace(plan, pairs=first), replace(plan, pairs=rest)
 
@@ -201,13 +204,20 @@ def _left(x: Floats, y: Floats) -> float:
     return float(np.sum((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2))
 
 
-def plan_beside(space: Space, limits: Limits, found: Sequence[Screened], seed: int, *, higher: bool) -> Plan:
+def better_levels(found: Sequence[Screened], *, higher: bool) -> dict[str, str]:
+    """The better one of the two levels of each."""
+    return {each.name: each.far if (each.effect > 1) == higher else each.start for each in found}
+
+
+def plan_beside(
+    space: Space, limits: Limits, found: Sequence[Screened], seed: int, *, higher: bool, spare: int = SPARE
+) -> Plan:
     """The screening of all other settings, each of the `found` ones at the better of its two levels."""
-    levels = {each.name: each.far if (each.effect > 1) == higher else each.start for each in found}
+    levels = better_levels(found, higher=higher)
     names = [each.name for each in space.dimensions if each.name not in levels]
     there = replace(space.narrowed(names), start=space.start.with_values(levels))
     beside = ", ".join(f"{name} = {value}" for name, value in levels.items())
-    return replace(plan(there, limits, seed), beside=beside)
+    return replace(plan(there, limits, seed, spare), beside=beside)
 
 
 def joined(first: Plan, second: Plan) -> Plan:
@@ -297,7 +307,7 @@ def _at(
     return start.with_values({name: levels[name][sign > 0] for name, sign in zip(names, signs, strict=True)})
 
 
-def effects(plan: Plan, values: Measured, *, margin: float, level: float = 0.95) -> tuple[Screened, ...]:
+def effects(plan: Plan, values: Measured, *, margin: float, level: float = LEVEL) -> tuple[Screened, ...]:
     """What the measured values (any positive response) say of each setting; raises `UsageError` where too many failed.
 
     `values` has an entry for each pair of the plan. `margin` is the share within which an effect does not matter.

@@ -75,6 +75,8 @@ class Task:
     """Is more better, of each further objective? See `front_walk`."""
     conditions: tuple[Condition, ...] = ()
     """Where the advice is tried again; nowhere where that was not asked for."""
+    turned: tuple[str, ...] = ()
+    """Settings that are screened by servers in turns; none where all are screened one server after the other."""
     remarks: tuple[str, ...] = ()
     """What is to be said of the load beside every answer."""
 

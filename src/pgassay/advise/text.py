@@ -148,6 +148,10 @@ def headline(advice: Advice, objective: str) -> str:
     return f"{told}; the {' and the '.join(faster)} did better still" if faster else told
 
 
+def _in_turns(task: Task) -> str:
+    return f" ({counted(len(task.turned), 'setting')} by servers in turns)" if task.turned else ""
+
+
 def plan(task: Task, objectives: Sequence[str]) -> str:
     """What would be tried, and how the budget is spent."""
     steps, names = task.amounts, [each.name for each in task.space.dimensions]
@@ -161,7 +165,8 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
         )
     told = [
         f"advice for {' and '.join(objectives)}: {counted(len(names), 'setting')}: {', '.join(names)}",
-        f"screening of {2 * steps.screening_pairs} configurations, a search in {steps.batches} batches,{proof}",
+        f"screening of {2 * steps.screening_pairs} configurations{_in_turns(task)}, a search in {steps.batches}"
+        f" batches,{proof}",
         *(() if len(objectives) > 1 else (robust_page.planned(task.conditions, steps.robust_s),)),
         f"at least {duration(steps.needed_s)}; seed {task.seed}",
     ]

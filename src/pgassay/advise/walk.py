@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log, prod
 
-from pgassay.advise import budget, lines, messages, robust, screening
+from pgassay.advise import budget, lines, messages, robust, screening, screenings
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
@@ -20,7 +20,7 @@ from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import Search
 from pgassay.advise.smoothing import Batches, by_configuration, hopeful, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.task import Laboratory, Measure, Task, Tell, V, relative
+from pgassay.advise.task import Laboratory, Measure, Task, Tell, relative
 from pgassay.analysis.verdicts import Kind
 
 ELSEWHERE = "elsewhere"
@@ -102,8 +102,9 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
 def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -> Advice:
     """The same; what does not fit the limits is `noted`."""
     start = task.space.start
-    measure = relative(task, laboratory.batch, _ratio, noted)
-    task, plan, values, screened = _screened(task, measure, tell)
+    measure = relative(task, laboratory.batch, screenings.ratio, noted)
+    first = screenings.screened(task, laboratory, tell, noted)
+    task, plan, values, screened = first.task, first.plan, first.values, first.found
     noted.extend(lowered(task.space, plan.levels, task.limits))
     names = screening.worth_searching(screened, budget.SEARCHED_MAX)
     fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
@@ -127,7 +128,7 @@ def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) 
     gain = gain if process is None else process.gain(best)
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
-    pairs = partial(screened_pairs, task, kind="lines", seed=300)
+    pairs = partial(screenings.screened_pairs, task, kind="lines", seed=300)
     tried, trials = lines.in_and_out(task, best, screened, laboratory, tell, pairs, noted)
     levels = lines.levels_of(task, best, screened, tried)
     earned, why = lines.earned(task, best, screened, tried, levels)
@@ -162,59 +163,6 @@ def _whole(
     return best if failed and (found not in measured or None in measured[found]) else found
 
 
-def _screened(
-    task: Task, measure: Measure[float], tell: Tell
-) -> tuple[Task, screening.Plan, screening.Measured, tuple[Screened, ...]]:
-    """The screening, once more as long where that shows what does not matter and there is time; and the task after it.
-
-    Whether it may go on is known beforehand, and then each of its two looks has its part of the error rate.
-    """
-    plan = screening.plan(task.space, task.limits, task.seed)
-    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
-    first, rest = screening.begun(plan, budget.PAIRS_A_BATCH)
-    values = screened_pairs(task, first, measure)
-    hiding = screening.hiding(first, values)
-    if hiding:
-        return _screened_beside(task, first, values, hiding, measure, tell)
-    batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
-    values = (*values, *screened_pairs(task, rest, measure, before=batches))
-    plan = screening.joined(first, rest)
-    after = budget.screened_again(task.amounts, len(plan.names))
-    if after is None:
-        return task, plan, values, screening.effects(plan, values, margin=task.margin)
-    found = screening.effects(plan, values, margin=task.margin, level=screening.FIRST_LEVEL)
-    if not screening.worth_more(plan, found, task.margin):
-        return task, plan, values, found
-    more = screening.extended(plan, task.space, task.seed)
-    tell(messages.screens(len(plan.names), 2 * len(more.pairs)))
-    values = (*values, *screened_pairs(task, more, measure, "screening-again", 150))
-    plan = screening.joined(plan, more)
-    found = screening.effects(plan, values, margin=task.margin, level=screening.SECOND_LEVEL)
-    return replace(task, amounts=after), plan, values, found
-
-
-def _screened_beside(
-    task: Task,
-    first: screening.Plan,
-    values: screening.Measured,
-    hiding: tuple[Screened, ...],
-    measure: Measure[float],
-    tell: Tell,
-) -> tuple[Task, screening.Plan, screening.Measured, tuple[Screened, ...]]:
-    """The screening begins again beside settings that hide all others, each at its better level.
-
-    Under its worse level such a setting leaves the others little to show, and what they show there is of no use. The
-    time of the first pairs is that of lines in and out: hidden settings need not be tried beside them any more.
-    """
-    plan = screening.plan_beside(task.space, task.limits, hiding, task.seed, higher=task.higher)
-    tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
-    own = screened_pairs(task, plan, measure, "screening-beside", 170)
-    found = screening.effects(plan, own, margin=task.margin, level=screening.BESIDE_LEVEL)
-    spent_s = task.amounts.trial_s * budget.trials_of(len(first.pairs))
-    task = replace(task, amounts=replace(task.amounts, lines_s=task.amounts.lines_s - spent_s))
-    return task, screening.joined(first, plan), (*values, *own), (*hiding, *found)
-
-
 def _seen(values: screening.Measured) -> tuple[tuple[Configuration, float], ...]:
     return tuple((each, value) for pair in values for each, value in pair.items() if value is not None)
 
@@ -223,24 +171,6 @@ def _gains(
     measured: Mapping[Configuration, Sequence[float | None]], sign: int
 ) -> tuple[tuple[Configuration, float], ...]:
     return tuple((each, exp(sign * one)) for each, gains in measured.items() for one in gains if one is not None)
-
-
-def screened_pairs(
-    task: Task, plan: screening.Plan, measure: Measure[V], kind: str = "screening", seed: int = 100, before: int = 0
-) -> tuple[Mapping[Configuration, V | None], ...]:
-    """Values of each pair's row and mirror, relative to the start of their batch; `before` batches are measured."""
-    found: dict[int, Mapping[Configuration, V | None]] = {}
-    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=before + 1):
-        wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
-        values = measure(f"{kind}-{number:02d}", wanted, task.seed + seed + number)
-        for index in batch:
-            pair = plan.pairs[index]
-            found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
-    return tuple(found[index] for index in range(len(plan.pairs)))
-
-
-def _ratio(value: float | None, base: float | None) -> float | None:
-    return value / base if value and base else None
 
 
 def _search(

@@ -1,0 +1,220 @@
+"""The screening as it goes: which pairs are measured together, by servers in turns or one after the other, and when it
+begins again.
+
+Servers in turns (docs/noise.md) tell a pair apart in a third of the time, so settings whose effect shows in slices
+are screened so. Those whose effect does not (shared buffers, the background writer) have pairs of their own.
+"""
+
+from collections.abc import Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import exp, log
+from statistics import fmean
+
+from pgassay.advise import budget, messages, screening
+from pgassay.advise.failures import Noted
+from pgassay.advise.screening import Measured, Plan, Screened
+from pgassay.advise.space import Configuration, Space
+from pgassay.advise.task import Laboratory, Measure, Task, Tell, V, fitting, relative
+from pgassay.design.validity import rule_of
+
+_TURNED_LOOK = 6
+"""Pairs of servers in turns after which it is asked what `screening.LOOK` pairs one after the other are asked."""
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What a screening came to."""
+
+    task: Task
+    """With what is left for the steps after it."""
+    plan: Plan
+    values: Measured
+    """Of each pair of the plan, relative to the start."""
+    found: tuple[Screened, ...]
+
+
+def in_turns(space: Space) -> tuple[str, ...]:
+    """The settings of a space whose effect shows in slices, so that servers that differ in them may take turns."""
+    rules = ((each.name, rule_of(each.setting.factor)) for each in space.dimensions)
+    return tuple(name for name, rule in rules if rule is not None and not rule.alternating)
+
+
+def screened(
+    task: Task, laboratory: Laboratory, tell: Tell = lambda text: None, noted: MutableSequence[Noted] | None = None
+) -> Screening:
+    """The screening of a task; raises `UsageError` where it tells nothing."""
+    if task.turned:
+        return _Apart(task, laboratory, tell, noted).screened()
+    return _at_once(task, relative(task, laboratory.batch, ratio, noted), tell)
+
+
+def screened_pairs(
+    task: Task, plan: Plan, measure: Measure[V], kind: str = "screening", seed: int = 100, before: int = 0
+) -> tuple[Mapping[Configuration, V | None], ...]:
+    """Values of each pair's row and mirror, as `measure` gives them; `before` batches are measured."""
+    found: dict[int, Mapping[Configuration, V | None]] = {}
+    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=before + 1):
+        wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
+        values = measure(f"{kind}-{number:02d}", wanted, task.seed + seed + number)
+        for index in batch:
+            pair = plan.pairs[index]
+            found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
+    return tuple(found[index] for index in range(len(plan.pairs)))
+
+
+def ratio(value: float | None, base: float | None) -> float | None:
+    """None for what failed."""
+    return value / base if value and base else None
+
+
+def _at_once(task: Task, measure: Measure[float], tell: Tell) -> Screening:
+    """All settings together, once more as long where that shows what does not matter and there is time.
+
+    Whether it may go on is known beforehand, and then each of its two looks has its part of the error rate.
+    """
+    plan = screening.plan(task.space, task.limits, task.seed)
+    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
+    first, rest = screening.begun(plan, budget.PAIRS_A_BATCH)
+    values = screened_pairs(task, first, measure)
+    hiding = screening.hiding(first, values)
+    if hiding:
+        return _beside(task, first, values, hiding, measure, tell)
+    batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
+    values = (*values, *screened_pairs(task, rest, measure, before=batches))
+    plan = screening.joined(first, rest)
+    after = budget.screened_again(task.amounts, len(plan.names))
+    if after is None:
+        return Screening(task, plan, values, screening.effects(plan, values, margin=task.margin))
+    found = screening.effects(plan, values, margin=task.margin, level=screening.FIRST_LEVEL)
+    if not screening.worth_more(plan, found, task.margin):
+        return Screening(task, plan, values, found)
+    more = screening.extended(plan, task.space, task.seed)
+    tell(messages.screens(len(plan.names), 2 * len(more.pairs)))
+    values = (*values, *screened_pairs(task, more, measure, "screening-again", 150))
+    plan = screening.joined(plan, more)
+    found = screening.effects(plan, values, margin=task.margin, level=screening.SECOND_LEVEL)
+    return Screening(replace(task, amounts=after), plan, values, found)
+
+
+def _beside(
+    task: Task, first: Plan, values: Measured, hiding: tuple[Screened, ...], measure: Measure[float], tell: Tell
+) -> Screening:
+    """The screening begins again beside settings that hide all others, each at its better level.
+
+    Under its worse level such a setting leaves the others little to show, and what they show there is of no use. The
+    time of the first pairs is that of lines in and out: hidden settings need not be tried beside them any more.
+    """
+    plan = screening.plan_beside(task.space, task.limits, hiding, task.seed, higher=task.higher)
+    tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
+    own = screened_pairs(task, plan, measure, "screening-beside", 170)
+    found = screening.effects(plan, own, margin=task.margin, level=screening.BESIDE_LEVEL)
+    spent = _spent(task, task.amounts.trial_s * budget.trials_of(len(first.pairs)))
+    return Screening(spent, screening.joined(first, plan), (*values, *own), (*hiding, *found))
+
+
+def _spent(task: Task, spent_s: float) -> Task:
+    """What was measured in vain took the time of lines in and out."""
+    return replace(task, amounts=replace(task.amounts, lines_s=task.amounts.lines_s - spent_s))
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """Settings in turns first, then the others, both beside what hides them."""
+
+    task: Task
+    laboratory: Laboratory
+    tell: Tell
+    noted: MutableSequence[Noted] | None
+
+    def screened(self) -> Screening:
+        """Both parts; their intervals hold for all settings of both together."""
+        task, space = self.task, self.task.space
+        turned = space.narrowed(task.turned)
+        whole = screening.plan(turned, task.limits, task.seed)
+        self.tell(messages.screens_in_turns(len(whole.names), 2 * len(whole.pairs)))
+        first, rest = screening.begun(whole, budget.PAIRS_A_BATCH, _TURNED_LOOK)
+        looked = screened_pairs(task, first, self._absolute)
+        hiding = screening.hiding(first, looked)
+        if hiding:
+            plan = screening.plan_beside(turned, task.limits, hiding, task.seed, higher=task.higher)
+            self.tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
+            values = screened_pairs(task, plan, self._absolute, "screening-beside", 170)
+            turns = task.amounts.turns
+            assert turns is not None, "a task with settings in turns has their time"
+            task = _spent(task, turns.trial_s * 2 * len(first.pairs))
+        else:
+            plan = screening.joined(first, rest)
+            batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
+            values = (*looked, *screened_pairs(task, rest, self._absolute, before=batches))
+        others = self._others(hiding)
+        slow = screened_pairs(task, others, self._beside(hiding), "screening-apart", 190) if others else ()
+        count = len(plan.names) + (len(others.names) if others else 0)
+        level = screening.BESIDE_LEVEL if hiding else screening.LEVEL
+        effects = partial(self._effects, count=count, level=level)
+        in_turn, apart = effects(plan, values), effects(others, slow) if others else ()
+        gain = _gain(hiding, higher=task.higher)
+        parts = [(plan, _relative(plan, values, in_turn, gain))]
+        if hiding:
+            parts.insert(0, (first, _relative(first, looked, hiding, 1.0)))
+        if others:
+            parts.append((others, tuple(_scaled(each, gain) for each in slow)))
+        joined, everything = parts[0]
+        for more, values_of_more in parts[1:]:
+            joined, everything = screening.joined(joined, more), (*everything, *values_of_more)
+        return Screening(task, joined, everything, (*hiding, *in_turn, *apart))
+
+    def _effects(self, plan: Plan, values: Measured, *, count: int, level: float) -> tuple[Screened, ...]:
+        """Of a part of the settings, at its part of the error rate."""
+        share = len(plan.names) / count
+        return screening.effects(plan, values, margin=self.task.margin, level=1 - (1 - level) * share)
+
+    def _others(self, hiding: Sequence[Screened]) -> Plan | None:
+        """The pairs of the settings that do not show in slices; None where there are none."""
+        names = [each.name for each in self.task.space.dimensions if each.name not in self.task.turned]
+        if not names:
+            return None
+        space = self.task.space.narrowed(names)
+        found = screening.plan_beside(
+            space, self.task.limits, hiding, self.task.seed, higher=self.task.higher, spare=screening.SPARE_APART
+        )
+        self.tell(messages.screens_apart(found.names, 2 * len(found.pairs), found.beside))
+        return found if found.names else None
+
+    def _beside(self, hiding: Sequence[Screened]) -> Measure[float]:
+        """Measures relative to the start with each hiding setting at its better level."""
+        better = screening.better_levels(hiding, higher=self.task.higher)
+        space = replace(self.task.space, start=self.task.space.start.with_values(better))
+        return relative(replace(self.task, space=space), self.laboratory.batch, ratio, self.noted)
+
+    def _absolute(self, name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, float | None]:
+        """Measures as they are, without the start: in a pair what servers in turns share cancels."""
+        tried = fitting(wanted, self.task.limits, self.noted)
+        values = self.laboratory.batch(name, tried[0], tried[1:], seed) if len(tried) > 1 else {}
+        return {each: None for each in wanted if each not in tried} | dict(values)
+
+
+def _gain(hiding: Sequence[Screened], *, higher: bool) -> float:
+    """What the better levels of the hiding settings do to the start, a ratio."""
+    found = 1.0
+    for each in hiding:
+        found *= each.effect if (each.effect > 1) == higher else 1.0
+    return found
+
+
+def _relative(plan: Plan, values: Measured, found: Sequence[Screened], gain: float) -> Measured:
+    """Values of a batch without a start, relative to it as far as the effects that were found tell.
+
+    A row and its mirror are together as far from the start as half of all effects; `gain` is what the plan is beside.
+    """
+    middle = gain * exp(sum(log(each.effect) for each in found if each.name in plan.names) / 2)
+    scaled: dict[int, Mapping[Configuration, float | None]] = {}
+    for batch in screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH):
+        known = [log(each) for index in batch for each in values[index].values() if each]
+        if known:
+            scaled |= {index: _scaled(values[index], middle / exp(fmean(known))) for index in batch}
+    return tuple(scaled.get(index, dict.fromkeys(values[index])) for index in range(len(plan.pairs)))
+
+
+def _scaled(values: Mapping[Configuration, float | None], by: float) -> dict[Configuration, float | None]:
+    return {each: value * by if value else None for each, value in values.items()}
