@@ -8,10 +8,11 @@ import pytest
 from benchmarks.advise import Server, space_with
 from pgassay.advise.advice_page import slices
 from pgassay.advise.elimination import Compared, Line
-from pgassay.advise.explain import company, costs, explain, slice_of, sliced
+from pgassay.advise.explain import company, costs, explain, require_known, slice_of, sliced
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice, walk
+from pgassay.errors import UsageError
 from pgassay.report.charts import specified
 from tests.advise.test_walk import task
 
@@ -89,3 +90,16 @@ def test_a_line_acts_otherwise_where_its_intervals_do_not_meet(low: float, high:
 def test_without_an_advice_it_is_what_the_manual_says() -> None:
     assert "seen by" not in explain("work_mem", None, None)
     assert isinstance(found()[1].lines[0].without, Compared)
+
+
+def test_a_name_is_known_by_us_or_by_the_advice_and_else_refused() -> None:
+    wanted, _ = found()
+    stranger = replace(wanted, space=replace(wanted.space, left_out={"my.own": "it trades durability"}))
+    for name in ("work_mem", "s0", "my.own"):
+        require_known(name, stranger)
+    assert explain("my.own", stranger, None) == "my.own: not tried: it trades durability\n"
+    with pytest.raises(UsageError) as raised:
+        require_known("s0_", stranger)
+    assert raised.value.hint == 'did you mean "s0"?'
+    with pytest.raises(UsageError):
+        require_known("s0", None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean
 
-from pgassay.advise import text
+from pgassay.advise import messages, text
 from pgassay.advise.elimination import Line, inverted
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.screening import Screened
@@ -52,8 +52,18 @@ def sliced(task: Task, advice: Advice) -> dict[str, tuple[AtLevel, ...]]:
     return {name: levels for name, levels in found.items() if len(levels) > 2}
 
 
+def require_known(name: str, task: Task | None) -> None:
+    """Raise `UsageError` for a name of which neither we nor the advice know anything."""
+    own = {each.name for each in task.space.dimensions} | set(task.space.left_out) if task else set[str]()
+    known = {*known_settings(), *own}
+    if name not in known:
+        raise messages.unknown_setting(name, known)
+
+
 def explain(name: str, task: Task | None, advice: Advice | None) -> str:
-    """What is known of a setting, and what an advice found of it."""
+    """What is known of a setting, and what an advice found of it; see `require_known`."""
+    if task and name in task.space.left_out and name not in known_settings():
+        return f"{name}: not tried: {task.space.left_out[name]}\n"
     setting = text.setting_in(task, name) if task else known_settings()[name]
     told = [f"{name}: {setting.reason or 'no reason is known'}", f"takes effect by {setting.apply}"]
     levels = f"{setting.low} to {setting.high}" if setting.low else ", ".join(setting.levels)

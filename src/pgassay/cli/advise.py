@@ -116,18 +116,19 @@ def run(arguments: argparse.Namespace) -> int:
     require_optimiser()
     if arguments.resume:
         from pgassay.advise import folder
+        from pgassay.advise.explain import require_known
 
-        return _walk(arguments, arguments.resume.absolute(), folder.read(arguments.resume))
+        kept = folder.read(arguments.resume)
+        if arguments.explain:
+            require_known(arguments.explain, kept.task)
+        return _walk(arguments, arguments.resume.absolute(), kept)
     return _begin(arguments)
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from pgassay.advise.explain import explain
-    from pgassay.advise.knowledge import known_settings
-    from pgassay.advise.messages import unknown_setting
+    from pgassay.advise.explain import explain, require_known
 
-    if arguments.explain not in known_settings():
-        raise unknown_setting(arguments.explain, known_settings())
+    require_known(arguments.explain, None)
     print(explain(arguments.explain, None, None), end="")
     return messages.SUCCESS
 
