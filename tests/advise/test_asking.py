@@ -6,13 +6,14 @@ import pytest
 
 from benchmarks.advise import space_with
 from pgassay.advise import budget
-from pgassay.advise.asking import as_many_as_fit, objective_of, read_configuration, read_space, settings_of
+from pgassay.advise.asking import BROUGHT_BY, as_many_as_fit, objective_of, objectives_of, read_configuration, read_space, settings_of
 from pgassay.advise.failures import broken
 from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.laboratory import Question, document
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.errors import PgassayError, UsageError
+from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import write_study
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Better, Response, Status
@@ -164,6 +165,38 @@ def test_an_objective_that_nobody_measures_or_that_has_no_direction_is_refused_w
         objective_of("crash_recovery_max_ms", [P99, size])
     assert "--set load.cuts=" in str(raised.value.hint)
     assert objective_of("latency_p99_ms", [P99, size]) is P99
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("vacuum_ms", "--set load.maintenance=on"),
+        ("free_share", "--set load.page_space=on"),
+        ("physical_bytes", "--set drive.data=csd"),
+        ("nand_bytes_per_transaction", "--set drive.data=ssd"),
+    ],
+)
+def test_a_response_that_nobody_measures_names_what_would(name: str, options: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        objective_of(name, [P99])
+    assert raised.value.hint == f"it is measured with {options}"
+
+
+def test_what_measures_is_an_option_that_there_is() -> None:
+    known = every_factor()
+    for options in BROUGHT_BY.values():
+        for each in options.split("--set ")[1:]:
+            name, _, level = each.strip().partition("=")
+            factor = known.find(name)
+            assert factor is not None, name
+            assert factor.parse(name, level)
+
+
+def test_objectives_are_named_for_short() -> None:
+    assert objectives_of("cpu_per_transaction,physical_bytes") == ("server_cpu_us_per_transaction", "physical_bytes")
+    assert objectives_of("tps, wal, space") == ("tps", "wal_bytes_per_transaction", "database_bytes")
+    with pytest.raises(UsageError, match="server_cpu_us_per_transaction twice"):
+        objectives_of("cpu,server_cpu_us_per_transaction")
 
 
 def test_a_factor_that_is_held_is_part_of_every_study() -> None:

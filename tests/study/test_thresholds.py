@@ -35,6 +35,7 @@ def limit(text: str, named: tuple[str, ...] = ("tps", "latency_p99_ms"), *, comp
         ("99th percentile of latency <= 0.005 s", "latency_p99_ms", "<=", 5.0, False),
         ("p99 < 5", "latency_p99_ms", "<", 5.0, False),
         ("latency < 500 µs", "latency_p99_ms", "<", 0.5, False),
+        ("cpu_per_transaction < 1 ms", "server_cpu_us_per_transaction", "<", 1000.0, False),
         ("server_cpu < 1 ms", "server_cpu_us_per_transaction", "<", 1000.0, False),
         ("space < +30 %", "database_bytes", "<", 1.3, True),
         ("database < 2 GB", "database_bytes", "<", 2.0 * 1024**3, False),
@@ -55,6 +56,14 @@ def test_a_threshold_is_read(text: str, name: str, relation: str, value: float, 
 def test_space_is_what_the_study_names() -> None:
     assert limit("space < +1 %", ("tps", "physical_bytes")).response is FLASH
     assert limit("space < +1 %").response is SIZE
+
+
+def test_what_is_called_for_short_is_no_other_response_that_has_the_word() -> None:
+    client = Response("client_cpu_us_per_transaction", "CPU of the program, per transaction", "us", Better.LOWER)
+    (found,) = resolve_thresholds([parse(*split("cpu < 1 ms"))], (client, *EVERY), ("tps",), compared=True)
+    assert found.response is CPU
+    (found,) = resolve_thresholds([parse(*split("cpu < 1 ms"))], (client, *EVERY), (client.name,), compared=True)
+    assert found.response is client, "the study's own is meant first"
 
 
 @pytest.mark.parametrize(

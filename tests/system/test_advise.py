@@ -52,6 +52,12 @@ def test_an_objective_that_the_drive_does_not_count_is_refused_by_name(journey: 
     assert done.returncode == 2, done.stdout
     assert "physical_bytes" in done.stderr
     assert "--set drive.data=" in done.stderr
+    done = journey.pgassay("advise", *TINY, "--for", "cpu_per_transaction,physical_bytes", "--dry-run")
+    assert done.returncode == 2, done.stdout
+    assert "--set drive.data=csd" in done.stderr
+    done = journey.pgassay("advise", *TINY, "--for", "cpu_per_transaction,wal_per_transaction", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "server_cpu_us_per_transaction and wal_bytes_per_transaction" in done.stdout
     done = journey.pgassay("advise", *TINY, "--for", "tps,crash_recovery_max_ms", "--dry-run")
     assert done.returncode == 2, done.stdout
     assert "--set load.cuts=" in done.stderr

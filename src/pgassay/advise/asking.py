@@ -20,6 +20,7 @@ from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.task import Task
 from pgassay.errors import PgassayError, UsageError
+from pgassay.lab import compression, maintenance, page_space, power_cuts
 from pgassay.lab.arms import resolve
 from pgassay.lab.drives import NEEDED
 from pgassay.lab.forecast import forecast, window_s
@@ -36,6 +37,17 @@ _BETWEEN_S = 0.28
 """What a slice of one server costs beside itself: two cores, four servers in turns, of 2026-11-26."""
 _TURNED_LEAST = 4
 """Fewer settings are screened with the others, one server after the other."""
+_FLASH, _COMPRESSING = "--set drive.data=ssd", "--set drive.data=csd"
+_COMPRESSED = ("physical_bytes", "compression_ratio")
+"""What only a drive that compresses makes different from what it was sent."""
+BROUGHT_BY: Mapping[str, str] = {
+    **{name: _COMPRESSING if name in _COMPRESSED else _FLASH for name in NEEDED},
+    **{each.name: f"{_FLASH} --set load.cuts=2" for each in power_cuts.RESPONSES},
+    **{each.name: "--set load.maintenance=on" for each in (*maintenance.CHECKPOINT, *maintenance.VACUUM)},
+    **{each.name: "--set load.page_space=on" for each in page_space.RESPONSES},
+    **{each.name: "--set load.compressibility=on" for each in compression.RESPONSES},
+}
+"""The options with which a response is measured that usually nothing measures."""
 SETTINGS = "settings"
 OBJECTIVES_MAX = 3
 
@@ -183,7 +195,7 @@ def _fits(steps: Callable[[Space], Amounts], space: Space) -> bool:
 
 
 def objectives_of(text: str) -> tuple[str, ...]:
-    """The names in `--for`; raises `UsageError` where there are too many, or one twice."""
+    """The names in `--for`, in full; raises `UsageError` where there are too many, or one twice."""
     names = tuple(full_name(each.strip()) for each in text.split(",") if each.strip()) or (text,)
     if len(names) > OBJECTIVES_MAX:
         raise messages.too_many_objectives(text, OBJECTIVES_MAX)
@@ -209,7 +221,8 @@ def _tried(question: Question, space: Space, bench: Workbench) -> tuple[tuple[bo
     if NEEDED.keys() & set(question.objectives):
         told = [each.recorded for each in _prepared(question, space, bench).remarks if each.code == DRIVES]
         if told:
-            raise messages.silent_drive(told[0])
+            first = next(each for each in question.objectives if each in NEEDED)
+            raise messages.silent_drive(told[0], BROUGHT_BY[first])
     return tuple(each.better is Better.HIGHER for each in found), forecast(prepared.resolved).trial_s * _OVERHEAD
 
 
@@ -250,7 +263,7 @@ def objective_of(name: str, responses: Sequence[Response]) -> Response:
     """The response of that name; raises `UsageError` where nothing measures it, or neither more nor less is better."""
     known = {each.name: each for each in responses}
     if name not in known:
-        raise messages.unmeasured(name, known)
+        raise messages.unmeasured(name, known, BROUGHT_BY.get(name, ""))
     if known[name].better is Better.NEITHER:
         raise messages.no_direction(name)
     return known[name]

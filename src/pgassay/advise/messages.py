@@ -141,17 +141,15 @@ def _minutes(seconds: float) -> str:
     return f"{ceil(seconds / 60)} min"
 
 
-def unmeasured(response: str, known: Iterable[str]) -> UsageError:
-    """An objective that no load and no probe gives."""
-    hint = _nearest(response, known)
-    if response.startswith("crash_recovery"):
-        hint = "crashes are made on an emulated drive: --set drive.data=ssd --set load.cuts=2"
+def unmeasured(response: str, known: Iterable[str], brought_by: str = "") -> UsageError:
+    """An objective that no load and no probe gives; `brought_by` are the options with which something would."""
+    hint = f"it is measured with {brought_by}" if brought_by else _nearest(response, known)
     return UsageError(f'nothing measures "{response}" under this load', hint)
 
 
-def silent_drive(said: str) -> UsageError:
-    """An objective that a drive counts, and not this one; `said` names both."""
-    return UsageError(said, "an emulated drive counts everything: --set drive.data=ssd, or csd for one that compresses")
+def silent_drive(said: str, brought_by: str) -> UsageError:
+    """An objective that a drive counts, and not this one; `said` names both, `brought_by` a drive that would."""
+    return UsageError(said, f"an emulated drive counts everything: {brought_by}")
 
 
 def no_value(objective: str, run: str) -> UsageError:

@@ -6,11 +6,24 @@ needs no room to read it.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-_QUANTILE = re.compile(r"p\d+_ms")
+_QUANTILE = re.compile(r"(p\d+)(_ms)?")
+_MEANT: Mapping[str, tuple[str, ...]] = {
+    "tps": ("throughput",),
+    "server_cpu_us_per_transaction": ("cpu", "server_cpu", "cpu_per_transaction", "server_cpu_per_transaction"),
+    "wal_bytes_per_transaction": ("wal", "wal_bytes", "wal_per_transaction"),
+    "nand_bytes_per_transaction": ("nand", "nand_bytes", "nand_writes", "nand_per_transaction"),
+    "disk_written_bytes_per_transaction": ("disk_written", "disk_written_bytes", "disk_written_per_transaction"),
+    "disk_flushes_per_transaction": ("flushes", "flushes_per_transaction"),
+    "full_page_images_per_transaction": ("full_page_images",),
+    "database_bytes": ("space",),
+    "crash_recovery_max_ms": ("recovery", "recovery_ms", "crash_recovery"),
+}
+ALIASES: Mapping[str, str] = {word: name for name, words in _MEANT.items() for word in words}
+"""What a response is called for short, by its name; thresholds take any other unmistakable part of a name, too."""
 
 
 class Status(StrEnum):
@@ -52,8 +65,14 @@ class Response:
 
 
 def full_name(name: str, known: Collection[str] = ()) -> str:
-    """A response as a user types it, by its name: `p99_ms` is `latency_p99_ms`, unless `known` has one called so."""
-    return f"latency_{name}" if name not in known and _QUANTILE.fullmatch(name) else name
+    """A response as a user types it, by its name, unless `known` has one called so.
+
+    `p99_ms` and `p99` are `latency_p99_ms`; `cpu`, `wal`, `space` and so on are what `ALIASES` says.
+    """
+    if name in known:
+        return name
+    quantile = _QUANTILE.fullmatch(name)
+    return f"latency_{quantile[1]}_ms" if quantile else ALIASES.get(name.casefold(), name)
 
 
 METRONOME = (

@@ -13,7 +13,7 @@ from math import inf
 from typing import Any
 
 from pgassay.study import messages
-from pgassay.study.responses import Response, Scale
+from pgassay.study.responses import Response, Scale, full_name
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT
 
 _CONDITION = re.compile(r"(<=|>=|<|>)\s*([+-]?)\s*(\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(.*)")
@@ -129,7 +129,10 @@ def resolve(
 
 
 def _response(name: str, responses: Sequence[Response], named: Sequence[str]) -> Response:
-    """By name, title or an unmistakable part of the name (`p99_ms`); `space` is what the study says of it."""
+    """By name, title, what it is called for short (`cpu`, see `responses.full_name`) or an unmistakable part of the name.
+
+    A part of the study's own responses is meant first; `space` is what the study says of it.
+    """
     word = name.casefold()
     exact = [each for each in responses if word in (each.name, each.title.casefold())]
     if exact:
@@ -139,7 +142,8 @@ def _response(name: str, responses: Sequence[Response], named: Sequence[str]) ->
         own = [each for each in own if each.name in _SPACE] or [e for e in responses if e.name == "database_bytes"]
         found = own[:1]
     else:
-        found = _alike(word, own) or _alike(word, responses)
+        short = [each for each in responses if each.name == full_name(word)]
+        found = _alike(word, own) or short or _alike(word, responses)
     if len(found) == 1:
         return found[0]
     known = [each.name for each in responses]
