@@ -28,7 +28,29 @@ def test_what_trades_durability_is_marked() -> None:
         "fsync",
         "full_page_writes",
         "synchronous_commit",
+        "wal_sync_method",
     }
+
+
+@pytest.mark.parametrize("setting", KNOWN.values(), ids=lambda each: each.name)
+def test_a_text_that_speaks_of_lost_or_torn_data_marks_durability(setting: Setting) -> None:
+    said = any(word in setting.risks for word in ("durable", "lose", "lost", "torn", "destroy"))
+    assert said == (setting.risk is Risk.DURABILITY)
+
+
+def test_durability_is_traded_only_where_it_is_asked_for_by_name() -> None:
+    """In the full form as in the quick one, whatever a space file says of it, and also as a rule of thumb."""
+    traded = [each for each in KNOWN.values() if each.risk is Risk.DURABILITY]
+    for quick in (False, True):
+        space = space_of(KNOWN.values(), Machine(16 << 30, 4, 16), {}, quick=quick)
+        for each in traded:
+            assert f"--allow {each.name}" in space.left_out[each.name]
+            assert each.name not in space.rule_of_thumb.values
+    for each in traded:
+        named = setting_of(each.name, {"levels": list(each.levels)}, each)
+        assert f"--allow {each.name}" in space_of([named, KNOWN["jit"]], Machine(16 << 30, 4, 16), {}).left_out[each.name]
+        asked = space_of([named], Machine(16 << 30, 4, 16), {}, allowed=[each.name])
+        assert [one.name for one in asked.dimensions] == [each.name]
 
 
 def test_the_manual_is_named() -> None:

@@ -32,7 +32,7 @@ def test_a_bad_start_is_a_level_and_the_far_one_is_away_from_it() -> None:
 
 
 def test_words_go_to_the_other_word() -> None:
-    found = space("jit", "wal_sync_method")
+    found = space("jit", "wal_sync_method", allowed=["wal_sync_method"])
     assert [each.far for each in found.dimensions] == ["off", "open_datasync"]
     assert not found.dimension("jit").ordered
 
