@@ -5,7 +5,7 @@ Everything that can be refused is refused here, before the first trial, with wha
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pgassay.advise.refusals import OURS
 from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.task import Task
+from pgassay.advise.windows import longer_windows
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, maintenance, page_space, power_cuts
 from pgassay.lab.arms import resolve
@@ -37,6 +38,7 @@ _BETWEEN_S = 0.28
 """What a slice of one server costs beside itself: two cores, four servers in turns, of 2026-11-26."""
 _TURNED_LEAST = 4
 """Fewer settings are screened with the others, one server after the other."""
+_UNBOUNDED_S = 1e12
 _FLASH, _COMPRESSING = "--set drive.data=ssd", "--set drive.data=csd"
 _COMPRESSED = ("physical_bytes", "compression_ratio")
 """What only a drive that compresses makes different from what it was sent."""
@@ -113,17 +115,18 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     cores = len(os.sched_getaffinity(0))
     machine = Machine(site.memory_bytes, cores, bench.installation().version.major)
     named = [*wish.only, *wish.space]
+    settings = settings_of(wish.space, wish.only)
+    settings = settings_of(wish.space, wish.only)
+    window_s = _window_s(wish.question)
     space = space_of(
-        settings_of(wish.space, wish.only),
+        settings,
         machine,
         wish.start,
         allowed=[*wish.allowed],
-        window_s=_window_s(wish.question),
+        barred=_barred(settings, wish.question),
+        window_s=window_s,
         quick=wish.quick and not named,
     )
-    for name in [each.name for each in space.dimensions if each.name.startswith("table.")]:
-        if "scale" not in wish.question.load:
-            space = space.without(name, messages.tables_of_its_own())
     limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))))
     require_room(space, limits)
     (higher, *others), trial_s = _tried(wish.question, space, bench)
@@ -138,28 +141,53 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         found = screenings.in_turns(space) if turned_s else ()
         return found if len(found) >= _TURNED_LEAST else ()
 
-    def steps(space: Space) -> Amounts:
-        settings = len(space.dimensions)
+    def steps_of(count: int, each_s: float, budget_s: float, turns: Turns | None = None) -> Amounts:
         if others:
             points = budget.FRONT_POINTS_QUICK if wish.quick else budget.FRONT_POINTS
-            return budget.front_amounts(wish.budget_s, trial_s, settings, points=points)
-        count = len(turned(space))
+            return budget.front_amounts(budget_s, each_s, count, points=points)
         return budget.amounts(
-            wish.budget_s,
-            trial_s,
-            settings,
+            budget_s,
+            each_s,
+            count,
             finalists=1 if wish.quick else 3,
             conditions=len(conditions),
             references=references,
-            turns=Turns(count, turned_s) if turned_s and count else None,
+            turns=turns,
         )
+
+    def steps(space: Space) -> Amounts:
+        count = len(turned(space))
+        turns = Turns(count, turned_s) if turned_s and count else None
+        return steps_of(len(space.dimensions), trial_s, wish.budget_s, turns)
+
+    def needed_s(count: int, longer_s: float) -> float:
+        return steps_of(count, trial_s + _OVERHEAD * longer_s, _UNBOUNDED_S).needed_s
 
     if conditions and not wish.robust and not _fits(steps, space):
         conditions = ()
     if wish.quick and not named:
         space = as_many_as_fit(space, wish.start, steps)
+    longer = () if wish.quick and not named else longer_windows(settings, space, window_s, needed_s)
     further = tuple(others)
-    return Task(space, limits, steps(space), higher, wish.margin, wish.seed, further, conditions, turned=turned(space))
+    return Task(
+        space,
+        limits,
+        steps(space),
+        higher,
+        wish.margin,
+        wish.seed,
+        further,
+        conditions,
+        turned=turned(space),
+        longer=longer,
+    )
+
+
+
+def _barred(settings: Iterable[Setting], question: Question) -> dict[str, str]:
+    """What this load cannot try, with the reason."""
+    own = "scale" not in question.load
+    return {each.name: messages.tables_of_its_own() for each in settings if own and each.name.startswith("table.")}
 
 
 def _conditions(wish: Wish) -> tuple[Condition, ...]:

@@ -61,10 +61,22 @@ def empty_range(setting: str, low: str, high: str) -> UsageError:
     return UsageError(f"{setting} has no level between {low} and {high}", "give a low that is not above high")
 
 
-def one_point(fixed: Sequence[str]) -> UsageError:
+def one_point(fixed: Sequence[str], left_out: Mapping[str, str]) -> UsageError:
     """Nothing to choose from."""
-    held = f": {', '.join(fixed)} can only be what they are" if fixed else ""
+    told = [f"{', '.join(fixed)} can only be what they are"] if fixed else []
+    told += [f"{name}: {why}" for name, why in left_out.items()]
+    held = f": {'; '.join(told)}" if told else ""
     return UsageError(f"the space has one point{held}", "give at least one setting two levels or more")
+
+
+def short_window(needed_s: float, window_s: float) -> str:
+    """Why a setting is not tried: no trial is long enough to show its effect."""
+    return f"its effect takes windows of {needed_s:g} s, and these are {window_s:g} s"
+
+
+def with_longer_windows(names: Iterable[str], options: str) -> str:
+    """Which settings other options would try."""
+    return f"{', '.join(names)} with {options}"
 
 
 def unknown_setting(name: str, known: Iterable[str]) -> UsageError:

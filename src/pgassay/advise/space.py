@@ -141,18 +141,22 @@ def space_of(
     start: Mapping[str, str],
     *,
     allowed: Collection[str] = (),
+    barred: Mapping[str, str] | None = None,
     window_s: float = float("inf"),
     quick: bool = False,
 ) -> Space:
     """The space of these settings here; raises `UsageError` where it has one point.
 
-    `allowed` names the settings that may cost durability, `window_s` is the length of a measured window. Settings of
-    the start always stay, whatever is tried: they are part of every configuration.
+    `allowed` names the settings that may cost durability, `barred` those that this load or machine cannot try, with the
+    reason; `window_s` is the length of a measured window. Settings of the start always stay, whatever is tried: they
+    are part of every configuration.
     """
     found: list[Dimension] = []
     left_out: dict[str, str] = {}
     for setting in settings:
-        why = _unfit(setting, machine, allowed, window_s, quick=quick and setting.name not in start)
+        why = (barred or {}).get(setting.name, "") or _unfit(
+            setting, machine, allowed, window_s, quick=quick and setting.name not in start
+        )
         if why:
             left_out[setting.name] = why
             continue
@@ -160,7 +164,7 @@ def space_of(
     fixed = [each.name for each in found if len(each.levels) < 2]
     dimensions = tuple(each for each in found if len(each.levels) >= 2)
     if not dimensions:
-        raise messages.one_point(fixed)
+        raise messages.one_point(fixed, left_out)
     own = Configuration({each.name: each.start for each in dimensions} | dict(start))
     default = own.with_values({each.name: each.setting.default for each in dimensions})
     return Space(dimensions, own, default, left_out)
@@ -172,7 +176,7 @@ def _unfit(setting: Setting, machine: Machine, allowed: Collection[str], window_
     if not setting.since <= machine.version <= setting.until:
         return f"PostgreSQL {machine.version} does not have it, or has another default"
     if setting.window_s > window_s:
-        return f"its effect takes windows of {setting.window_s:g} s, and these are {window_s:g} s"
+        return messages.short_window(setting.window_s, window_s)
     if quick and not setting.quick and setting.name not in allowed:
         return "the quick form leaves it out"
     return ""

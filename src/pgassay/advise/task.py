@@ -16,6 +16,7 @@ from pgassay.advise.failures import Cause, Noted
 from pgassay.advise.front import Kept
 from pgassay.advise.robust import Condition
 from pgassay.advise.space import Configuration, Space
+from pgassay.advise.windows import Longer
 
 Values = Mapping[Configuration, float | None]
 Tell = Callable[[str], None]
@@ -79,6 +80,8 @@ class Task:
     """Settings that are screened by servers in turns; none where all are screened one server after the other."""
     remarks: tuple[str, ...] = ()
     """What is to be said of the load beside every answer."""
+    longer: tuple[Longer, ...] = ()
+    """What would be tried with longer windows."""
 
 
 def fitting(
