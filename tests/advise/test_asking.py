@@ -58,6 +58,32 @@ def test_a_space_file_narrows_and_adds(tmp_path: Path) -> None:
     assert [each.name for each in settings_of(read_space(path), ["jit"])] == ["jit"]
 
 
+def test_a_space_file_names_factors_of_host_tables_and_schema(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(
+        '[settings]\nserver.work_mem = { high = "16MB" }\n"host.huge_pages" = ["none", "2MB"]\n'
+        'host.memory = { default = "all", levels = ["all", "1GB"] }\ntable.fillfactor = { low = "80" }\n'
+        '"schema.change" = { default = "none", levels = ["none", "CREATE INDEX ON a (b)"] }\n'
+    )
+    found = {each.name: each for each in settings_of(read_space(path), ())}
+    assert list(found) == ["work_mem", "host.huge_pages", "host.memory", "table.fillfactor", "schema.change"]
+    assert [each.factor for each in found.values()] == ["server.work_mem", *list(found)[1:]]
+    assert found["host.huge_pages"].reason, "what is known of it is laid below"
+
+
+def test_what_changes_the_machine_is_tried_only_by_name() -> None:
+    assert "host.huge_pages" not in [each.name for each in settings_of({}, ())]
+    assert "huge_pages" in [each.name for each in settings_of({}, ())]
+    assert [each.name for each in settings_of({}, ["jit", "host.huge_pages"])] == ["jit", "host.huge_pages"]
+
+
+def test_a_level_of_the_host_is_told_in_every_treatment() -> None:
+    space = space_of(settings_of({}, ["jit", "host.huge_pages"]), Machine(8 << 30, 2), {})
+    huge = space.start.with_values({"host.huge_pages": "2MB"})
+    made = document(Question({}, "tps"), space, "x", [space.start, huge], {})
+    assert made["treatments"] == [{"host.huge_pages": "none"}, {"host.huge_pages": "2MB"}]
+
+
 def test_only_what_is_known_can_be_asked_for() -> None:
     assert [each.name for each in settings_of({}, ["jit", "work_mem"])] == ["work_mem", "jit"]
     with pytest.raises(UsageError) as raised:

@@ -5,7 +5,7 @@ Everything that can be refused is refused here, before the first trial, with wha
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from typing import Any
 from pgassay.advise import budget, messages, screenings
 from pgassay.advise.budget import Amounts, Turns
 from pgassay.advise.constraints import Limits, require_room, within
-from pgassay.advise.knowledge import Setting, known_settings, setting_of
+from pgassay.advise.here import barred, require_levels
+from pgassay.advise.knowledge import NO_SETTINGS, OF_THE_HOST, SERVER, Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
 from pgassay.advise.refusals import OURS
 from pgassay.advise.robust import Condition, conditions_of
@@ -87,21 +88,38 @@ def read_configuration(path: Path) -> dict[str, str]:
 
 
 def read_space(path: Path) -> dict[str, dict[str, Any]]:
-    """A space file: `[settings]`, in which each setting has a table, or a list of its levels; raises `UsageError`."""
+    """A space file: `[settings]`, in which each setting has a table, or a list of its levels; raises `UsageError`.
+
+    Factors of the host, the tables and the schema have their namespace before them: `"host.huge_pages"`, with quotation
+    marks or, as TOML reads it, without.
+    """
     tables = read(str(path), path.read_text(encoding="utf-8"))
     found: dict[str, dict[str, Any]] = {}
-    for name, table in tables.get(SETTINGS, tables).items():
+    for name, table in _in_full(tables.get(SETTINGS, tables)):
         found[name] = table if isinstance(table, dict) else {"levels": table, "scale": "enum"}
     return found
 
 
+def _in_full(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names with their namespace, of which TOML makes a table of tables, and those of settings without."""
+    for name, table in tables.items():
+        if f"{name}." in (*NO_SETTINGS, SERVER) and isinstance(table, dict):
+            yield from ((f"{name}.{each}".removeprefix(SERVER), of) for each, of in table.items())
+        else:
+            yield name.removeprefix(SERVER), table
+
+
 def settings_of(space: Mapping[str, Mapping[str, Any]], only: Collection[str]) -> tuple[Setting, ...]:
-    """The settings to try: those that the space names, or else all that are known; of these `only` some."""
+    """The settings to try: those that the space names, or else all that are known; of these `only` some.
+
+    What changes the machine is tried only where it is named.
+    """
     known = known_settings()
     for name in only:
         if name not in known and name not in space:
             raise messages.unknown_setting(name, (*known, *space))
-    found = {name: setting_of(name, table, known.get(name)) for name, table in space.items()} or dict(known)
+    usual = {name: each for name, each in known.items() if not name.startswith(OF_THE_HOST)}
+    found = {name: setting_of(name, table, known.get(name)) for name, table in space.items()} or usual
     for name in only:
         found.setdefault(name, known[name]) if name in known else None
     return tuple(each for name, each in found.items() if not only or name in only)
@@ -123,10 +141,11 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         machine,
         wish.start,
         allowed=[*wish.allowed],
-        barred=_barred(settings, wish.question),
+        barred=barred(settings, wish.question, site.catalogue),
         window_s=window_s,
         quick=wish.quick and not named,
     )
+    require_levels(space, site.catalogue)
     limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))))
     require_room(space, limits)
     (higher, *others), trial_s = _tried(wish.question, space, bench)
@@ -182,12 +201,6 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         longer=longer,
     )
 
-
-
-def _barred(settings: Iterable[Setting], question: Question) -> dict[str, str]:
-    """What this load cannot try, with the reason."""
-    own = "scale" not in question.load
-    return {each.name: messages.tables_of_its_own() for each in settings if own and each.name.startswith("table.")}
 
 
 def _conditions(wish: Wish) -> tuple[Condition, ...]:

@@ -20,8 +20,11 @@ _KEYS = (
     "window", "since", "until", "quick",
 )  # fmt: skip
 
-OF_THE_DATA = ("table.", "schema.")
-"""How names begin that are no settings of the server: each of their levels has data of its own."""
+SERVER = "server."
+OF_THE_HOST = "host."
+NO_SETTINGS = ("table.", "schema.", OF_THE_HOST)
+"""How names begin that are no settings of the server: each level of tables and schema has data of its own, those of the
+host are applied before the server starts."""
 
 
 class Scale(StrEnum):
@@ -65,7 +68,7 @@ class Setting:
     @property
     def factor(self) -> str:
         """Its name in a study."""
-        return self.name if self.name.startswith(OF_THE_DATA) else f"server.{self.name}"
+        return factor_name(self.name)
 
     def line(self, value: str) -> str:
         """A line for postgresql.auto.conf; of what is no setting a comment that says so."""
@@ -73,10 +76,17 @@ class Setting:
 
     @property
     def manual(self) -> str:
-        """Where PostgreSQL's manual describes it."""
+        """Where PostgreSQL's manual describes it; of what it does not know, the chapter that comes nearest."""
         if self.name.startswith("table."):
             return f"https://www.postgresql.org/docs/current/sql-createtable.html#RELOPTION-{_anchor(self.name[6:])}"
-        return f"https://www.postgresql.org/docs/current/{self.section}.html#GUC-{_anchor(self.name)}"
+        if self.factor == self.name:
+            return f"https://www.postgresql.org/docs/current/{self.section or 'kernel-resources'}.html"
+        return f"https://www.postgresql.org/docs/current/{self.section or 'runtime-config'}.html#GUC-{_anchor(self.name)}"
+
+
+def factor_name(name: str) -> str:
+    """What a study calls a dimension of this name."""
+    return name if name.startswith(NO_SETTINGS) else f"{SERVER}{name}"
 
 
 def _anchor(name: str) -> str:
@@ -95,7 +105,7 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
     for key in table:
         if key not in _KEYS:
             raise messages.unknown_key(name, key, _KEYS)
-    base = below or Setting(name, "", Scale.ENUM)
+    base = below or Setting(name, "", Scale.ENUM, apply=_applied(name))
     levels = _texts(name, table["levels"]) if "levels" in table else base.levels
     bounded = "low" in table or "high" in table
     scale = table.get("scale", Scale.ENUM if "levels" in table else base.scale)
@@ -131,6 +141,12 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
     if found.scale is Scale.ENUM and bounded and not levels:
         raise messages.no_scale(name)
     return found
+
+
+def _applied(name: str) -> str:
+    """How a level of what we know nothing of takes effect."""
+    ours = name.startswith(NO_SETTINGS)
+    return f"what {name.partition('.')[0]} factors do before the server starts" if ours else "reload"
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
 from pgassay.advise.front import Kept, Seen, kept_limits
+from pgassay.advise.knowledge import OF_THE_HOST, factor_name
 from pgassay.advise.refusals import failed
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space
@@ -360,17 +361,17 @@ def at_conditions(study: Document, conditions: Sequence[Condition]) -> Document:
 
 
 def _treatment(space: Space, configuration: Configuration) -> dict[str, str]:
-    """What is not PostgreSQL's default, and what the lab would else pin; at least one setting."""
+    """What is not PostgreSQL's default, what the lab would else pin, what the host has; at least one setting."""
     own = {each.name: each.setting for each in space.dimensions}
+    always = {name for name, each in own.items() if each.window_s or name.startswith(OF_THE_HOST)}
     told = {
         name: value
         for name, value in configuration.values.items()
-        if name not in own or own[name].window_s or canonical(value) != canonical(own[name].default)
+        if name not in own or name in always or canonical(value) != canonical(own[name].default)
     }
     first = space.dimensions[0].name
-    factors = {name: each.factor for name, each in own.items()}
     shown = told or {first: configuration.values[first]}
-    return {factors.get(name, f"server.{name}"): value for name, value in shown.items()}
+    return {factor_name(name): value for name, value in shown.items()}
 
 
 def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:

@@ -84,6 +84,27 @@ def unknown_setting(name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f'pgassay advise knows no setting "{name}"', _nearest(name, known))
 
 
+def unknown_factor(name: str, known: Iterable[str]) -> UsageError:
+    """A name of a namespace of ours that nothing applies."""
+    return UsageError(f'there is no factor "{name}" to try', _nearest(name, known))
+
+
+def held(name: str) -> str:
+    """Why something is not tried: the command line holds it at one level."""
+    return f"--set holds {name} in every trial"
+
+
+def set_by(name: str) -> str:
+    """Why a setting is not tried: a factor sets it."""
+    return f"{name} sets it"
+
+
+def no_huge_pages(factor: str, *, root: bool) -> str:
+    """Why huge_pages is not tried: both of its levels are the same here."""
+    instead = f"the lab reserves some with --only {factor},… or in a --space" if root else "only root may reserve some"
+    return f"no huge pages are to be had on this machine, so that try and off are the same; {instead}"
+
+
 def contradiction(why: str) -> UsageError:
     """No configuration of the space satisfies a constraint."""
     return UsageError(

@@ -62,6 +62,22 @@ def pool(page_bytes: int, root: Path) -> Pool:
     return Pool(page_bytes, *(int((place / name).read_text("ascii")) for name in _COUNTS))
 
 
+def to_be_had(root: Path) -> bool:
+    """Are pages of the default size free as the machine is now, or would the kernel add some (nr_overcommit_hugepages)?
+
+    Else a server with its default `huge_pages = try` starts without them.
+    """
+    size = default_size(root)
+    if size is None:
+        return False
+    try:
+        found = pool(size, root)
+        more = folder(size, root) / "nr_overcommit_hugepages"
+        return found.free > found.reserved or (more.exists() and int(more.read_text("ascii")) > 0)
+    except OSError:
+        return False
+
+
 _COUNTS = ("nr_hugepages", "free_hugepages", "resv_hugepages", "surplus_hugepages")
 
 
