@@ -89,6 +89,8 @@ def test_a_table_is_laid_over_what_is_known() -> None:
         ({"risk": "brave"}, "brave"),
         ({"step": 1}, "step"),
         ({"levels": "on"}, "list"),
+        ({"nodes": 0}, "nodes"),
+        ({"nodes": "many"}, "nodes"),
     ],
 )
 def test_a_wrong_table_is_refused(table: dict[str, object], said: str) -> None:

@@ -90,6 +90,43 @@ def test_memory_is_summed_before_a_trial() -> None:
     assert allowed(Configuration({"shared_buffers": "10GB"}), LIMITS)
 
 
+GB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("values", "limits", "fits"),
+    [
+        # 8 clients of 1 GB for each sort, or hash, without workers
+        ({"work_mem": "1GB", "hash_mem_multiplier": "1"}, Limits(11 * GB, 8), True),
+        ({"work_mem": "1GB", "hash_mem_multiplier": "1.5"}, Limits(11 * GB, 8), False),
+        ({"work_mem": "1GB", "hash_mem_multiplier": "1"}, Limits(11 * GB, 8, nodes=2), False),
+        # each of two workers a client may take as much, up to all workers that there are
+        ({"work_mem": "1GB", "hash_mem_multiplier": "1", "max_parallel_workers_per_gather": "2"},
+         Limits(20 * GB, 8), False),
+        ({"work_mem": "1GB", "hash_mem_multiplier": "1", "max_parallel_workers_per_gather": "2",
+          "max_parallel_workers": "2"}, Limits(14 * GB, 8), True),
+        ({"work_mem": "1GB", "hash_mem_multiplier": "1", "max_parallel_workers_per_gather": "2",
+          "max_worker_processes": "2", "max_parallel_workers": "2"}, Limits(14 * GB, 8), True),
+        # vacuum's own memory in its place
+        ({"maintenance_work_mem": "4GB"}, Limits(8 * GB, 1), False),
+        ({"maintenance_work_mem": "4GB", "autovacuum_work_mem": "64MB"}, Limits(8 * GB, 1), True),
+        ({"maintenance_work_mem": "4GB", "autovacuum_work_mem": "-1"}, Limits(8 * GB, 1), False),
+        # a server that has less than the machine
+        ({"shared_buffers": "1GB"}, Limits(16 * GB, 1), True),
+        ({"shared_buffers": "1GB", "host.memory": "1GB"}, Limits(16 * GB, 1), False),
+        ({"shared_buffers": "1GB", "host.memory": "all"}, Limits(16 * GB, 1), True),
+    ],
+)  # fmt: skip
+def test_memory_is_counted_as_the_manual_says(values: dict[str, str], limits: Limits, fits: bool) -> None:
+    assert allowed(Configuration({"max_parallel_workers_per_gather": "0", **values}), limits) is fits
+
+
+def test_a_memory_sum_says_who_takes_it() -> None:
+    why = next(objections(Configuration({"work_mem": "1GB"}), Limits(16 * GB, 3, nodes=2)))
+    assert "work_mem of 3 clients and 6 parallel workers, 2 sorts or hashes each" in why
+    assert KNOWN["work_mem"].nodes == 2
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [

@@ -12,7 +12,7 @@ from typing import Any
 
 from pgassay.advise import budget, messages, screenings
 from pgassay.advise.budget import Amounts, Turns
-from pgassay.advise.constraints import Limits, require_room, within
+from pgassay.advise.constraints import MEMORY, Limits, limit_bytes, require_room, within
 from pgassay.advise.here import barred, require_levels
 from pgassay.advise.knowledge import NO_SETTINGS, OF_THE_HOST, SERVER, Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
@@ -131,7 +131,8 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         raise messages.robust_of_one()
     site = bench.site()
     cores = len(os.sched_getaffinity(0))
-    machine = Machine(site.memory_bytes, cores, bench.installation().version.major)
+    memory_bytes = min(site.memory_bytes, limit_bytes(wish.question.held.get(MEMORY, "")))
+    machine = Machine(memory_bytes, cores, bench.installation().version.major)
     named = [*wish.only, *wish.space]
     settings = settings_of(wish.space, wish.only)
     settings = settings_of(wish.space, wish.only)
@@ -146,7 +147,8 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         quick=wish.quick and not named,
     )
     require_levels(space, site.catalogue)
-    limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))))
+    nodes = next((each.nodes for each in settings if each.name == "work_mem"), known_settings()["work_mem"].nodes)
+    limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))), nodes)
     require_room(space, limits)
     (higher, *others), trial_s = _tried(wish.question, space, bench)
 

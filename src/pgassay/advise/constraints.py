@@ -1,11 +1,14 @@
 """What a configuration must keep before it is tried: memory, limits that settings set each other, connections.
 
 A trial that cannot work costs as much as one that can, and one that takes all memory hurts the machine. The memory sum
-is of the worst case that the manual warns of ("Resource Consumption"): every client in a sort.
+is of the worst case that the manual warns of ("Resource Consumption", work_mem, hash_mem_multiplier and
+max_parallel_workers_per_gather): every client and every parallel worker in so many hashes as the knowledge file says.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from pgassay.advise import messages
 from pgassay.advise.space import Configuration, Dimension, Space, index_of
@@ -24,17 +27,22 @@ _USUAL = {
     "shared_buffers": "128MB", "work_mem": "4MB", "maintenance_work_mem": "64MB", "autovacuum_max_workers": "3",
     "hash_mem_multiplier": "2", "min_wal_size": "80MB", "max_wal_size": "1GB", "max_parallel_workers": "8",
     "max_worker_processes": "8", "max_parallel_workers_per_gather": "2", "max_connections": "100",
+    "autovacuum_work_mem": "-1",
 }  # fmt: skip
 """PostgreSQL's defaults, where a configuration does not say."""
 _BARE_BYTES = {
     "shared_buffers": 8192,
     "work_mem": 1024,
     "maintenance_work_mem": 1024,
+    "autovacuum_work_mem": 1024,
     "min_wal_size": 1 << 20,
     "max_wal_size": 1 << 20,
 }
-_TAKING = ("shared_buffers", "work_mem", "maintenance_work_mem", "hash_mem_multiplier")
-_REDUCED = (*_TAKING, *(lower for lower, _ in _ORDERED))
+_PER_GATHER = "max_parallel_workers_per_gather"
+_TAKING = ("shared_buffers", "work_mem", "maintenance_work_mem", "hash_mem_multiplier", _PER_GATHER)
+_REDUCED = tuple(dict.fromkeys((*_TAKING, *(lower for lower, _ in _ORDERED))))
+MEMORY = "host.memory"
+"""The factor by which a server has less than the machine."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +51,24 @@ class Limits:
 
     memory_bytes: int
     clients: int
+    nodes: int = 1
+    """Sorts and hashes that a process may have at a time."""
+
+    def bytes_of(self, configuration: Configuration) -> int:
+        """The memory that a server of this configuration has."""
+        return min(self.memory_bytes, limit_bytes(configuration.values.get(MEMORY, "")))
+
+
+def limit_bytes(level: str) -> int:
+    """The memory that a level of `host.memory` leaves a server; no limit where it sets none."""
+    quantity = split_quantity(level)
+    return int(quantity[0] * BYTES_PER_UNIT[quantity[1]]) if quantity and quantity[1] in BYTES_PER_UNIT else sys.maxsize
 
 
 def objections(configuration: Configuration, limits: Limits) -> Iterator[str]:
     """Every reason not to try a configuration; none where it can be tried."""
     parts = _memory(configuration, limits)
-    wanted, most = sum(size for _, size in parts), int(MEMORY_SHARE * limits.memory_bytes)
+    wanted, most = sum(size for _, size in parts), int(MEMORY_SHARE * limits.bytes_of(configuration))
     if wanted > most:
         yield messages.too_much_memory(wanted, most, parts)
     for lower, upper in _ORDERED:
@@ -99,12 +119,18 @@ def within(
 
 
 def _memory(configuration: Configuration, limits: Limits) -> list[tuple[str, int]]:
-    work = _number(configuration, "work_mem") * max(1.0, _number(configuration, "hash_mem_multiplier"))
-    vacuum = _number(configuration, "maintenance_work_mem") * _number(configuration, "autovacuum_max_workers")
+    """What may be taken at most, by whom; each worker of a parallel query may sort as its leader may."""
+    number = partial(_number, configuration)
+    workers = min(limits.clients * number(_PER_GATHER), number("max_parallel_workers"), number("max_worker_processes"))
+    each = number("work_mem") * max(1.0, number("hash_mem_multiplier")) * limits.nodes
+    own = number("autovacuum_work_mem")
+    vacuum = (own if own > 0 else number("maintenance_work_mem")) * number("autovacuum_max_workers")
+    beside = f" and {workers:.0f} parallel workers" if workers else ""
+    times = f", {limits.nodes} sorts or hashes each" if limits.nodes > 1 else ""
     return [
-        ("shared_buffers", int(_number(configuration, "shared_buffers"))),
-        (f"work_mem of {limits.clients} clients", int(work * limits.clients)),
-        ("maintenance_work_mem", int(vacuum)),
+        ("shared_buffers", int(number("shared_buffers"))),
+        (f"work_mem of {limits.clients} clients{beside}{times}", int(each * (limits.clients + workers))),
+        ("vacuum" if own > 0 else "maintenance_work_mem", int(vacuum)),
         ("connections", limits.clients * _CONNECTION_BYTES),
     ]
 

@@ -17,7 +17,7 @@ from pgassay.study.units import parse_time_s
 _FILE = Path(__file__).with_name("knowledge.toml")
 _KEYS = (
     "default", "low", "high", "scale", "step", "levels", "rule", "apply", "risk", "risks", "reason", "section",
-    "window", "since", "until", "quick",
+    "window", "since", "until", "quick", "nodes",
 )  # fmt: skip
 
 SERVER = "server."
@@ -64,6 +64,8 @@ class Setting:
     since: int = 0
     until: int = 999
     quick: bool = False
+    nodes: int = 1
+    """Of what a query may take several times: how often at a time."""
 
     @property
     def factor(self) -> str:
@@ -117,6 +119,9 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
     step = table.get("step", base.step)
     if isinstance(step, bool) or not isinstance(step, int | float) or step <= (1.0 if scale == Scale.LOG else 0.0):
         raise messages.bad_step(name, step)
+    nodes = table.get("nodes", base.nodes)
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+        raise messages.bad_nodes(name, nodes)
     found = Setting(
         name,
         str(table.get("default", base.default)),
@@ -135,6 +140,7 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
         int(table.get("since", base.since)),
         int(table.get("until", base.until)),
         bool(table.get("quick", base.quick)),
+        nodes,
     )
     if not found.default:
         raise messages.no_default(name)

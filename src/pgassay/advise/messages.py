@@ -32,6 +32,11 @@ def bad_step(setting: str, step: object) -> UsageError:
     )
 
 
+def bad_nodes(setting: str, nodes: object) -> UsageError:
+    """How often a query takes something."""
+    return UsageError(f"nodes of {setting} cannot be {nodes}", "give how many sorts and hashes a query has at a time")
+
+
 def no_default(setting: str) -> UsageError:
     """A setting that is not in our knowledge, without the default that it needs."""
     return UsageError(
