@@ -71,6 +71,8 @@ def test_a_full_drive_has_its_name_whoever_says_so() -> None:
     log = f"2026-11-21 10:00:00 UTC [1] LOG:  ready\n{panic}\n2026-11-21 10:00:01 UTC [1] LOG:  terminating any other"
     assert of_log(log) == {"no_space": panic}
     assert of_log("LOG:  server process was terminated by signal 9: Killed") == {}
+    killed = "2026-11-21 10:00:00 UTC [1] LOG:  server process (PID 4711) was terminated by signal 9: Killed"
+    assert of_log(f"{killed}\n[1] LOG:  all server processes terminated; reinitializing\n") == {"server_killed": killed}
     said = {"aborted": 'ERROR:  could not extend file "base/5/16384": No space left on device'}
     assert list(of_load(said)) == ["no_space"]
 

@@ -80,6 +80,30 @@ def test_the_server_is_private(installation: LocalInstallation, folder: Path) ->
     assert not (folder / "data" / ownership.OWNER_FILE).exists()
 
 
+def _score(pid: int) -> str:
+    """What the kernel adds to a process's badness (proc(5), oom_score_adj); empty where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/oom_score_adj").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def test_the_kernel_ends_what_we_started_first(installation: LocalInstallation, folder: Path) -> None:
+    server = installation.start(folder / "data", SETTINGS, folder / "socket")
+    try:
+        ((backend,),) = server.query("SELECT pg_backend_pid()")
+        assert _score(backend) == "1000"
+        deadline = time.monotonic() + PATIENCE_S
+        while True:  # one that has just been started has not asked yet
+            others = [each for each in processes.serving(folder / "data") if each != server.postmaster_pid]
+            if {_score(each) for each in others} - {""} == {"1000"}:
+                break
+            assert time.monotonic() < deadline
+        assert int(_score(os.getpid())) < 1000, "the lab itself does not"
+    finally:
+        server.stop()
+
+
 def test_a_shells_libpq_variables_do_not_leak(
     installation: LocalInstallation, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 THROTTLED = "drive_throttled"
 STORE_FULL = "drive_store_full"
 HUGE_PAGES_MISSING = "hugepage_error"
+KILLED = "server_killed"
+_KILLED = re.compile(r"process \(PID \d+\) was terminated by signal 9")
 _NAMED = (
     (re.compile(r"row is too big: size \d+, maximum size \d+"), "row_too_large"),
     (re.compile(r"index row (?:size \d+ exceeds|requires \d+ bytes, maximum size is)"), "key_too_large"),
@@ -72,8 +74,8 @@ def of_error(error: BenchError | OSError, settings: Mapping[str, str]) -> dict[s
 
 
 def of_window(problems: Mapping[str, str], log: str, counters: Mapping[str, float | None]) -> dict[str, str]:
-    """The treatment's failures in a window, code to detail: the load's own problems, then what a dead server's log
-    says (empty for a living one), then what the drives counted.
+    """The treatment's failures in a window, code to detail: the load's own problems, then what the server's log says
+    (empty where nothing went wrong), then what the drives counted.
     """
     return merged({**of_load(problems), **of_log(log)}, of_drives(counters))
 
@@ -98,11 +100,14 @@ def code_of_start(detail: str, settings: Mapping[str, str]) -> str:
 
 
 def of_log(text: str) -> dict[str, str]:
-    """The code and the line with which a dead server's log explains its end; empty if it has no code of its own.
+    """The code and the line with which a server's log explains its end; empty if it has no code of its own.
 
-    Its clients only hear that it is gone.
+    Its clients only hear that it is gone. A process that was killed is what the kernel does where memory runs out;
+    the server begins again after it.
     """
     for line in text.splitlines():
+        if _KILLED.search(line):
+            return {KILLED: line.strip()}
         if ("PANIC" in line or "FATAL" in line) and (code := code_of(line, "")):
             return {code: line.strip()}
     return {}

@@ -292,7 +292,7 @@ class Trial:
         """Set what was counted and the load's own result together; costs are for each of these transactions."""
         notes, server = self._notes, self._server
         counters = {**counted, **_written_by(result)}
-        log = "" if notes.alive else server.log_text()
+        log = server.log_text() if result.problems or not notes.alive else ""
         notes.problems.update(failures.of_window(result.problems, log, counters))
         relations = page_space.relation_bytes(server) if notes.alive else {}
         notes.responses.update({**result.responses, **every_probe().costs(counters, transactions)})

@@ -25,6 +25,9 @@ SUPERUSER = "postgres"
 _POLL_S = 0.005
 """A look is one small file; a server on a crash state is ready after tenths of a second."""
 _INITDB_S = 600.0
+FIRST_TO_GO = {"PG_OOM_ADJUST_FILE": "/proc/self/oom_score_adj", "PG_OOM_ADJUST_VALUE": "1000"}
+"""Where memory runs out, the kernel ends a process of ours before any other: each that the postmaster starts asks for it
+(manual, "Linux Memory Overcommit"). Anybody may raise this score; where there is no such file, nothing happens."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ class LocalInstallation:
             command,
             stdout=log,
             stderr=log,
+            environment=FIRST_TO_GO,
             directory=Path("/"),
             unprivileged=True,
             death_signal=signal.SIGQUIT,
