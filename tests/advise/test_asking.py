@@ -6,7 +6,15 @@ import pytest
 
 from benchmarks.advise import space_with
 from pgassay.advise import budget
-from pgassay.advise.asking import BROUGHT_BY, as_many_as_fit, objective_of, objectives_of, read_configuration, read_space, settings_of
+from pgassay.advise.asking import (
+    BROUGHT_BY,
+    as_many_as_fit,
+    objective_of,
+    objectives_of,
+    read_configuration,
+    read_space,
+    settings_of,
+)
 from pgassay.advise.failures import broken
 from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.knowledge import known_settings

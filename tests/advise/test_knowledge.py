@@ -48,7 +48,9 @@ def test_durability_is_traded_only_where_it_is_asked_for_by_name() -> None:
             assert each.name not in space.rule_of_thumb.values
     for each in traded:
         named = setting_of(each.name, {"levels": list(each.levels)}, each)
-        assert f"--allow {each.name}" in space_of([named, KNOWN["jit"]], Machine(16 << 30, 4, 16), {}).left_out[each.name]
+        assert (
+            f"--allow {each.name}" in space_of([named, KNOWN["jit"]], Machine(16 << 30, 4, 16), {}).left_out[each.name]
+        )
         asked = space_of([named], Machine(16 << 30, 4, 16), {}, allowed=[each.name])
         assert [one.name for one in asked.dimensions] == [each.name]
 
@@ -104,6 +106,18 @@ def test_a_stranger_needs_its_default_and_a_scale() -> None:
         setting_of("stranger", {"low": "1"})
     with pytest.raises(UsageError, match="scale"):
         setting_of("stranger", {"default": "1", "low": "1", "high": "4"})
+
+
+def test_a_default_is_that_of_the_version() -> None:
+    ahead = KNOWN["effective_io_concurrency"]
+    assert (ahead.of_version(17).default, ahead.of_version(18).default) == ("1", "16")
+    new = space_of([ahead], Machine(16 << 30, 4, 18), {})
+    assert new.dimension("effective_io_concurrency").start == "16"
+    assert new.default.values == {"effective_io_concurrency": "16"}
+    for major, there in ((17, False), (18, True)):
+        found = space_of([KNOWN["jit"], KNOWN["io_method"], KNOWN["io_workers"]], Machine(16 << 30, 4, major), {})
+        assert ("io_method" in [each.name for each in found.dimensions]) is there
+        assert ("io_workers" in found.left_out) is not there
 
 
 def test_all_of_it_makes_a_space() -> None:

@@ -1,28 +1,27 @@
 """`pgassay advise` on a real PostgreSQL: a plan of few settings, what is known of all, a batch with one refused."""
 
-import subprocess
+from collections.abc import Mapping
 from contextlib import nullcontext
 
 import pytest
 
 from pgassay.advise import refusals
 from pgassay.advise.asking import settings_of
-from pgassay.advise.knowledge import known_settings
+from pgassay.advise.here import built, require_levels, stranger
+from pgassay.advise.knowledge import Setting, known_settings
 from pgassay.advise.laboratory import Question, RealLaboratory
 from pgassay.advise.space import Machine, space_of
+from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
+from pgassay.postgres.described import Described, describe
+from pgassay.postgres.installation import LocalInstallation
+from pgassay.postgres.settings import in_base_unit
+from pgassay.study.units import canonical
 from pgassay.testing import real
 from tests.system.journeys import ANYWHERE, Place
 
 pytestmark = pytest.mark.system
-SECTIONS = {
-    "Resource Usage": "runtime-config-resource", "Write-Ahead Log": "runtime-config-wal",
-    "Query Tuning": "runtime-config-query", "Statistics": "runtime-config-statistics",
-    "Reporting and Logging": "runtime-config-logging", "Process Title": "runtime-config-logging",
-    "Autovacuum": "runtime-config-vacuum", "Vacuuming": "runtime-config-vacuum",
-}  # fmt: skip
-"""Of the manual, by the group that PostgreSQL puts a setting into."""
 TINY = ("-s", "1", "-c", "1", "-j", "1", "-T", "1", "--only", "commit_delay,commit_siblings", *ANYWHERE)
 
 
@@ -44,19 +43,67 @@ def test_a_plan_names_the_window_and_the_budget_that_would_try_more(journey: Pla
     assert "2 settings: commit_delay, checkpoint_timeout" in done.stdout
 
 
+def here() -> tuple[LocalInstallation, Mapping[str, Setting], Mapping[str, Described]]:
+    """This PostgreSQL, and of the settings that we know those that it has: as we and as it describe them."""
+    found = real.installation()
+    known = {
+        name: each.of_version(found.version.major)
+        for name, each in known_settings().items()
+        if each.factor.startswith("server.") and each.since <= found.version.major <= each.until
+    }
+    return found, known, describe(found.runner, found.account, found.bindir, known)
+
+
 def test_what_is_known_of_the_settings_is_what_this_postgresql_says() -> None:
     """Its own description has each of them, and by its group the section of the manual."""
-    installation = real.installation()
-    command = [str(installation.bindir / "postgres"), "--describe-config"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, env={"LC_ALL": "C"}).stdout
-    rows = {line.split("\t")[0]: line.split("\t")[1:3] for line in said.splitlines() if "\t" in line}
-    known = [each for each in known_settings().values() if each.factor.startswith("server.")]
-    here = [each for each in known if each.since <= installation.version.major <= each.until]
-    assert len(here) > 25
-    for setting in here:
-        context, group = rows[setting.name]
-        assert setting.apply == ("restart" if context.lower() == "postmaster" else "reload"), setting.name
-        assert setting.section == SECTIONS[group.split(" / ")[0]], setting.name
+    _, known, described = here()
+    assert len(known) > 25
+    for name, setting in known.items():
+        own = described[name]
+        assert setting.apply == own.apply, name
+        assert setting.section == stranger(own).section, name
+
+
+def test_what_is_known_of_their_ranges_is_within_what_this_postgresql_takes() -> None:
+    """On machines of any size, as levels of a space have it; and the default is its own."""
+    installation, known, described = here()
+    for memory_bytes, cores in ((1 << 30, 1), (1 << 40, 256)):
+        machine = Machine(memory_bytes, cores, installation.version.major)
+        space = space_of(built(known.values(), machine.version, installation.check_settings), machine, {},
+                         allowed=[*known])  # fmt: skip
+        require_levels(space, every_factor(), described, installation.check_settings)
+        assert {each.name for each in space.dimensions} | set(space.left_out) == set(known)
+    for name, setting in known.items():
+        own = described[name]
+        value = "16384" if name == "shared_buffers" else setting.default  # initdb writes 128MB
+        if own.unit or own.limits:
+            assert in_base_unit(value, own.unit) == in_base_unit(own.default, own.unit), name
+        else:
+            assert canonical(value) == canonical(own.default), name
+
+
+def test_settings_of_a_space_that_nobody_knows_bring_what_postgresql_says(journey: Place) -> None:
+    space = journey.path / "space.toml"
+    tiny = ("-s", "1", "-c", "1", "-j", "1", "-T", "1", "--space", str(space), *ANYWHERE, "--dry-run")
+    space.write_text(
+        '[settings]\nenable_seqscan = {}\nmax_locks_per_transaction = ["64", "128"]\n'
+        'vacuum_cost_page_dirty = { low = "5", high = "80", scale = "log" }\n'
+    )
+    done = journey.pgassay("advise", *tiny)
+    assert done.returncode == 0, done.stderr
+    assert "3 settings: enable_seqscan, max_locks_per_transaction, vacuum_cost_page_dirty" in done.stdout
+    for text, said in (
+        ('max_locks_per_transaction = ["64", "5"]', "this PostgreSQL takes 10 to 2147483647"),
+        ('wal_level = ["replica", "least"]', "least"),
+        ('work_mem = ["4MB", "1kB"]', "this PostgreSQL takes 64kB to"),
+        ('block_size = ["8192", "4096"]', "block_size"),
+        ('max_lock_per_transaction = ["64", "5"]', "is not a setting"),
+        ('huge_pages = ["try", "off"]\n"host.memory" = ["all", "plenty"]', "host.memory"),
+    ):
+        space.write_text(f"[settings]\n{text}\n")
+        done = journey.pgassay("advise", *tiny)
+        assert done.returncode == 2, text
+        assert said in done.stderr
 
 
 def test_an_objective_that_the_drive_does_not_count_is_refused_by_name(journey: Place) -> None:

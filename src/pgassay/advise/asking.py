@@ -13,7 +13,7 @@ from typing import Any
 from pgassay.advise import budget, messages, screenings
 from pgassay.advise.budget import Amounts, Turns
 from pgassay.advise.constraints import MEMORY, Limits, limit_bytes, require_room, within
-from pgassay.advise.here import barred, require_levels
+from pgassay.advise.here import barred, built, require_levels, stranger
 from pgassay.advise.knowledge import NO_SETTINGS, OF_THE_HOST, SERVER, Setting, known_settings, setting_of
 from pgassay.advise.laboratory import Question, document
 from pgassay.advise.refusals import OURS
@@ -28,6 +28,7 @@ from pgassay.lab.drives import NEEDED
 from pgassay.lab.forecast import forecast, window_s
 from pgassay.lab.run import DRIVES, Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
+from pgassay.postgres.described import Described, describe
 from pgassay.study.document import read
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import Better, Response, Scale, full_name
@@ -109,17 +110,27 @@ def _in_full(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name.removeprefix(SERVER), table
 
 
-def settings_of(space: Mapping[str, Mapping[str, Any]], only: Collection[str]) -> tuple[Setting, ...]:
+def settings_of(
+    space: Mapping[str, Mapping[str, Any]], only: Collection[str], described: Mapping[str, Described] | None = None
+) -> tuple[Setting, ...]:
     """The settings to try: those that the space names, or else all that are known; of these `only` some.
 
-    What changes the machine is tried only where it is named.
+    What we do not know is as this PostgreSQL has `described` it. What changes the machine is tried only where it is
+    named. Raises `UsageError`.
     """
     known = known_settings()
+    strangers = {
+        name: stranger(each) for name, each in (described or {}).items() if name in space and name not in known
+    }
     for name in only:
         if name not in known and name not in space:
             raise messages.unknown_setting(name, (*known, *space))
+    for name, table in space.items():
+        if name not in known and name not in strangers and not table.get("default"):
+            raise messages.no_default(name, known)
+    below = {**known, **strangers}
     usual = {name: each for name, each in known.items() if not name.startswith(OF_THE_HOST)}
-    found = {name: setting_of(name, table, known.get(name)) for name, table in space.items()} or usual
+    found = {name: setting_of(name, table, below.get(name)) for name, table in space.items()} or usual
     for name in only:
         found.setdefault(name, known[name]) if name in known else None
     return tuple(each for name, each in found.items() if not only or name in only)
@@ -130,12 +141,13 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     if wish.robust and wish.question.others:
         raise messages.robust_of_one()
     site = bench.site()
-    cores = len(os.sched_getaffinity(0))
+    installation = bench.installation()
+    major = installation.version.major
     memory_bytes = min(site.memory_bytes, limit_bytes(wish.question.held.get(MEMORY, "")))
-    machine = Machine(memory_bytes, cores, bench.installation().version.major)
+    machine = Machine(memory_bytes, len(os.sched_getaffinity(0)), major)
     named = [*wish.only, *wish.space]
-    settings = settings_of(wish.space, wish.only)
-    settings = settings_of(wish.space, wish.only)
+    described = describe(bench.runner, bench.account, installation.bindir, wish.space)
+    settings = built(settings_of(wish.space, wish.only, described), major, installation.check_settings)
     window_s = _window_s(wish.question)
     space = space_of(
         settings,
@@ -146,7 +158,7 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         window_s=window_s,
         quick=wish.quick and not named,
     )
-    require_levels(space, site.catalogue)
+    require_levels(space, site.catalogue, described, installation.check_settings)
     nodes = next((each.nodes for each in settings if each.name == "work_mem"), known_settings()["work_mem"].nodes)
     limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))), nodes)
     require_room(space, limits)

@@ -5,7 +5,7 @@ Sources: PostgreSQL's manual, chapter "Server Configuration"; each setting names
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from pgassay.study.units import parse_time_s
 _FILE = Path(__file__).with_name("knowledge.toml")
 _KEYS = (
     "default", "low", "high", "scale", "step", "levels", "rule", "apply", "risk", "risks", "reason", "section",
-    "window", "since", "until", "quick", "nodes",
+    "window", "since", "until", "quick", "nodes", "later", "built",
 )  # fmt: skip
 
 SERVER = "server."
@@ -66,11 +66,20 @@ class Setting:
     quick: bool = False
     nodes: int = 1
     """Of what a query may take several times: how often at a time."""
+    later: tuple[tuple[int, str], ...] = ()
+    """Defaults of later versions, each from a major version on."""
+    built: bool = False
+    """Does it depend on how PostgreSQL was built which levels there are?"""
 
     @property
     def factor(self) -> str:
         """Its name in a study."""
         return factor_name(self.name)
+
+    def of_version(self, major: int) -> "Setting":
+        """The setting with the default of this major version."""
+        later = [default for version, default in sorted(self.later) if version <= major]
+        return replace(self, default=later[-1]) if later else self
 
     def line(self, value: str) -> str:
         """A line for postgresql.auto.conf; of what is no setting a comment that says so."""
@@ -83,7 +92,9 @@ class Setting:
             return f"https://www.postgresql.org/docs/current/sql-createtable.html#RELOPTION-{_anchor(self.name[6:])}"
         if self.factor == self.name:
             return f"https://www.postgresql.org/docs/current/{self.section or 'kernel-resources'}.html"
-        return f"https://www.postgresql.org/docs/current/{self.section or 'runtime-config'}.html#GUC-{_anchor(self.name)}"
+        return (
+            f"https://www.postgresql.org/docs/current/{self.section or 'runtime-config'}.html#GUC-{_anchor(self.name)}"
+        )
 
 
 def factor_name(name: str) -> str:
@@ -141,9 +152,11 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
         int(table.get("until", base.until)),
         bool(table.get("quick", base.quick)),
         nodes,
+        tuple((int(version), str(default)) for version, default in table.get("later", dict(base.later)).items()),
+        bool(table.get("built", base.built)),
     )
     if not found.default:
-        raise messages.no_default(name)
+        raise messages.no_default(name, ())
     if found.scale is Scale.ENUM and bounded and not levels:
         raise messages.no_scale(name)
     return found

@@ -37,11 +37,23 @@ def bad_nodes(setting: str, nodes: object) -> UsageError:
     return UsageError(f"nodes of {setting} cannot be {nodes}", "give how many sorts and hashes a query has at a time")
 
 
-def no_default(setting: str) -> UsageError:
-    """A setting that is not in our knowledge, without the default that it needs."""
+def no_default(setting: str, known: Iterable[str]) -> UsageError:
+    """A setting that neither our knowledge nor this PostgreSQL describes, without the default that it needs."""
+    close = get_close_matches(setting, sorted(known), n=1)
     return UsageError(
-        f'"{setting}" is not a setting that pgassay knows', f'give its default in the space: [{setting}] default = "…"'
+        f'"{setting}" is not a setting that pgassay or this PostgreSQL describes',
+        f'did you mean "{close[0]}"?' if close else f'give its default in the space: [{setting}] default = "…"',
     )
+
+
+def outside(setting: str, level: str, limits: str) -> UsageError:
+    """A level that this PostgreSQL would refuse."""
+    return UsageError(f'{setting} cannot be "{level}"', f"this PostgreSQL takes {limits}")
+
+
+def not_to_be_set(setting: str, context: str) -> UsageError:
+    """A setting that is fixed when PostgreSQL is built or a cluster is made."""
+    return UsageError(f"{setting} cannot be tried: PostgreSQL calls it {context}", "leave it out of the space")
 
 
 def no_scale(setting: str) -> UsageError:

@@ -153,7 +153,7 @@ def space_of(
     """
     found: list[Dimension] = []
     left_out: dict[str, str] = {}
-    for setting in settings:
+    for setting in (each.of_version(machine.version) for each in settings):
         why = (barred or {}).get(setting.name, "") or _unfit(
             setting, machine, allowed, window_s, quick=quick and setting.name not in start
         )

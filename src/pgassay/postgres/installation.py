@@ -26,8 +26,8 @@ _POLL_S = 0.005
 """A look is one small file; a server on a crash state is ready after tenths of a second."""
 _INITDB_S = 600.0
 FIRST_TO_GO = {"PG_OOM_ADJUST_FILE": "/proc/self/oom_score_adj", "PG_OOM_ADJUST_VALUE": "1000"}
-"""Where memory runs out, the kernel ends a process of ours before any other: each that the postmaster starts asks for it
-(manual, "Linux Memory Overcommit"). Anybody may raise this score; where there is no such file, nothing happens."""
+"""Where memory runs out, the kernel ends a process of ours before any other: each that the postmaster starts asks for
+that (manual, "Linux Memory Overcommit"). Anybody may raise this score; where there is no such file, nothing happens."""
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ def resolve(
 
 
 def _response(name: str, responses: Sequence[Response], named: Sequence[str]) -> Response:
-    """By name, title, what it is called for short (`cpu`, see `responses.full_name`) or an unmistakable part of the name.
+    """By name, title, short name (`cpu`, see `responses.full_name`) or an unmistakable part of the name (`server_cpu`).
 
     A part of the study's own responses is meant first; `space` is what the study says of it.
     """
