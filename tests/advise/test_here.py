@@ -30,7 +30,7 @@ def meminfo(root: Path) -> Path:
     return root
 
 
-def test_huge_pages_are_left_out_where_none_are_to_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_pages_are_left_out_where_none_are_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [KNOWN["huge_pages"]]
     why = barred(pages, PGBENCH, CATALOGUE, meminfo(tmp_path))["huge_pages"]
     assert "try and off are the same" in why
@@ -104,7 +104,7 @@ DEBUG = Described("enable_seqscan", "bool", "user", "Query Tuning / Planner Meth
 
 def test_a_stranger_is_as_postgresql_describes_it() -> None:
     described = {each.name: each for each in (LOCKS, LEVEL, DEBUG)}
-    tables = {
+    tables: dict[str, dict[str, object]] = {
         "max_locks_per_transaction": {"low": "64", "high": "256", "scale": "log"},
         "wal_level": {"levels": ["replica", "minimal"]},
         "enable_seqscan": {},

@@ -35,7 +35,8 @@ def test_a_quantile_of_latency_needs_no_prefix_as_what_decides() -> None:
     for typed in ("p99_ms", "latency_p99_ms"):
         assert parse(["work_mem=4MB,64MB"], [], typed).objective == "latency_p99_ms"
     assert parse(["work_mem=4MB,64MB"], [], None).objective == "tps"
-    assert parse(["work_mem=4MB,64MB"], [], "wal_bytes").objective == "wal_bytes"
+    assert parse(["work_mem=4MB,64MB"], [], "wal").objective == "wal_bytes_per_transaction"
+    assert parse(["work_mem=4MB,64MB"], [], "hot_share").objective == "hot_share"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def barred(
             found[each.name] = messages.tables_of_its_own()
         elif each.name == HUGE_PAGES and (RESERVED in names or RESERVED in question.held):
             found[each.name] = messages.set_by(RESERVED)
-        elif each.name == HUGE_PAGES and not huge_pages.to_be_had(root):
+        elif each.name == HUGE_PAGES and not huge_pages.available(root):
             found[each.name] = messages.no_huge_pages(RESERVED, root=os.geteuid() == 0)
     return {name: why for name, why in found.items() if why}
 

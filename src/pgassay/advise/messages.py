@@ -119,7 +119,7 @@ def set_by(name: str) -> str:
 def no_huge_pages(factor: str, *, root: bool) -> str:
     """Why huge_pages is not tried: both of its levels are the same here."""
     instead = f"the lab reserves some with --only {factor},… or in a --space" if root else "only root may reserve some"
-    return f"no huge pages are to be had on this machine, so that try and off are the same; {instead}"
+    return f"no huge pages are available on this machine, so that try and off are the same; {instead}"
 
 
 def contradiction(why: str) -> UsageError:

@@ -62,7 +62,7 @@ def pool(page_bytes: int, root: Path) -> Pool:
     return Pool(page_bytes, *(int((place / name).read_text("ascii")) for name in _COUNTS))
 
 
-def to_be_had(root: Path) -> bool:
+def available(root: Path) -> bool:
     """Are pages of the default size free as the machine is now, or would the kernel add some (nr_overcommit_hugepages)?
 
     Else a server with its default `huge_pages = try` starts without them.
