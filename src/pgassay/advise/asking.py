@@ -216,7 +216,6 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     )
 
 
-
 def _conditions(wish: Wish) -> tuple[Condition, ...]:
     """Where the advice is tried again; raises `UsageError` where that was asked for and there is nothing to vary."""
     if wish.robust is False or (wish.robust is None and wish.quick):
