@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -11,11 +12,12 @@ import pytest
 from pgassay.bench.drive_counters import DATA
 from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
-from pgassay.drive.block import extents, kernel, mounts
+from pgassay.drive.block import daemon, extents, kernel, mounts
 from pgassay.drive.block.drive import BlockDrive
+from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.copying import sync_filesystem
-from pgassay.drive.options import FACTORS
+from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.study.drives import STATE_BEFORE
@@ -251,3 +253,23 @@ def test_without_a_loop_control_the_program_is_asked(place: Path) -> None:
     file = place / "file"
     file.write_bytes(b"")
     assert kernel.looped(file, place / "none") is None
+
+
+@pytest.mark.slow
+def test_a_killed_drive_is_given_back_while_its_disk_is_still_held(place: Path) -> None:
+    real.require("csd")
+    home, program = place / "home", RealDaemon()
+    home.mkdir()
+    described = DriveOptions.from_levels({"data": "csd", "data.capacity": "64MB"}).data.described
+    assert described is not None
+    program.start(home, described.configuration("held", home))
+    held = os.open(program.disk(home), os.O_RDONLY)
+    try:
+        daemon.kill(home)
+        assert mounts.mounts_below(home)
+        program.end(home)
+        assert not mounts.mounts_below(home)
+    finally:
+        with suppress(OSError):  # whoever served it is gone
+            os.close(held)
+    (home / daemon.FUSE).rmdir()

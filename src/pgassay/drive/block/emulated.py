@@ -29,6 +29,7 @@ _BLANK = "blank"
 _CUT = "cut-"
 _POLL_S = 0.05
 _SETTLE_S = 5.0
+_UNMOUNT_S = 3.0
 _STATS_PATIENCE_S = 5.0
 
 
@@ -289,12 +290,16 @@ class RealDaemon:
         return SocketControl(directory)
 
     def end(self, directory: Path) -> None:
-        """Ask it to end, wait for the process, and unmount its FUSE file system."""
+        """Ask it to end, wait for the process, and unmount its FUSE file system.
+
+        Of a program that was killed something may still hold the disk. Its contents are gone, so the file system is
+        detached all the same: an error here would hide the one that matters.
+        """
         daemon.end(directory)
         process = self._processes.pop(directory, None)
         if process is not None:
             process.wait()
-        kernel.unmount(directory / daemon.FUSE)
+        kernel.unmount(directory / daemon.FUSE, patience_s=_UNMOUNT_S, lazily=True)
 
     def disk(self, directory: Path) -> Path:
         """The one file of its FUSE file system."""
