@@ -1,22 +1,12 @@
-"""Preparing a device: whose counters are trusted, when overwriting ends, and what is refused untouched."""
+"""Preparing a device: whose counters are trusted, and when overwriting ends."""
 
-import errno
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pgassay.bench.drive_counters import Counted
-from pgassay.bench.errors import DriveError
-from pgassay.bench.store import Needs
-from pgassay.drive.block import daemon, device, kernel
-from pgassay.drive.block.device import Preparation, Prepared, prepare, state_of
-from pgassay.drive.block.emulated import RealDaemon
-from pgassay.drive.block.erasing import Erasure
-from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.preparation import (
     PATIENCE_S,
     ROUNDS_A_DRIVE,
@@ -26,19 +16,9 @@ from pgassay.drive.block.preparation import (
     prove,
     steady,
 )
-from pgassay.drive.options import DriveOptions
-from pgassay.drive.sizing import scaled_pages
-from pgassay.errors import UsageError
-from pgassay.host.accounts import choose
-from pgassay.host.runner import LocalRunner
-from pgassay.lab.drives import DriveChoices, attacher_of, owned
 from pgassay.study.drives import Role
-from tests.drive.block import real
-from tests.drive.block.killing import left_behind
 
 MIB = 1 << 20
-RUNNER = LocalRunner(choose())
-KERNEL = LinuxKernel(RUNNER)
 
 
 @dataclass
@@ -54,10 +34,12 @@ class Flash:
     nand: float = 2e12
     shown: list[dict[str, float]] = field(default_factory=list)
 
-    def zeros(self, place: int, length: int) -> int:
+    def zeros(self, place: int, length: int, wrote: Callable[[int], None]) -> int:
+        wrote(length)
         return self._write(length, self.zeros_cost)
 
-    def noise(self, place: int, length: int) -> int:
+    def noise(self, place: int, length: int, wrote: Callable[[int], None]) -> int:
+        wrote(length)
         return self._write(length, self.noise_cost)
 
     def overwrite(self, length: int) -> int:
@@ -74,9 +56,13 @@ class Flash:
         return self.shown[max(0, len(self.shown) - 1 - self.late)]
 
 
+def nothing_told(doing: str, done: int, most: int, last: float | None) -> None:
+    """No progress."""
+
+
 def proven(flash: Any) -> tuple[Proof, list[float]]:
     waited: list[float] = []
-    return prove(flash, flash.read, waited.append, 8 * MIB), waited
+    return prove(flash, flash.read, waited.append, 8 * MIB, nothing_told), waited
 
 
 @pytest.mark.parametrize(("zeros_cost", "role"), [(1.0, Role.NORMAL), (0.0, Role.COMPRESSING), (0.4, Role.COMPRESSING)])
@@ -119,7 +105,7 @@ def test_a_late_log_does_not_look_like_a_drive_that_compresses(
             shown = flash.nand
         now_s += length_s
 
-    assert prove(flash, read, pause, 8 * MIB).role is role
+    assert prove(flash, read, pause, 8 * MIB, nothing_told).role is role
 
 
 @pytest.mark.parametrize(
@@ -147,7 +133,7 @@ def test_somebody_elses_writes_are_seen() -> None:
         return flash.read()
 
     raw: Any = flash
-    assert "host_bytes_written moved by 9MB" in prove(raw, disturbed, lambda s: None, 8 * MIB).problem
+    assert "host_bytes_written moved by 9MB" in prove(raw, disturbed, lambda s: None, 8 * MIB, nothing_told).problem
 
 
 @pytest.mark.parametrize(
@@ -198,183 +184,3 @@ def test_a_round_in_which_a_counter_stood_still_tells_nothing() -> None:
     same = {"host_bytes_written": 1.0, "nand_bytes_written": 1.0}
     assert amplification(same, same) == []
     assert amplification(same, {"host_bytes_written": 3.0, "nand_bytes_written": 4.0}) == [1.5]
-
-
-# On loop devices, and on an emulated drive as a block device.
-
-WANTED = Preparation(erase=Erasure.DISCARD, compressed_to=1.0, drive_writes=1, proof_bytes=16 * MIB)
-
-
-def nothing_told(doing: str, done: int, most: int, last: float | None) -> None:
-    """No progress."""
-
-
-def prepared(path: Path, wanted: Preparation = WANTED, tell: Callable[..., None] = nothing_told) -> Prepared:
-    return prepare(path, wanted, RUNNER, KERNEL, device.counters_of(path), lambda s: None, tell)
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    real.require("device")
-    with real.place() as path:
-        yield path
-
-
-@pytest.fixture
-def loop(place: Path) -> Iterator[Path]:
-    file = place / "disk"
-    with file.open("wb") as image:
-        image.truncate(64 * MIB)
-    found = KERNEL.attach(file)
-    yield found
-    kernel.detach_loop(found)
-
-
-@pytest.mark.system
-@pytest.mark.slow
-def test_a_device_that_counts_nothing_is_written_over_and_nothing_is_said_to_settle(loop: Path) -> None:
-    found = prepared(loop)
-    assert "counts no host writes" in found.proof.problem
-    assert (found.overwritten.settled, found.label) == (False, "pgassay-own")
-    assert found.overwritten.written >= 60 * MIB
-    device.require_ours(loop, RUNNER)
-    assert state_of(loop, RUNNER) == "as it was found"
-
-
-@pytest.mark.system
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["foreign", "mounted", "small", "unmarked", "forbidden"])
-def test_what_is_not_ours_or_not_fit_is_not_touched(
-    place: Path, loop: Path, what: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file, said = place / "disk", {
-        "foreign": "labelled precious", "mounted": "in use", "small": "too small", "unmarked": "is not zero",
-        "forbidden": "permission denied",
-    }[what]  # fmt: skip
-    point = place / "point"
-    point.mkdir()
-    if what in ("foreign", "mounted"):
-        real.succeeded("mkfs.ext4", "-q", "-L", "precious", str(loop))
-    if what == "mounted":
-        real.succeeded("mount", str(loop), str(point))
-    if what == "unmarked":
-        file.write_bytes(b"somebody's" + bytes(64 * MIB - 10))
-    if what == "small":
-        monkeypatch.setattr(device, "size_bytes", lambda path: MIB)
-    if what == "forbidden":
-        monkeypatch.setattr(os, "open", refusing(os.open, loop))
-    before = file.read_bytes()
-    try:
-        with pytest.raises((DriveError, UsageError), match=said):
-            prepared(loop)
-    finally:
-        monkeypatch.undo()
-        if what == "mounted":
-            real.succeeded("umount", str(point))
-    if what != "mounted":
-        assert file.read_bytes() == before
-
-
-def refusing(really: Callable[..., int], path: Path) -> Callable[..., int]:
-    def opened(name: Any, *arguments: Any, **more: Any) -> int:
-        if str(name) == str(path):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return really(name, *arguments, **more)
-
-    return opened
-
-
-@pytest.fixture
-def emulated(place: Path) -> Iterator[Callable[..., Path]]:
-    """An emulated drive of 64 MB, if not said otherwise, as a block device, without a file system."""
-    real.require("csd")
-    home, program, found = place / "home", RealDaemon(), list[Path]()
-
-    def made(kind: str, size_mib: int = 64) -> Path:
-        home.mkdir()
-        described = DriveOptions.from_levels({"data": kind, "data.capacity": f"{size_mib}MB"}).data.described
-        assert described is not None
-        described = described.with_values(
-            {"drive.pages_per_block": scaled_pages(size_mib * MIB), "emulation.store_bytes": 5 * size_mib * MIB // 2}
-        )
-        program.start(home, described.configuration("prepared", home))
-        found.append(KERNEL.attach(program.disk(home)))
-        return found[0]
-
-    try:
-        yield made
-    finally:
-        for each in found:
-            kernel.detach_loop(each)
-        program.end(home)
-
-
-@pytest.mark.system
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "role"), [("ssd", Role.NORMAL), ("csd", Role.COMPRESSING)])
-def test_an_emulated_drive_settles_and_shows_what_it_is(emulated: Callable[[str], Path], kind: str, role: Role) -> None:
-    path = emulated(kind)
-    wanted = Preparation(erase=Erasure.DISCARD, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB)
-    found = prepared(path, wanted)
-    assert (found.not_erased, found.proof.problem, found.proof.role) == ("", "", role)
-    assert found.overwritten.settled
-    assert found.label == "pgassay-aged"
-    assert state_of(path, RUNNER) == "preconditioned until write amplification settled"
-    assert all(each > 0.3 for each in found.overwritten.amplification)
-
-
-@pytest.mark.system
-@pytest.mark.slow
-def test_what_the_file_system_does_not_use_is_trimmed_and_the_state_says_so(emulated: Callable[[str], Path]) -> None:
-    path = emulated("ssd")
-    counters = device.counters_of(path)
-    assert counters is not None
-    wanted = Preparation(erase=Erasure.NONE, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB, trim=True)
-    found = prepared(path, wanted)
-    assert (found.not_erased, found.label) == ("not asked for", "pgassay-trimmed")
-    assert state_of(path, RUNNER) == (
-        "preconditioned until write amplification settled, then trimmed: what is not used adds to its spare flash"
-    )
-    mapped = counters()["logical_bytes"]
-    assert 0 < mapped < 16 * MIB, "of 64 MB that were all written"
-
-
-@pytest.mark.system
-def test_a_loop_device_is_refused_a_secure_erase_untouched(loop: Path, place: Path) -> None:
-    before = (place / "disk").read_bytes()
-    with pytest.raises(UsageError, match="is no NVMe namespace"):
-        prepared(loop, Preparation(erase=Erasure.FORMAT, compressed_to=1.0, drive_writes=1, proof_bytes=16 * MIB))
-    assert (place / "disk").read_bytes() == before
-
-
-@pytest.mark.system
-@pytest.mark.slow
-def test_a_device_that_disappears_in_a_run_is_named_and_given_back(emulated: Callable[..., Path], place: Path) -> None:
-    path, account = emulated("ssd", 256), choose()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(path)]))
-    (place / "data").mkdir()
-    attacher = attacher_of(places, LocalRunner(account), account)
-    drive = attacher.attach(DriveOptions.from_levels({"data": f"device:{path}"}), place / "data", Needs())
-    try:
-        made = drive.workspace("prepare")
-        (made / "rows").write_bytes(bytes(MIB))
-        drive.take_snapshot("k", made)
-        daemon.kill(place / "home")
-        with pytest.raises(DriveError, match=r"could not clone a snapshot .*: Input/output error"):
-            drive.clone("k", "trial-1")
-    finally:
-        drive.release()
-    assert left_behind(place / "data") == []
-
-
-@pytest.mark.system
-@pytest.mark.slow
-def test_a_device_that_disappears_is_named(emulated: Callable[[str], Path], place: Path) -> None:
-    path = emulated("ssd")
-
-    def gone(doing: str, done: int, most: int, last: float | None) -> None:
-        if doing == "overwriting at random":
-            daemon.kill(place / "home")
-
-    with pytest.raises(DriveError, match=f'could not write over "{path}"'):
-        prepared(path, WANTED, gone)

@@ -28,7 +28,7 @@ from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.erasing import Erasure, erase, require_erasable, require_trimmable, trim
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, overwrite, precondition, prove
+from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, fill, overwrite, precondition, prove
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
 from pgassay.study.drives import HOST_BEFORE, DriveKind
@@ -179,10 +179,8 @@ def prepare(
             device, wanted.erase, runner, pause, lambda share: tell("erasing", int(share * whole), whole, None)
         )
         with RawDevice(device, wanted.compressed_to) as raw:
-            tell("proving its counters", 0, 2 * min(wanted.proof_bytes, raw.size_bytes // 2), None)
-            proof = prove(raw, read, pause, wanted.proof_bytes)
-            tell("filling in sequence", 0, raw.size_bytes, None)
-            raw.fill(0, raw.size_bytes)
+            proof = prove(raw, read, pause, wanted.proof_bytes, tell)
+            fill(raw, tell)
             found = overwrite(raw, None if proof.problem else read, wanted.drive_writes, tell)
         if found.settled:
             label = f"{filesystems.LABEL}-{TRIMMED_LABEL if wanted.trim else AGED_LABEL}"

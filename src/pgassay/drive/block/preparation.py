@@ -42,6 +42,12 @@ SPREAD_MAX, TREND_MAX = 0.2, 0.1
 
 Tell = Callable[[str, int, int, float | None], None]
 """What is being done, bytes written, bytes at most, and the write amplification of the last round where it is known."""
+Wrote = Callable[[int], None]
+"""Told of every stretch how many bytes it had."""
+
+
+def _nobody(written: int) -> None:
+    """Nobody wants to know."""
 
 
 class RawDevice:
@@ -78,17 +84,17 @@ class RawDevice:
         for each in (self._zeros, self._noise, self._filling):
             each.close()
 
-    def zeros(self, place: int, length: int) -> int:
+    def zeros(self, place: int, length: int, wrote: Wrote = _nobody) -> int:
         """Write zeros in sequence; returns bytes written."""
-        return self._sequence(self._zeros, place, length)
+        return self._sequence(self._zeros, place, length, wrote)
 
-    def noise(self, place: int, length: int) -> int:
+    def noise(self, place: int, length: int, wrote: Wrote = _nobody) -> int:
         """Write what does not compress in sequence; returns bytes written."""
-        return self._sequence(self._noise, place, length)
+        return self._sequence(self._noise, place, length, wrote)
 
-    def fill(self, place: int, length: int) -> int:
+    def fill(self, place: int, length: int, wrote: Wrote = _nobody) -> int:
         """Write the filling in sequence; returns bytes written."""
-        return self._sequence(self._filling, place, length)
+        return self._sequence(self._filling, place, length, wrote)
 
     def overwrite(self, length: int) -> int:
         """Write so many bytes of the filling at random places; returns bytes written."""
@@ -100,12 +106,13 @@ class RawDevice:
         self._sync()
         return written
 
-    def _sequence(self, source: mmap.mmap, start: int, length: int) -> int:
+    def _sequence(self, source: mmap.mmap, start: int, length: int, wrote: Wrote) -> int:
         end = min(self.size_bytes, start + length)
-        written = sum(
-            self._write(source, place, min(SEQUENTIAL_BYTES, end - place))
-            for place in range(start, end, SEQUENTIAL_BYTES)
-        )
+        written = 0
+        for place in range(start, end, SEQUENTIAL_BYTES):
+            stretch = self._write(source, place, min(SEQUENTIAL_BYTES, end - place))
+            written += stretch
+            wrote(stretch)
         self._sync()
         return written
 
@@ -183,7 +190,28 @@ class Proof:
         return Role.COMPRESSING if share <= COMPRESSING_MOST else Role.NORMAL
 
 
-def prove(raw: RawDevice, read: DriveCounters, pause: Callable[[float], None], amount_bytes: int) -> Proof:
+FILLING, OVERWRITING, PROVING = "filling in sequence", "overwriting at random", "proving its counters"
+
+
+class _Course:
+    """Adds up what is written, and tells it after every stretch: at terabytes a fill takes hours."""
+
+    def __init__(self, doing: str, most: int, tell: Tell) -> None:
+        self._doing, self._most, self._tell = doing, most, tell
+        self._done = 0
+        self(0)
+
+    def __call__(self, written: int) -> None:
+        self._done += written
+        self._tell(self._doing, self._done, self._most, None)
+
+
+def fill(raw: RawDevice, tell: Tell) -> int:
+    """Write the whole device once, in sequence; returns bytes written."""
+    return raw.fill(0, raw.size_bytes, _Course(FILLING, raw.size_bytes, tell))
+
+
+def prove(raw: RawDevice, read: DriveCounters, pause: Callable[[float], None], amount_bytes: int, tell: Tell) -> Proof:
     """Write noise, then zeros behind it, `amount_bytes` each, and see how the counters move.
 
     A log may be late: it is asked again for up to `PATIENCE_S` until it shows what was written. Noise goes first,
@@ -191,9 +219,10 @@ def prove(raw: RawDevice, read: DriveCounters, pause: Callable[[float], None], a
     that compresses hardly stores. Else a late log would look like such a drive.
     """
     amount = min(amount_bytes, raw.size_bytes // 2) // SEQUENTIAL_BYTES * SEQUENTIAL_BYTES
-    noise, waited_s = _moved(lambda: raw.noise(0, amount), read, pause, (_HOST, _NAND))
+    course = _Course(PROVING, 2 * amount, tell)
+    noise, waited_s = _moved(lambda: raw.noise(0, amount, course), read, pause, (_HOST, _NAND))
     late = waited_s > 0
-    zeros, _ = _moved(lambda: raw.zeros(amount, amount), read, pause, (_HOST, _NAND) if late else (_HOST,))
+    zeros, _ = _moved(lambda: raw.zeros(amount, amount, course), read, pause, (_HOST, _NAND) if late else (_HOST,))
     return Proof(zeros, noise, late)
 
 
@@ -232,7 +261,7 @@ def overwrite(raw: RawDevice, read: DriveCounters | None, drive_writes: int, tel
 
     At least one whole drive write is made. Without counters (None) all of them are, and nothing is said to settle.
     """
-    round_bytes = max(RANDOM_BYTES, raw.size_bytes // ROUNDS_A_DRIVE)
+    round_bytes = -(-raw.size_bytes // ROUNDS_A_DRIVE // RANDOM_BYTES) * RANDOM_BYTES
     most = drive_writes * ROUNDS_A_DRIVE
     written, found = 0, list[float]()
     for number in range(most):
@@ -240,7 +269,7 @@ def overwrite(raw: RawDevice, read: DriveCounters | None, drive_writes: int, tel
         written += raw.overwrite(round_bytes)
         after = read() if read is not None else {}
         found += amplification(before, after)
-        tell("overwriting at random", written, most * round_bytes, found[-1] if found else None)
+        tell(OVERWRITING, written, most * round_bytes, found[-1] if found else None)
         if number + 1 >= ROUNDS_A_DRIVE and steady(found):
             return Overwritten(written, tuple(found), settled=True)
     return Overwritten(written, tuple(found), settled=False)
