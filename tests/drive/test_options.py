@@ -103,6 +103,14 @@ def test_a_device_that_is_written_over_first_starts_aged() -> None:
     assert (asked.state, asked.data.precondition) == ("aged", 2)
 
 
+def test_only_devices_are_trimmed_before_a_trial() -> None:
+    assert DriveOptions.from_levels({"data": "device:/dev/nvme9n1", "data.trim": "on"}).data.trim
+    for kind in ("image", "csd"):
+        with pytest.raises(UsageError, match="does not apply to a drive of kind") as caught:
+            DriveOptions.from_levels({"data": kind, "data.trim": "on"})
+        assert "mount_options=discard" in (caught.value.hint or "")
+
+
 def test_a_real_drive_may_be_declared(tmp_path: Path) -> None:
     level = DRIVE.parse("drive.data", f"compressing = directory:{tmp_path}")
     assert level.canonical == f"compressing=directory:{tmp_path}"

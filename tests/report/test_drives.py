@@ -8,6 +8,7 @@ import pytest
 
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import drives
+from pgassay.study.drives import EMPTIED
 from pgassay.study.responses import Status
 
 AGED: Mapping[str, Any] = {"drive.start": "aged", "window_s": 10.0}
@@ -45,6 +46,8 @@ def trial(number: int, regime: Mapping[str, Any], written: float, erased: float 
         ({**FRESH, **HALVES}, 1.2, 9.0, "started fresh"),
         ({**FRESH, **HALVES}, 2.5, 9.0, ""),
         (FRESH, 2.5, 9.0, "started fresh"),
+        ({**FRESH, "drive.start": EMPTIED}, 1.2, 9.0, "trimmed while they were empty"),
+        ({**FRESH, **HALVES, "drive.start": EMPTIED}, 2.5, 9.0, ""),
         ({"start_state": "copy-on-write; aged", **HALVES}, 1.2, 9.0, ""),
         ({"start_state": "copy-on-write", **HALVES}, 1.2, 9.0, "started fresh"),
     ],

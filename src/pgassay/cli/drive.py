@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--erase", choices=_ERASURES, default=_ERASURES[0], metavar="HOW",
         help=f"first give up its contents: {', '.join(_ERASURES)} (the middle three by nvme-cli); default: discard",
     )  # fmt: skip
-    prepare.add_argument("--trim", action="store_true", help="at the end, discard what the file system does not use")
+    prepare.add_argument("--trim", action="store_true", help="then discard the empty file system: as a new drive")
     prepare.add_argument("--compressed-to", type=float, default=1.0, metavar="SHARE", help="of the filling; default: 1")
     prepare.add_argument(
         "--drive-writes", type=int, default=_DRIVE_WRITES, metavar="N",
@@ -234,6 +234,7 @@ def _precondition(arguments: argparse.Namespace) -> int:
         "write_amplification": written.amplification[-1] if written.amplification else None,
         "settled": written.settled,
         "label": found.label,
+        "state": device.state_of(path, runner),
         "rounds": list(written.amplification),
     }
     return _answer(arguments, {name: value for name, value in answer.items() if value is not None})

@@ -21,6 +21,7 @@ from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import Daemon, EmulatedAgeing, EmulatedVolume
+from pgassay.drive.block.erasing import require_trimmable, trim
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
@@ -228,6 +229,8 @@ class Attacher:
         if drive.path not in self.owned:
             raise messages.not_owned(drive.path)
         device.require_ours(drive.path, self.runner)
+        if drive.trim:
+            require_trimmable(drive.path, "trim=on")
 
     def _device(self, drive: OneDrive, session: Session) -> Drive:
         assert drive.path is not None
@@ -239,6 +242,7 @@ class Attacher:
             lambda: session.close(self.keep_snapshots),
             drive.precondition,
             device.state_of(drive.path, self.runner),
+            (lambda point: trim(point, self.runner)) if drive.trim else None,
         )
         found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
         self._mounted[drive.path.resolve()] = mounted
@@ -250,7 +254,7 @@ class Attacher:
         found = self._mounted.get(drive.path.resolve())
         if found is None or not found.used:
             return None
-        if found.asked != (drive.filesystem, drive.precondition):
+        if found.asked != (drive.filesystem, drive.precondition, drive.trim):
             raise block_messages.used_otherwise(drive.path)
         return found
 

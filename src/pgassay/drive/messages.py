@@ -244,10 +244,11 @@ def disk_compresses(profile: str) -> UsageError:
 
 
 def only_devices(name: str, kind: str) -> UsageError:
-    """Preconditioning of a drive that is no real device."""
+    """Preconditioning or trimming of a drive that is no real device."""
     return UsageError(
         f'"drive.{name}" does not apply to a drive of kind {kind}',
-        "it applies to device:/dev/…; emulated drives are aged by drive.state=aged",
+        "it applies to device:/dev/…; emulated drives are aged by drive.state=aged, and trimmed where they are mounted "
+        "with mount_options=discard",
     )
 
 

@@ -215,13 +215,13 @@ class OneDrive(Options):
         read_back=readback.at(readback.described),
     )
     precondition: int = option(
-        COUNT,
-        default=0,
-        stage=Stage.INIT,
-        unit="drive writes",
+        COUNT, default=0, stage=Stage.INIT, unit="drive writes", read_back=readback.nothing,
         summary="times that a device is written over first",
-        read_back=readback.nothing,
-    )
+    )  # fmt: skip
+    trim: bool = option(
+        SWITCH, default=False, stage=Stage.INIT, read_back=readback.nothing,
+        summary="before each trial tell a device what its file system does not use (fstrim)",
+    )  # fmt: skip
     store: str | None = option(
         choice(*DRIVE_STORES),
         default=None,
@@ -391,7 +391,7 @@ def _check(owner: str, drive: OneDrive) -> None:
         only_emulated = name in _OF_EMULATED or (name == "capacity" and drive.kind is DriveKind.DEVICE)
         if only_emulated and not drive.kind.emulated:
             raise messages.only_emulated(f"{owner}.{name}", drive.label)
-        if name == "precondition" and drive.kind is not DriveKind.DEVICE:
+        if name in ("precondition", "trim") and drive.kind is not DriveKind.DEVICE:
             raise messages.only_devices(f"{owner}.{name}", drive.label)
 
 

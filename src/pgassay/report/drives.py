@@ -14,7 +14,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import device_latencies, service_times, words
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
-from pgassay.study.drives import DATA, WAL, Role, emulated, role_of
+from pgassay.study.drives import DATA, EMPTIED, WAL, Role, emulated, role_of
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -99,6 +99,8 @@ def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None)
         return f"a window wrote {written:.2g} of the drive{_enough(trials, written)}"
     if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:
         return "nothing was erased in a window"
+    if EMPTIED in " ".join(states) and (written is None or written < FRESH_WHOLE):
+        return "the drives were trimmed while they were empty, and had nearly all of their flash to spare"
     if "fresh" in states and (halves is None or written is None or written < FRESH_WHOLE):
         return "the drives started fresh, without garbage to collect"
     if halves is not None and abs(halves[1] / halves[0] - 1) > DRIFT_MAX:

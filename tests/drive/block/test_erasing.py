@@ -155,9 +155,9 @@ def test_a_device_that_takes_no_discards_is_not_trimmed(tmp_path: Path, limit: s
     for name in ("nvme7n1", "nvme7n1p1"):
         if refused:
             with pytest.raises(UsageError, match="takes no discards"):
-                require_trimmable(Path("/dev") / name, tmp_path)
+                require_trimmable(Path("/dev") / name, "--trim", tmp_path)
         else:
-            require_trimmable(Path("/dev") / name, tmp_path)
+            require_trimmable(Path("/dev") / name, "--trim", tmp_path)
 
 
 @pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="nvme-cli is not installed")

@@ -10,7 +10,9 @@ import pytest
 
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Needs
+from pgassay.drive import attacher
 from pgassay.drive.block import daemon, device, kernel
+from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.device import Preparation, Prepared, prepare, state_of
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.erasing import Erasure
@@ -166,7 +168,7 @@ def test_an_emulated_drive_settles_and_shows_what_it_is(emulated: Callable[[str]
 
 @pytest.mark.system
 @pytest.mark.slow
-def test_what_the_file_system_does_not_use_is_trimmed_and_the_state_says_so(emulated: Callable[[str], Path]) -> None:
+def test_an_empty_file_system_that_is_trimmed_leaves_a_new_drive_and_says_so(emulated: Callable[[str], Path]) -> None:
     path = emulated("ssd")
     counters = device.counters_of(path)
     assert counters is not None
@@ -174,10 +176,62 @@ def test_what_the_file_system_does_not_use_is_trimmed_and_the_state_says_so(emul
     found = prepared(path, wanted)
     assert (found.not_erased, found.label) == ("not asked for", "pgassay-trimmed")
     assert state_of(path, RUNNER) == (
-        "preconditioned until write amplification settled, then trimmed: what is not used adds to its spare flash"
+        "trimmed while it was empty: nearly all of its flash is spare, as of a new drive"
     )
     mapped = counters()["logical_bytes"]
     assert 0 < mapped < 16 * MIB, "of 64 MB that were all written"
+
+
+@pytest.mark.system
+@pytest.mark.slow
+def test_a_device_is_trimmed_when_its_data_are_in_place(emulated: Callable[..., Path], place: Path) -> None:
+    path, account = emulated("ssd", 256), choose()
+    counters = device.counters_of(path)
+    assert counters is not None
+    (place / "data").mkdir()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(path)]))
+    prepared(path, Preparation(erase=Erasure.NONE, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB))
+    options = DriveOptions.from_levels({"data": f"device:{path}", "data.trim": "on"})
+    drive = attacher_of(places, LocalRunner(account), account).attach(options, place / "data", Needs())
+    try:
+        made = drive.workspace("prepare")
+        (made / "rows").write_bytes(os.urandom(64 * MIB))
+        drive.take_snapshot("k", made)
+        assert counters()["logical_bytes"] == 256 * MIB, "all of it was written over"
+        for name in ("trial-1", "trial-2"):
+            clone = drive.clone("k", name)
+            blocks = os.statvfs(clone)
+            used = 256 * MIB - blocks.f_bfree * blocks.f_frsize
+            assert 128 * MIB < used < 192 * MIB, "the snapshot and its copy"
+            assert counters()["logical_bytes"] == pytest.approx(used, abs=4 * MIB)
+            told = {name: trait.found for name, trait in drive.traits(clone).items()}
+            assert told["drive.start"] == (
+                "preconditioned until write amplification settled, told before each trial what its file system does "
+                "not use"
+            )
+            assert isinstance(told["drive.trimmed_bytes"], float)
+            (clone / "more").write_bytes(os.urandom(32 * MIB))
+            drive.discard(clone)
+    finally:
+        drive.release()
+    assert left_behind(place / "data") == []
+
+
+@pytest.mark.system
+def test_a_device_that_cannot_be_trimmed_is_refused_untouched(
+    loop: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, asked: str) -> None:
+        raise block_messages.cannot_trim(path, asked)
+
+    monkeypatch.setattr(attacher, "require_trimmable", refuse)
+    account = choose()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(loop)]))
+    before = (place / "disk").read_bytes()
+    options = DriveOptions.from_levels({"data": f"device:{loop}", "data.trim": "on"})
+    with pytest.raises(UsageError, match="takes no discards, so trim=on would do nothing"):
+        attacher_of(places, LocalRunner(account), account).attach(options, place / "data", Needs())
+    assert (place / "disk").read_bytes() == before
 
 
 @pytest.mark.system

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
@@ -20,7 +21,7 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Trait
-from pgassay.drive import messages
+from pgassay.drive import copying, messages
 from pgassay.drive.block import daemon, filesystems, mounts
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.answers import neutral
@@ -31,7 +32,7 @@ from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, fill, overwrite, precondition, prove
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
-from pgassay.study.drives import HOST_BEFORE, DriveKind
+from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
 
 Release = Callable[[], None]
 OWN_LABEL = f"{filesystems.LABEL}-own"
@@ -39,10 +40,9 @@ OWN_LABEL = f"{filesystems.LABEL}-own"
 AGED_LABEL = "aged"
 """Behind ours, the label of a device that `pgassay drive precondition` brought to a steady state."""
 TRIMMED_LABEL = "trimmed"
-"""The same, and then told what its file system does not use."""
+"""Of one that was then told that nothing is on it."""
+TRIMMED = "told before each trial what its file system does not use"
 _STATS_PATIENCE_S = 5.0
-SETTLED = "preconditioned until write amplification settled"
-TRIMMED = f"{SETTLED}, then trimmed: what is not used adds to its spare flash"
 
 
 class DeviceDrive(DirectoryDrive):
@@ -51,6 +51,23 @@ class DeviceDrive(DirectoryDrive):
     kind = DriveKind.DEVICE
     unmounted: Release | None = None
     start = "as it was found"
+    trimming: Callable[[], float | None] | None = None
+    _trimmed_bytes: float | None = None
+
+    def clone(self, key: str, name: str) -> Path:
+        """See `Drive`; then, where it is asked for, the drive is told what its file system does not use.
+
+        What the last trial has deleted is written back first: until then it is in use.
+        """
+        path = super().clone(key, name)
+        if self.trimming is not None:
+            try:
+                copying.sync_filesystem(path)
+                self._trimmed_bytes = self.trimming()
+            except BaseException:
+                self.discard(path)
+                raise
+        return path
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
         """The state that trials start from: as it was found, or preconditioned by so many drive writes.
@@ -58,6 +75,8 @@ class DeviceDrive(DirectoryDrive):
         Nothing puts a real drive back, so what it had been sent before this trial is told, where it counts that.
         """
         found = {f"{DATA}.start": Trait(self.start)}
+        if self._trimmed_bytes is not None:
+            found[f"{DATA}.trimmed_bytes"] = Trait(self._trimmed_bytes)
         for read in self.counters(directory).values():
             sent = read().get("host_bytes_written")
             if sent is not None:
@@ -131,7 +150,7 @@ def counters_of(device: Path) -> DriveCounters | None:
 class Preparation:
     """How a device is to be prepared; sizes in bytes, `drive_writes` of random overwriting at most.
 
-    `trim`: is the drive told afterwards what its new file system does not use?
+    `trim`: is the drive told afterwards what its new file system does not use? That is nearly all of it.
     """
 
     erase: Erasure
@@ -170,7 +189,7 @@ def prepare(
     require_size(device, filesystem)
     require_erasable(device, wanted.erase, runner)
     if wanted.trim:
-        require_trimmable(device)
+        require_trimmable(device, "--trim")
     read = counters or (dict)
     label = OWN_LABEL
     try:
@@ -182,7 +201,7 @@ def prepare(
             proof = prove(raw, read, pause, wanted.proof_bytes, tell)
             fill(raw, tell)
             found = overwrite(raw, None if proof.problem else read, wanted.drive_writes, tell)
-        if found.settled:
+        if found.settled or wanted.trim:
             label = f"{filesystems.LABEL}-{TRIMMED_LABEL if wanted.trim else AGED_LABEL}"
     except BaseException:
         _mark(device, filesystem, kernel)
@@ -234,19 +253,24 @@ class MountedDevice:
         closing: Release,
         drive_writes: int = 0,
         start: str = DeviceDrive.start,
+        trimming: Callable[[Path], float | None] | None = None,
     ) -> None:
         """Write the device over so many times, make the file system, mount it at `point`.
 
-        `closing` comes after it is unmounted, `start` is the state in which the device was found. Raises `DriveError`.
+        `closing` comes after it is unmounted, `start` is the state in which the device was found; `trimming` is done
+        at `point` before each trial. Raises `DriveError`.
         """
         self._start = start
         if drive_writes:
             self._start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
+        if trimming is not None:
+            self._start += f", {TRIMMED}"
+        self._trimming = None if trimming is None else partial(trimming, point)
         self._point = point
         self._kernel = kernel
         self._closing = closing
         self._users = 0
-        self.asked = (filesystem, drive_writes)
+        self.asked = (filesystem, drive_writes, trimming is not None)
         require_size(device, filesystem)
         try:
             precondition(device, drive_writes)
@@ -281,6 +305,7 @@ class MountedDevice:
         self._users += 1
         drive.unmounted = self._leave
         drive.start = self._start
+        drive.trimming = self._trimming
         return drive
 
     def _leave(self) -> None:
@@ -297,7 +322,7 @@ class MountedDevice:
 def state_of(device: Path, runner: Runner) -> str:
     """In which state a device of ours is found: as it is, or as `pgassay drive precondition` left it."""
     labels = [str(each.get("label") or "") for each in signatures(runner, device)]
-    states = {AGED_LABEL: SETTLED, TRIMMED_LABEL: TRIMMED}
+    states = {AGED_LABEL: SETTLED, TRIMMED_LABEL: EMPTIED}
     left = (state for label, state in states.items() if f"{filesystems.LABEL}-{label}" in labels)
     return next(left, DeviceDrive.start)
 

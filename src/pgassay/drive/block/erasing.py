@@ -129,13 +129,14 @@ def _sanitized(text: str) -> tuple[int | None, float]:
     return None, 0.0
 
 
-def _failed(command: list[str], runner: Runner) -> str:
-    """Why a program did not do it; nothing where it did."""
+def _failed(command: list[str], runner: Runner, hear: Callable[[str], None] = lambda said: None) -> str:
+    """Why a program did not do it; nothing where it did, and then `hear` gets what it said."""
     try:
         outcome = runner.run(command, timeout_s=ERASE_S)
     except (BenchError, TimeoutError) as failure:
         return str(failure)
     if outcome.status == 0:
+        hear(outcome.stdout)
         return ""
     said = (outcome.stderr or outcome.stdout).strip().splitlines()
     return said[-1] if said else f"{command[0]} ended with status {outcome.status}"
@@ -146,18 +147,27 @@ def _bits(value: object) -> int:
     return 0 if found is None else int(found)
 
 
-def require_trimmable(device: Path, sys: Path = Path("/sys/class/block")) -> None:
-    """Raise `UsageError` where the device cannot be told what is not used: known before hours of writing."""
+def require_trimmable(device: Path, asked: str, sys: Path = Path("/sys/class/block")) -> None:
+    """Raise `UsageError` where the device cannot be told what is not used: known before hours of writing.
+
+    `asked` is what it was asked by, for the message.
+    """
     folder = (sys / device.resolve().name).resolve()
     for queue in (folder / "queue", folder.parent / "queue"):  # a partition has its drive's
         if queue.is_dir():
             if int((queue / "discard_max_bytes").read_text().strip() or 0) == 0:
-                raise block_messages.cannot_trim(device)
+                raise block_messages.cannot_trim(device, asked)
             return
 
 
-def trim(point: Path, runner: Runner) -> None:
-    """Tell the drive what the file system mounted here does not use; raises `DriveError` where it cannot be told."""
-    said = _failed(["fstrim", str(point)], runner)
+def trim(point: Path, runner: Runner) -> float | None:
+    """Tell the drive what the file system mounted here does not use; returns how many bytes, None if that is not said.
+
+    Raises `DriveError` where the drive cannot be told.
+    """
+    told: list[str] = []
+    said = _failed(["fstrim", "--verbose", str(point)], runner, told.append)
     if said:
         raise messages.command_failed(f"trim {point}", said)
+    found = re.search(r"(\d+) bytes", "".join(told))
+    return None if found is None else float(found[1])

@@ -48,7 +48,7 @@ def used_otherwise(device: Path) -> UsageError:
     """Two treatments want another file system, or another preparation, of one device."""
     return UsageError(
         f'"{device}" is used with two file systems or preparations in one study',
-        "give all its uses the same filesystem, mkfs, mount_options and precondition, or each a partition of its own",
+        "give all its uses the same filesystem, mkfs, mount_options, precondition and trim, or a partition each",
     )
 
 
@@ -103,9 +103,9 @@ SANITIZE_GOES_ON = "it still goes on"
 NO_SANITIZE_LOG = "the drive does not say how far it is"
 
 
-def cannot_trim(device: Path) -> UsageError:
+def cannot_trim(device: Path, asked: str) -> UsageError:
     """A device that takes no discards."""
-    return UsageError(f'"{device}" takes no discards, so --trim would do nothing', "leave --trim out")
+    return UsageError(f'"{device}" takes no discards, so {asked} would do nothing', f"leave {asked} out")
 
 
 def share_out_of_range(name: str, value: float) -> UsageError:
