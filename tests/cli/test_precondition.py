@@ -1,35 +1,90 @@
-"""`pgassay drive precondition` as a user calls it, on a loop device."""
+"""`pgassay drive precondition` and `prove` as a user calls them, on loop devices and emulated drives."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pgassay.cli import drive, main
-from pgassay.drive.block import kernel
+from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
+from pgassay.bench.store import Needs
+from pgassay.cli import _preparing, main
+from pgassay.drive.block import device, kernel, preparation
+from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.copying import sync_filesystem
+from pgassay.drive.options import DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.lab.drives import DriveChoices, attacher_of, owned
+from pgassay.probe.drives import Drives
 from tests.drive.block import real
 
 pytestmark = pytest.mark.system
 
 SIZE_BYTES = 64 << 20
+KERNEL = LinuxKernel(LocalRunner(choose()))
 
 
 @pytest.fixture
-def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """With a state directory of its own."""
     real.require("device")
-    with real.place() as place:
-        monkeypatch.setenv("PGASSAY_STATE_DIR", str(place / "state"))
-        file = place / "disk"
-        with file.open("wb") as image:
-            image.truncate(SIZE_BYTES)
-        found = LinuxKernel(LocalRunner(choose())).attach(file)
-        yield found
-        kernel.detach_loop(found)
+    with real.place() as path:
+        monkeypatch.setenv("PGASSAY_STATE_DIR", str(path / "state"))
+        yield path
+
+
+@pytest.fixture
+def loop(place: Path) -> Iterator[Path]:
+    file = place / "disk"
+    with file.open("wb") as image:
+        image.truncate(SIZE_BYTES)
+    found = KERNEL.attach(file)
+    yield found
+    kernel.detach_loop(found)
+
+
+@pytest.fixture
+def point(place: Path) -> Iterator[Path]:
+    """The file system of an emulated drive that compresses."""
+    with real.emulated_devices(place) as made:
+        path = made("csd", 256)
+        KERNEL.make(path, Filesystem(), "pgassay-test")
+        found = place / "point"
+        found.mkdir()
+        KERNEL.mount(path, found, Filesystem())
+        try:
+            yield found
+        finally:
+            KERNEL.unmount(found)
+
+
+class Still:
+    """The counters of emulated drives, of which NAND writes stand still."""
+
+    def __init__(self) -> None:
+        self._really = device.counters_of
+        self._known: dict[str, DriveCounters] = {}
+
+    def of(self, path: Path | str) -> DriveCounters | None:
+        read = self._really(Path(path))
+        if read is None:
+            return None
+
+        def still() -> Counted:
+            return {**read(), "nand_bytes_written": 7e9}
+
+        return self._known.setdefault(str(path), still)
+
+
+def answered(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
 
 
 def precondition(device: Path, *more: str) -> int:
@@ -40,7 +95,7 @@ def precondition(device: Path, *more: str) -> int:
 def test_the_command_tells_its_course_and_answers_in_json(
     loop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drive, "_TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr(_preparing, "TOLD_EVERY_S", 0.0)
     assert precondition(loop, "--i-own", str(loop), "--json") == 0
     said = capsys.readouterr()
     answer = json.loads(said.out)
@@ -48,7 +103,7 @@ def test_the_command_tells_its_course_and_answers_in_json(
     assert answer["counters"] == "not trusted: the device counts no host writes, or nothing asks it here"
     assert (answer["settled"], answer["label"]) == (False, "pgassay-own")
     assert answer["drive_writes"] == pytest.approx(1.0, abs=0.1)
-    assert "declare_as" not in answer
+    assert not {"declare_as", "kept"} & set(answer), "nobody was asked"
     for doing, whole in (("proving its counters", "16MB"), ("filling in sequence", "64MB")):
         lines = re.findall(rf"{doing}: (\d+)M?B of {whole}(.*)", said.err)
         assert [int(done) for done, _ in lines] == list(range(int(whole.removesuffix("MB")) + 1)), said.err
@@ -60,3 +115,75 @@ def test_a_device_that_nobody_owns_up_to_is_not_written_over(loop: Path, capsys:
     assert precondition(loop) == 2
     assert "--i-own" in capsys.readouterr().err
     assert loop.read_bytes() == bytes(SIZE_BYTES)
+
+
+@pytest.mark.slow
+def test_counters_that_stood_still_are_not_believed_by_later_runs(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    still = Still()
+    monkeypatch.setattr(device, "counters_of", still.of)
+    monkeypatch.setattr(preparation, "PATIENCE_S", 0.0)
+    (place / "data").mkdir()
+    with real.emulated_devices(place) as made:
+        path = made("ssd", 128)
+        assert precondition(path, "--i-own", str(path), "--json") == 0
+        answer = answered(capsys)
+        said = "nand_bytes_written moved by 0B while 8MB of random data were written"
+        assert answer["counters"] == f"not trusted: {said}"
+        assert answer["kept"] == "yes: runs on this drive go by it"
+        (kept,) = json.loads((place / "state" / "counters.json").read_text())["proofs"]
+        assert kept["drive"].startswith("loop device over ")
+        assert (kept["device"], kept["problem"], kept["role"]) == (str(path), said, "")
+        assert kept["written_bytes"] == 16 << 20
+
+        account = choose()
+        choices = DriveChoices(place / "data", True, owned=owned([str(path)]), proofs=place / "state" / "counters.json")
+        attacher = replace(attacher_of(choices, LocalRunner(account), account), asked=still)
+        drive = attacher.attach(DriveOptions.from_levels({"data": f"device:{path}"}), place / "data", Needs())
+        try:
+            directory = drive.workspace("prepare")
+            words = drive.traits(directory)["drive.counters"].found
+            read = drive.counters(directory)[SMART]
+            before = read()
+            (directory / "rows").write_bytes(bytes(8 << 20))
+            drive.write_back(directory)
+            grown = {f"{SMART}.{name}": read()[name] - before[name] for name in before}
+        finally:
+            drive.release()
+    assert words == f"not trusted, because {said} (proof of {kept['proven_utc'][:10]})"
+    assert grown["smart.host_bytes_written"] > 8 << 20
+    costs = {cost.response.name: cost.value(grown, 1) for cost in Drives.costs}
+    assert costs["host_bytes_per_transaction"] == grown["smart.host_bytes_written"]
+    for name in ("write_amplification", "data_write_amplification", "nand_bytes_per_transaction"):
+        assert costs[name] is None, name
+
+
+@pytest.mark.slow
+def test_a_drive_in_use_is_proven_beside_what_lies_on_it(point: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (point / "theirs").write_text("kept")
+    free = free_blocks(point)
+    assert main(["drive", "prove", str(point), "--proof", "128MB", "--json"]) == 2
+    assert "free, a proof writes 256MB" in capsys.readouterr().err
+    assert main(["drive", "prove", str(point), "--proof", "16MB", "--json"]) == 0
+    answer = answered(capsys)
+    assert answer["counters"] == "trusted: they moved as a known write must"
+    assert answer["declare_as"] == f"compressing=directory:{point}"
+    assert sorted(each.name for each in point.iterdir()) == ["lost+found", "theirs"]
+    assert free_blocks(point) == free
+
+
+def free_blocks(point: Path) -> int:
+    sync_filesystem(point)
+    return os.statvfs(point).f_bfree
+
+
+def test_what_cannot_be_proven_is_named(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["drive", "prove", str(place / "absent")]) == 2
+    assert "is not a directory" in capsys.readouterr().err
+    monkeypatch.setattr(_preparing, "counters_of", lambda path, runner: None)
+    assert main(["drive", "prove", str(place)]) == 2
+    assert "nothing here counts what is written to the drive of" in capsys.readouterr().err
+    assert list(place.iterdir()) == []

@@ -59,6 +59,7 @@ ONLY_PARSED = {
     "drive fsck": "needs a drive that was made: tests/drive",
     "drive list --repair": "puts away what other runs on this machine have left",
     "drive precondition": "erases a real device: tests/drive/block has loop devices",
+    "drive prove": "needs a drive that counts: tests/cli/test_precondition.py has an emulated one",
     "drive record NAME": "needs a drive that was made: tests/drive",
     "init --from": "asks a server: tests/system",
     "predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",

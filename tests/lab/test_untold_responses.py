@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.drive_counters import Trust
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import SmartOfMounts
+from pgassay.drive.trust import BelievedMounts
 from pgassay.lab.drives import not_told
 from pgassay.testing.fakes.runner import FakeRunner
 
@@ -36,7 +38,7 @@ def smartctl(arguments: Sequence[str], given: str) -> tuple[int, str, str]:
     ],
 )
 def test_each_drive_that_is_silent_is_named(tmp_path: Path, levels: dict[str, str], device: str, said: str) -> None:
-    smart = SmartOfMounts(FakeRunner({"smartctl": smartctl}))
+    smart = BelievedMounts(SmartOfMounts(FakeRunner({"smartctl": smartctl})))
     found = not_told(DriveOptions.from_levels(levels), device, tmp_path, smart, WANTED)
     assert found == "" if not said else found.startswith(f"the drive of {said}")
     assert "tps" not in found
@@ -45,5 +47,16 @@ def test_each_drive_that_is_silent_is_named(tmp_path: Path, levels: dict[str, st
 
 
 def test_nobody_is_asked_for_what_no_study_wants(tmp_path: Path) -> None:
-    runner = FakeRunner()
-    assert not_told(DriveOptions(), "/dev/vda1", tmp_path, SmartOfMounts(runner), ("tps", "latency_p99_ms")) == ""
+    smart = BelievedMounts(SmartOfMounts(FakeRunner()))
+    assert not_told(DriveOptions(), "/dev/vda1", tmp_path, smart, ("tps", "latency_p99_ms")) == ""
+
+
+def test_a_drive_whose_counters_are_not_trusted_is_named_with_the_reason(tmp_path: Path) -> None:
+    failed = Trust(16 << 30, "2026-01-02", "nand_bytes_written moved by 0B while 8GB of random data were written")
+    smart = BelievedMounts(SmartOfMounts(FakeRunner({"smartctl": smartctl})), lambda drive: failed)
+    assert not_told(DriveOptions(), "/dev/sda1", tmp_path, smart, ("write_amplification",)) == (
+        "the drive of the data (directory on /dev/sda1) does not report what is needed for write_amplification"
+        " (its counters are not trusted, because nand_bytes_written moved by 0B while 8GB of random data were written"
+        " (proof of 2026-01-02))"
+    )
+    assert "trusted" not in not_told(DriveOptions(), "/dev/sda1", tmp_path, smart, ("physical_bytes",))

@@ -36,6 +36,19 @@ def trial(number: int, regime: Mapping[str, Any], written: float, erased: float 
 
 
 @pytest.mark.parametrize(
+    ("words", "noted"),
+    [("proven by 16GB on 2026-01-02", False), ("not proven", False), ("not trusted, because it stood still", True)],
+)
+def test_whether_counters_were_proven_is_said(words: str, noted: bool) -> None:
+    trials = [trial(1, {**AGED, "drive.counters": words}, 1.2), trial(2, {**AGED, "drive.counters": words}, 1.2)]
+    (table,) = drives._tables(trials, ["one"], "")
+    assert ("its counters were", words) in table.rows
+    assert any("not trusted are left out" in note for note in table.notes) == noted
+    (silent,) = drives._tables([trial(1, AGED, 1.2)], ["one"], "")
+    assert "its counters were" not in [row[0] for row in silent.rows], "an older record, or an emulated drive"
+
+
+@pytest.mark.parametrize(
     ("regime", "written", "erased", "says"),
     [
         ({**AGED, **HALVES}, 1.2, 9.0, ""),

@@ -6,6 +6,10 @@ grow while a drive is attached.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pgassay.study.drives import NOT_TRUSTED
+from pgassay.study.units import format_size
 
 Counted = Mapping[str, float]
 """Name to value now."""
@@ -65,3 +69,21 @@ DATA, WAL = "drive", "drive_wal"
 SMART, SMART_WAL = "smart", "smart_wal"
 """The sources in a record: the drive of the data, and that of the WAL where it has its own; emulated ones first, then
 real ones by their SMART log, which costs a process and moves slowly: read at the edges of a window only."""
+NAND_WRITTEN = "nand_bytes_written"
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What a known write of so many bytes showed of a drive's counters; `problem` is empty where they moved right."""
+
+    written_bytes: int
+    on: str
+    """The date."""
+    problem: str = ""
+
+    @property
+    def words(self) -> str:
+        """For records, reports and warnings."""
+        if self.problem:
+            return f"{NOT_TRUSTED}, because {self.problem} (proof of {self.on})"
+        return f"proven by {format_size(self.written_bytes)} on {self.on}"

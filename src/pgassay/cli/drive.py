@@ -1,6 +1,7 @@
 """`pgassay drive create | list | stats | age | record | fsck | destroy`: drives of your own, what runs have left.
 
-`pgassay drive precondition` brings a real device to a steady state, and shows whether its counters can be trusted.
+`pgassay drive precondition` brings a real device to a steady state, and shows whether its counters can be trusted;
+`pgassay drive prove` shows that of a drive in use.
 `pgassay drive snapshots` lists what prepared data are kept for later runs, and removes the least recently used.
 """
 
@@ -31,7 +32,6 @@ _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_pro
 _FOR_EVER_S = 1e6
 _DRIVE_WRITES = 5
 _ERASURES = ("discard", "format", "crypto", "sanitize", "none")
-_TOLD_EVERY_S = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,9 +83,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drive-writes", type=int, default=_DRIVE_WRITES, metavar="N",
         help=f"random overwriting at most, in drive writes; default: {_DRIVE_WRITES}",
     )  # fmt: skip
-    prepare.add_argument(
-        "--proof", default="8GB", metavar="SIZE", help="zeros, and random data, written to prove counters; default: 8GB"
-    )
+    proof = actions.add_parser("prove", help="prove the counters of the drive under a directory, beside what is there")
+    proof.add_argument("directory", type=Path, metavar="DIR", help="a directory on the drive; nothing stays in it")
+    for each in (prepare, proof):
+        each.add_argument(
+            "--proof", default="8GB", metavar="SIZE",
+            help="zeros, and random data, written to prove counters; default: 8GB",
+        )  # fmt: skip
     for each in actions.choices.values():
         each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives are kept")
         each.add_argument("--json", action="store_true", help="as JSON")
@@ -95,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do the action that the command line names; returns the exit status. Raises `PgassayError`."""
     actions = {
         "create": _create, "list": _list, "snapshots": _snapshots, "stats": _stats, "age": _age, "record": _record,
-        "fsck": _fsck, "destroy": _destroy, "precondition": _precondition,
+        "fsck": _fsck, "destroy": _destroy, "precondition": _precondition, "prove": _prove,
     }  # fmt: skip
     return actions[arguments.action](arguments)
 
@@ -194,70 +198,15 @@ def _record(arguments: argparse.Namespace) -> int:
 
 
 def _precondition(arguments: argparse.Namespace) -> int:
-    from pgassay.drive.block import device
-    from pgassay.drive.block import messages as block_messages
-    from pgassay.drive.block.erasing import Erasure
-    from pgassay.drive.block.preparation import SEQUENTIAL_BYTES
-    from pgassay.drive.messages import not_owned
-    from pgassay.drive.smart import SmartOfMounts
-    from pgassay.host import accounts
-    from pgassay.host.runner import LocalRunner
-    from pgassay.lab.drives import linux_kernel, owned
+    from pgassay.cli import _preparing
 
-    path = Path(arguments.name)
-    if path not in owned([arguments.i_own] if arguments.i_own else []):
-        raise not_owned(path)
-    if not 0.0 < arguments.compressed_to <= 1.0:
-        raise block_messages.share_out_of_range("--compressed-to", arguments.compressed_to)
-    if arguments.drive_writes < 1:
-        raise block_messages.no_drive_writes(arguments.drive_writes)
-    proof_bytes = parse_memory(arguments.proof)
-    if proof_bytes < SEQUENTIAL_BYTES:
-        raise block_messages.proof_too_small(arguments.proof, SEQUENTIAL_BYTES)
-    runner = LocalRunner(accounts.choose())
-    counters = device.counters_of(path) or SmartOfMounts(runner).of(str(path.resolve()))
-    wanted = device.Preparation(
-        Erasure(arguments.erase),
-        arguments.compressed_to,
-        arguments.drive_writes,
-        proof_bytes,
-        arguments.trim,
-    )
-    found = device.prepare(path, wanted, runner, linux_kernel(), counters, time.sleep, _Told())
-    proof, written = found.proof, found.overwritten
-    answer = {
-        "device": str(path),
-        "erased": f"no: {found.not_erased}" if found.not_erased else "yes",
-        "counters": f"not trusted: {proof.problem}" if proof.problem else "trusted: they moved as a known write must",
-        "declare_as": None if proof.role is None else f"{proof.role}=device:{path}",
-        "drive_writes": written.written / max(1, device.size_bytes(path)),
-        "write_amplification": written.amplification[-1] if written.amplification else None,
-        "settled": written.settled,
-        "label": found.label,
-        "state": device.state_of(path, runner),
-        "rounds": list(written.amplification),
-    }
-    return _answer(arguments, {name: value for name, value in answer.items() if value is not None})
+    return _answer(arguments, _preparing.precondition(arguments))
 
 
-class _Told:
-    """Says on standard error what is being done, now and then, with the time left at most."""
+def _prove(arguments: argparse.Namespace) -> int:
+    from pgassay.cli import _preparing
 
-    def __init__(self) -> None:
-        self._doing = ""
-        self._began_s = self._said_s = 0.0
-
-    def __call__(self, doing: str, done: int, most: int, amplification: float | None) -> None:
-        """See `drive.block.preparation.Tell`."""
-        now_s = time.monotonic()
-        if doing != self._doing:
-            self._doing, self._began_s = doing, now_s
-        elif now_s - self._said_s < _TOLD_EVERY_S:
-            return
-        self._said_s = now_s
-        left = f", at most {(now_s - self._began_s) * (most - done) / done / 60:.0f} min left" if done else ""
-        known = "" if amplification is None else f", write amplification {amplification:.3g}"
-        print(f"{doing}: {format_size(done)} of {format_size(most)}{known}{left}", file=sys.stderr, flush=True)
+    return _answer(arguments, _preparing.prove(arguments))
 
 
 def _fsck(arguments: argparse.Namespace) -> int:

@@ -32,6 +32,7 @@ from pgassay.drive.sessions import Session, session_below
 from pgassay.drive.sets import DriveSet
 from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_pages, sized
 from pgassay.drive.smart import SmartOfMounts
+from pgassay.drive.trust import Asked, BelievedMounts, Known, nobody
 from pgassay.study.drives import DriveKind
 
 HOME = "disk"
@@ -70,12 +71,16 @@ class Attacher:
     """Told of memory, room, rights and programs that are not there; whatever else would be refused is refused."""
     _reserved_bytes: int = 0
     _wanted_bytes: int = 0
-    _smart: SmartOfMounts = field(init=False)
+    known: Known = nobody
+    """What known writes showed of drives' counters."""
+    asked: Asked | None = None
+    """Who asks real drives what they count; None for nvme-cli and smartctl."""
+    _smart: BelievedMounts = field(init=False)
     _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Ask a drive once, however many file systems lie on it."""
-        self._smart = SmartOfMounts(self.runner)
+        self._smart = BelievedMounts(self.asked or SmartOfMounts(self.runner), self.known)
 
     def attach(self, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """The drives of one treatment; `directory` is where those without a place of their own live.

@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
-from pgassay.bench.drive_counters import DriveCounters
+from pgassay.bench.drive_counters import DATA, DriveCounters
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Trait
 from pgassay.drive import copying, messages, snapshots
 from pgassay.drive.copying import copy_tree
 from pgassay.drive.root import Root
 from pgassay.drive.sessions import Repaired, Session, session_below
-from pgassay.study.drives import DriveKind
+from pgassay.drive.trust import BelievedCounters
+from pgassay.study.drives import COUNTERS, DriveKind
 
 RESERVE_BYTES = 64 << 20
 """Room that a clone needs beside its data: a server's own files and the first segments of WAL."""
@@ -169,8 +170,9 @@ class DirectoryDrive:
         return self._counting(self.mount())
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """See `Drive`: what lies under a directory is in the host's facts."""
-        return {}
+        """See `Drive`: whether what the device under it counts was proven; all else is in the host's facts."""
+        found = self.counters(directory).values()
+        return {f"{DATA}.{COUNTERS}": Trait(each.words) for each in found if isinstance(each, BelievedCounters)}
 
     def ageing(self) -> Ageing | None:
         """None: what lies under a directory cannot be aged."""

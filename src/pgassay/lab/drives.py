@@ -8,26 +8,33 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
-from pgassay.bench.drive_counters import DATA, WAL, DriveCounters
+from pgassay.bench.drive_counters import DATA, NAND_WRITTEN, WAL, DriveCounters, Trust
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive import named
 from pgassay.drive.attacher import Attacher
+from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.block.preparation import Proof
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import Root, find_root
 from pgassay.drive.sessions import Session
-from pgassay.drive.smart import SmartOfMounts
+from pgassay.drive.trust import BelievedCounters, BelievedMounts, Known, identity_of, nobody
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.lab import messages
 from pgassay.postgres import repair
+from pgassay.record import counter_proofs
+from pgassay.record.counter_proofs import CounterProof
+from pgassay.record.disk import RealDisk
+from pgassay.record.errors import RecordError
 from pgassay.study.drives import DriveKind
 
 
@@ -43,6 +50,8 @@ class DriveChoices:
     """Only a plan is made: nothing is made, and nothing that a killed run left is removed."""
     snapshots_in: Path | None = None
     """Where directories and devices keep their snapshots; None for with their clones."""
+    proofs: Path | None = None
+    """The file of what known writes showed of drives' counters; None where nobody keeps one."""
 
 
 def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking: Lacking | None = None) -> Attacher:
@@ -59,7 +68,19 @@ def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking:
         planned=places.planned,
         snapshots_in=None if places.snapshots_in is None else places.snapshots_in.absolute(),
         lacking=lacking or Lacking(),
+        known=nobody if places.proofs is None else known_in(places.proofs),
     )
+
+
+def known_in(file: Path) -> Known:
+    """What is known of drives' counters by the machine's file."""
+    proofs = counter_proofs.read(RealDisk(), file)
+
+    def known(drive: str) -> Trust | None:
+        found = proofs.of(drive)
+        return None if found is None else Trust(found.written_bytes, found.proven_utc[:10], found.problem)
+
+    return known
 
 
 NEEDED: Mapping[str, str] = {
@@ -75,7 +96,22 @@ NEEDED: Mapping[str, str] = {
 """Responses that a drive must count something for, and what."""
 
 
-def not_told(options: DriveOptions, device: str, directory: Path, smart: SmartOfMounts, wanted: Sequence[str]) -> str:
+def keep_proof(file: Path, device: Path, proof: Proof) -> str:
+    """Keep what a known write showed of a drive's counters; returns why it is not kept, or nothing."""
+    drive = identity_of(device)
+    if not drive:
+        return block_messages.NO_IDENTITY
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    written = proof.zeros.written + proof.noise.written
+    new = CounterProof(drive, str(device), now, written, proof.problem, str(proof.role or ""))
+    try:
+        counter_proofs.remember(RealDisk(), file, new)
+    except RecordError as failure:
+        return failure.message
+    return ""
+
+
+def not_told(options: DriveOptions, device: str, directory: Path, smart: BelievedMounts, wanted: Sequence[str]) -> str:
     """Which of the `wanted` responses the drives cannot tell, as words for users; empty where they tell all.
 
     `device` is the data's; `directory` is where drives without a place of their own live. Real drives are asked, and
@@ -93,8 +129,15 @@ def not_told(options: DriveOptions, device: str, directory: Path, smart: SmartOf
         told = frozenset() if counters is None else frozenset(counters())
         about = [name for name in wanted if NEEDED.get(name, "") not in ("", *told) and _concerns(name, owner)]
         if about:
-            found.append(messages.not_told(owner, drive.label, named, about))
+            found.append(messages.not_told(owner, drive.label, named, about) + _because(counters, about))
     return "; ".join(found)
+
+
+def _because(counters: BelievedCounters | None, about: Sequence[str]) -> str:
+    """That the drive does count NAND writes, but is not believed."""
+    failed = counters is not None and counters.trust is not None and counters.trust.problem
+    of_nand = any(NEEDED.get(name) == NAND_WRITTEN for name in about)
+    return f" (its counters are {counters.words})" if counters is not None and failed and of_nand else ""
 
 
 def _concerns(response: str, owner: str) -> bool:

@@ -16,7 +16,6 @@ from typing import Any
 from pgassay import __version__
 from pgassay.bench.places import Mount
 from pgassay.design.schedule import RULE, RULES
-from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import describe
 from pgassay.host.doctor import busy_neighbour
@@ -140,7 +139,7 @@ DRIVES = "drives"
 
 def _silent_drives(resolved: ResolvedStudy, bench: Workbench) -> tuple[Remark, ...]:
     """Which of the study's responses its real drives cannot tell: known now, not after hours."""
-    study, smart = resolved.study, SmartOfMounts(bench.runner)
+    study, smart = resolved.study, bench.counting()
     wanted = [study.primary, *(each for each in study.secondary if each != study.primary)]
     if not NEEDED.keys() & set(wanted):
         return ()

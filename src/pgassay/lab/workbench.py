@@ -20,6 +20,8 @@ from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Load, LoadOptions, Tools
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
+from pgassay.drive.smart import SmartOfMounts
+from pgassay.drive.trust import BelievedMounts
 from pgassay.host import accounts
 from pgassay.host.caches import PageCache
 from pgassay.host.changes import Ledger, LocalHost, boot_of
@@ -29,7 +31,7 @@ from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.building import Building, builder_of, stand_in
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.drives import DriveChoices, Drives, attacher_of, owned
+from pgassay.lab.drives import DriveChoices, Drives, attacher_of, known_in, owned
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, local_finder, state_directory
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
@@ -44,7 +46,7 @@ from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
-from pgassay.record import glance
+from pgassay.record import counter_proofs, glance
 from pgassay.record.disk import RealDisk
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ class Workbench:
         self.runner = LocalRunner(self.account)
         self.finder = local_finder(self.runner, self.clock, self.account, environment)
         self.data_directory = options.data_directory or default_directory(environment)
+        self._proofs = state_directory(environment) / counter_proofs.FILE
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}
         self._hashes = FileHashes()
@@ -116,6 +119,7 @@ class Workbench:
             owned(options.owned),
             options.dry_run,
             options.snapshots_in,
+            self._proofs,
         )
         attacher = attacher_of(places, self.runner, self.account, self._lacking)
         self._drives = Drives(places, attacher, self._interruption.held, self._given_back)
@@ -157,6 +161,10 @@ class Workbench:
             note=glance.append,
             held=self._interruption.held,
         )
+
+    def counting(self) -> BelievedMounts:
+        """What the real drives here count, as far as that is believed."""
+        return BelievedMounts(SmartOfMounts(self.runner), known_in(self._proofs))
 
     def require(self, resolved: "ResolvedStudy") -> None:
         """Raise `UsageError` for what no server of this bench can have: here every PostgreSQL can be made."""

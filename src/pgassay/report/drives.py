@@ -14,7 +14,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import device_latencies, service_times, words
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
-from pgassay.study.drives import DATA, EMPTIED, WAL, Role, emulated, role_of
+from pgassay.study.drives import COUNTERS, DATA, EMPTIED, NOT_TRUSTED, WAL, Role, emulated, role_of
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -59,8 +59,11 @@ def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str
         values = {each: middle(trial.responses.get(name) for trial in of[each]) for each in treatments}
         if any(value is not None for value in values.values()):
             rows.append((title, *(_shown(name, values[each]) for each in treatments)))
-    if not rows:
+    counters = {each: _counters(of[each]) for each in treatments}
+    if not rows and not any(counters.values()):
         return
+    if any(counters.values()):
+        rows.append(("its counters were", *(counters[each] or words.MISSING for each in treatments)))
     rows.append(("start state", *(_states(of[each]) for each in treatments)))
     proofs = [_proof(of[each]) for each in treatments]
     if any(proofs):
@@ -115,6 +118,12 @@ def _verdict(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) 
     return f"transient: {why}" if why else "steady"
 
 
+def _counters(trials: Sequence[TrialRecord]) -> str:
+    """Whether known writes proved what real drives count; empty in older records, and of drives that count nothing."""
+    told = (trial.regime.get(f"{source}.{COUNTERS}") for trial in trials for source in _SOURCES)
+    return "; ".join(dict.fromkeys(str(each) for each in told if each))
+
+
 def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     if any(emulated(trial.levels) for trial in trials):
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
@@ -122,6 +131,8 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
     if any(_stood_still(trial, source) for trial in trials for source in ("smart", "smart_wal")):
         yield "a drive counted host writes in a window, but no NAND writes: its counters stood still and are not used"
+    if NOT_TRUSTED in _counters(trials):
+        yield "NAND writes of a drive whose counters are not trusted are left out, with all that is computed from them"
     if late := late_logs(trials):
         yield late
     yield from service_times.notes(trials)

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -14,9 +14,11 @@ from pgassay.bench.errors import BenchError
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import daemon, leftovers
+from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.filesystems import Filesystem
-from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.block.kernel import LinuxKernel, detach_loop
 from pgassay.drive.options import DriveOptions
+from pgassay.drive.sizing import scaled_pages
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.drives import DriveChoices, attacher_of
@@ -70,6 +72,32 @@ def place() -> Iterator[Path]:
             yield path
         finally:
             leftovers.undo(path)
+
+
+@contextmanager
+def emulated_devices(place: Path) -> Iterator[Callable[..., Path]]:
+    """Makes an emulated drive as a block device without a file system: of 64 MB, if not said otherwise."""
+    require("csd")
+    home, program, kernel, found = place / "home", RealDaemon(), LinuxKernel(LocalRunner(choose())), list[Path]()
+
+    def made(kind: str, size_mib: int = 64) -> Path:
+        home.mkdir()
+        described = DriveOptions.from_levels({"data": kind, "data.capacity": f"{size_mib}MB"}).data.described
+        assert described is not None
+        size_bytes = size_mib << 20
+        described = described.with_values(
+            {"drive.pages_per_block": scaled_pages(size_bytes), "emulation.store_bytes": 5 * size_bytes // 2}
+        )
+        program.start(home, described.configuration("prepared", home))
+        found.append(kernel.attach(program.disk(home)))
+        return found[0]
+
+    try:
+        yield made
+    finally:
+        for each in found:
+            detach_loop(each)
+        program.end(home)
 
 
 def attacher(directory: Path) -> Attacher:

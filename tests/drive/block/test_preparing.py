@@ -14,12 +14,10 @@ from pgassay.drive import attacher
 from pgassay.drive.block import daemon, device, kernel
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.device import Preparation, Prepared, prepare, state_of
-from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.erasing import Erasure
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.preparation import FILLING, OVERWRITING, PROVING
 from pgassay.drive.options import DriveOptions
-from pgassay.drive.sizing import scaled_pages
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
@@ -129,27 +127,8 @@ def refusing(really: Callable[..., int], path: Path) -> Callable[..., int]:
 
 @pytest.fixture
 def emulated(place: Path) -> Iterator[Callable[..., Path]]:
-    """An emulated drive of 64 MB, if not said otherwise, as a block device, without a file system."""
-    real.require("csd")
-    home, program, found = place / "home", RealDaemon(), list[Path]()
-
-    def made(kind: str, size_mib: int = 64) -> Path:
-        home.mkdir()
-        described = DriveOptions.from_levels({"data": kind, "data.capacity": f"{size_mib}MB"}).data.described
-        assert described is not None
-        described = described.with_values(
-            {"drive.pages_per_block": scaled_pages(size_mib * MIB), "emulation.store_bytes": 5 * size_mib * MIB // 2}
-        )
-        program.start(home, described.configuration("prepared", home))
-        found.append(KERNEL.attach(program.disk(home)))
-        return found[0]
-
-    try:
+    with real.emulated_devices(place) as made:
         yield made
-    finally:
-        for each in found:
-            kernel.detach_loop(each)
-        program.end(home)
 
 
 @pytest.mark.system

@@ -74,7 +74,7 @@ class DeviceDrive(DirectoryDrive):
 
         Nothing puts a real drive back, so what it had been sent before this trial is told, where it counts that.
         """
-        found = {f"{DATA}.start": Trait(self.start)}
+        found = {**super().traits(directory), f"{DATA}.start": Trait(self.start)}
         if self._trimmed_bytes is not None:
             found[f"{DATA}.trimmed_bytes"] = Trait(self._trimmed_bytes)
         for read in self.counters(directory).values():

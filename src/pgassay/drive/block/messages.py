@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive.block.filesystems import LABEL
+from pgassay.drive.block.filesystems import KINDS, LABEL
 from pgassay.errors import UsageError
 from pgassay.study.units import format_size
 
@@ -106,6 +106,38 @@ NO_SANITIZE_LOG = "the drive does not say how far it is"
 def cannot_trim(device: Path, asked: str) -> UsageError:
     """A device that takes no discards."""
     return UsageError(f'"{device}" takes no discards, so {asked} would do nothing', f"leave {asked} out")
+
+
+NO_IDENTITY = "the drive has no serial number by which a later run would know it"
+
+
+def no_room_to_prove(directory: Path, needed_bytes: int, free_bytes: int) -> DriveError:
+    """Known before anything is written."""
+    return DriveError(
+        f'"{directory}" has {format_size(free_bytes)} free, a proof writes {format_size(needed_bytes)}',
+        "make room, or prove with less: --proof 1GB",
+    )
+
+
+def no_directory(directory: Path) -> UsageError:
+    """Nothing is made for a proof."""
+    return UsageError(f'"{directory}" is not a directory', "name one on the drive whose counters are to be proven")
+
+
+def nothing_counts(directory: Path, device: str) -> UsageError:
+    """A directory on a drive that nobody can ask."""
+    return UsageError(
+        f'nothing here counts what is written to the drive of "{directory}" ({device})',
+        "counters of NVMe drives need nvme-cli, of SATA drives smartmontools, and both need root",
+    )
+
+
+def not_written_as_sent(directory: Path, filesystem: str) -> UsageError:
+    """A file system that may store less than it is sent, or elsewhere, so that a known write proves nothing."""
+    return UsageError(
+        f'"{directory}" lies on {filesystem}, which may store zeros in less: a known write proves nothing there',
+        f"name a directory on {', '.join(KINDS)}, mounted without compression",
+    )
 
 
 def share_out_of_range(name: str, value: float) -> UsageError:

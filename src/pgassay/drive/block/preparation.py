@@ -15,8 +15,10 @@ from types import TracebackType
 from typing import Self
 
 from pgassay.bench.drive_counters import Counted, DriveCounters
+from pgassay.bench.places import Mount
 from pgassay.drive import messages
 from pgassay.drive.block import messages as block_messages
+from pgassay.drive.block.filesystems import KINDS
 from pgassay.study.drives import Role
 
 SEQUENTIAL_BYTES = 1 << 20
@@ -34,6 +36,7 @@ COMPRESSING_MOST = 0.5
 PATIENCE_S = 300.0
 """How long a drive may take to bring its log up to date."""
 _POLL_S = 5.0
+_LEFT_FREE_BYTES = 64 << 20
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
 ROUNDS = 5
 ROUNDS_A_DRIVE = 10
@@ -65,10 +68,10 @@ class RawDevice:
 
     def __enter__(self) -> Self:
         try:
-            self._descriptor = os.open(self._device, os.O_WRONLY | os.O_DIRECT | os.O_EXCL | os.O_CLOEXEC)
+            self._descriptor = self._open()
         except OSError as failure:
             raise messages.system_failed("open", self._device, failure) from failure
-        self.size_bytes = os.lseek(self._descriptor, 0, os.SEEK_END) // _ALIGNED_BYTES * _ALIGNED_BYTES
+        self.size_bytes = self._room() // _ALIGNED_BYTES * _ALIGNED_BYTES
         self._zeros = mmap.mmap(-1, SEQUENTIAL_BYTES)
         self._noise = mmap.mmap(-1, _NOISE_BYTES)
         self._noise.write(os.urandom(_NOISE_BYTES))
@@ -83,6 +86,12 @@ class RawDevice:
         os.close(self._descriptor)
         for each in (self._zeros, self._noise, self._filling):
             each.close()
+
+    def _open(self) -> int:
+        return os.open(self._device, os.O_WRONLY | os.O_DIRECT | os.O_EXCL | os.O_CLOEXEC)
+
+    def _room(self) -> int:
+        return os.lseek(self._descriptor, 0, os.SEEK_END)
 
     def zeros(self, place: int, length: int, wrote: Wrote = _nobody) -> int:
         """Write zeros in sequence; returns bytes written."""
@@ -130,6 +139,20 @@ class RawDevice:
             os.fsync(self._descriptor)
         except OSError as failure:
             raise messages.system_failed("write over", self._device, failure) from failure
+
+
+class RawFile(RawDevice):
+    """A file past the page cache for so many bytes, in a directory; it has no name, and is gone however we end."""
+
+    def __init__(self, directory: Path, room_bytes: int) -> None:
+        super().__init__(directory)
+        self._room_bytes = room_bytes
+
+    def _open(self) -> int:
+        return os.open(self._device, os.O_WRONLY | os.O_TMPFILE | os.O_DIRECT | os.O_CLOEXEC, 0o600)
+
+    def _room(self) -> int:
+        return self._room_bytes
 
 
 def precondition(device: Path, drive_writes: int) -> int:
@@ -224,6 +247,21 @@ def prove(raw: RawDevice, read: DriveCounters, pause: Callable[[float], None], a
     late = waited_s > 0
     zeros, _ = _moved(lambda: raw.zeros(amount, amount, course), read, pause, (_HOST, _NAND) if late else (_HOST,))
     return Proof(zeros, noise, late)
+
+
+def prove_in(
+    mount: Mount, directory: Path, read: DriveCounters, pause: Callable[[float], None], amount_bytes: int, tell: Tell
+) -> Proof:
+    """As `prove`, in a file that is gone afterwards: for a drive in use, beside what lies on it.
+
+    Raises `UsageError` where the file system may store less than it is sent, `DriveError` where it has no room.
+    """
+    if mount.filesystem not in KINDS or "compress" in mount.options:
+        raise block_messages.not_written_as_sent(directory, mount.filesystem)
+    if mount.free_bytes < 2 * amount_bytes + _LEFT_FREE_BYTES:
+        raise block_messages.no_room_to_prove(directory, 2 * amount_bytes, mount.free_bytes)
+    with RawFile(directory, 2 * amount_bytes) as raw:
+        return prove(raw, read, pause, amount_bytes, tell)
 
 
 def _moved(

@@ -1,0 +1,125 @@
+"""What `pgassay drive precondition` and `pgassay drive prove` do, tell meanwhile, and keep of what they found."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pgassay.bench.drive_counters import DriveCounters
+from pgassay.bench.running import Runner
+from pgassay.drive.block import device
+from pgassay.drive.block import messages as block_messages
+from pgassay.drive.block.erasing import Erasure
+from pgassay.drive.block.preparation import SEQUENTIAL_BYTES, Proof, prove_in
+from pgassay.drive.messages import not_owned
+from pgassay.drive.smart import SmartOfMounts
+from pgassay.host import accounts
+from pgassay.host.runner import LocalRunner
+from pgassay.host.storage import mount_of
+from pgassay.lab.drives import keep_proof, linux_kernel, owned
+from pgassay.lab.places import state_directory
+from pgassay.record import counter_proofs
+from pgassay.study.units import format_size, parse_memory
+
+TOLD_EVERY_S = 10.0
+
+
+def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
+    """Prepare the device; returns what to answer. Raises `PgassayError`."""
+    path = Path(arguments.name)
+    if path not in owned([arguments.i_own] if arguments.i_own else []):
+        raise not_owned(path)
+    if not 0.0 < arguments.compressed_to <= 1.0:
+        raise block_messages.share_out_of_range("--compressed-to", arguments.compressed_to)
+    if arguments.drive_writes < 1:
+        raise block_messages.no_drive_writes(arguments.drive_writes)
+    wanted = device.Preparation(
+        Erasure(arguments.erase),
+        arguments.compressed_to,
+        arguments.drive_writes,
+        _proof_bytes(arguments),
+        arguments.trim,
+    )
+    runner = LocalRunner(accounts.choose())
+    counters = counters_of(path, runner)
+    found = device.prepare(path, wanted, runner, linux_kernel(), counters, time.sleep, Told())
+    written = found.overwritten
+    answer = {
+        "device": str(path),
+        "erased": f"no: {found.not_erased}" if found.not_erased else "yes",
+        **_of_proof(found.proof, path, counters, f"device:{path}"),
+        "drive_writes": written.written / max(1, device.size_bytes(path)),
+        "write_amplification": written.amplification[-1] if written.amplification else None,
+        "settled": written.settled,
+        "label": found.label,
+        "state": device.state_of(path, runner),
+        "rounds": list(written.amplification),
+    }
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def prove(arguments: argparse.Namespace) -> Mapping[str, Any]:
+    """Prove the counters of the drive under a directory; returns what to answer. Raises `PgassayError`."""
+    directory, amount_bytes = arguments.directory.absolute(), _proof_bytes(arguments)
+    if not directory.is_dir():
+        raise block_messages.no_directory(directory)
+    mount = mount_of(directory)
+    path = Path(mount.device)
+    counters = counters_of(path, LocalRunner(accounts.choose()))
+    if counters is None:
+        raise block_messages.nothing_counts(directory, mount.device)
+    proof = prove_in(mount, directory, counters, time.sleep, amount_bytes, Told())
+    answer = {
+        "directory": str(directory),
+        "device": mount.device,
+        **_of_proof(proof, path, counters, f"directory:{directory}"),
+    }
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def counters_of(path: Path, runner: Runner) -> DriveCounters | None:
+    """What a device counts: one of ours that is emulated by its program, any other by its SMART log."""
+    return device.counters_of(path) or SmartOfMounts(runner).of(str(path.resolve()))
+
+
+def _proof_bytes(arguments: argparse.Namespace) -> int:
+    found = parse_memory(arguments.proof)
+    if found < SEQUENTIAL_BYTES:
+        raise block_messages.proof_too_small(arguments.proof, SEQUENTIAL_BYTES)
+    return found
+
+
+def _of_proof(proof: Proof, path: Path, counters: DriveCounters | None, level: str) -> Mapping[str, Any]:
+    """What the proof showed, and whether later runs will know it. Of a drive that nobody asked, there is none."""
+    kept = None
+    if counters is not None:
+        why = keep_proof(state_directory(os.environ) / counter_proofs.FILE, path, proof)
+        kept = f"no: {why}" if why else "yes: runs on this drive go by it"
+    return {
+        "counters": f"not trusted: {proof.problem}" if proof.problem else "trusted: they moved as a known write must",
+        "kept": kept,
+        "declare_as": None if proof.role is None else f"{proof.role}={level}",
+    }
+
+
+class Told:
+    """Says on standard error what is being done, now and then, with the time left at most."""
+
+    def __init__(self) -> None:
+        self._doing = ""
+        self._began_s = self._said_s = 0.0
+
+    def __call__(self, doing: str, done: int, most: int, amplification: float | None) -> None:
+        """See `drive.block.preparation.Tell`."""
+        now_s = time.monotonic()
+        if doing != self._doing:
+            self._doing, self._began_s = doing, now_s
+        elif now_s - self._said_s < TOLD_EVERY_S:
+            return
+        self._said_s = now_s
+        left = f", at most {(now_s - self._began_s) * (most - done) / done / 60:.0f} min left" if done else ""
+        known = "" if amplification is None else f", write amplification {amplification:.3g}"
+        print(f"{doing}: {format_size(done)} of {format_size(most)}{known}{left}", file=sys.stderr, flush=True)
