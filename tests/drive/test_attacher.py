@@ -10,7 +10,7 @@ from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher, PlannedDrive
-from pgassay.drive.block import device
+from pgassay.drive.block import blank, device
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.study.drives import DriveKind
@@ -104,7 +104,7 @@ def test_an_image_kept_by_an_earlier_run_is_seen(tmp_path: Path) -> None:
 def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = tmp_path / "disk"
     disk.write_bytes(b"\0" * (1 << 20))
-    monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
+    monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
     bench = attacher(planned=True, owned=frozenset([disk]))
     options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk), precondition=1))
     drive = bench.attach(options, tmp_path / "new", NEEDS)

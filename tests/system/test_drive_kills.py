@@ -5,15 +5,17 @@ The moments are drawn from a seed that the failure names.
 
 import os
 import random
+import re
 import signal
 import time
 from pathlib import Path
 
 import pytest
 
+from pgassay.drive.block import daemon
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind, processes
-from tests.system.journeys import Place, entries, finished, wait_until
+from tests.system.journeys import Place, committed, finished, load_runs, wait_until
 
 pytestmark = pytest.mark.system
 
@@ -77,20 +79,44 @@ def test_a_drive_that_disappears_under_a_load_is_named_and_what_was_committed_st
     """Nobody interrupts the run: it has to find out by itself, and come to an end."""
     real.require("csd")
     lab = journey.run("gone", *LEVELS)
-    wait_until(lambda: any(line["kind"] == "trial_committed" for line in entries(journey.runs / "gone")), lab)
-    committed = len(journey.record("gone").numbers)
+    wait_until(lambda: committed(journey.runs / "gone") > 0, lab)
+    wait_until(lambda: load_runs(journey.runs / "gone"), lab)
+    kept = committed(journey.runs / "gone")
     for pid in processes(journey.data, "pgassay-drive")[:1]:
         _end(pid)
     ended = finished(lab, patience_s=600.0)
-    said = ended.stderr + "".join(reason.detail for trial in journey.record("gone").trials for reason in trial.reasons)
-    assert ended.returncode != 0, ended.stdout
-    assert "Input/output error" in said or "drive" in ended.stderr, said
-    assert len(journey.record("gone").numbers) >= committed >= 1
+    assert ended.returncode == 2, ended.stdout
+    socket = journey.data / "pgassay" / "sessions" / ".*" / "disk" / "control.sock"
+    assert re.search(rf'error: the emulated drive does not answer on "{socket}": ', ended.stderr), ended.stderr
+    assert len(journey.record("gone").numbers) >= kept >= 1
     checked = journey.pgassay("check", str(journey.runs / "gone"))
     assert checked.returncode == 0, checked.stdout
     repaired = journey.pgassay("drive", "list", "--repair", "--data-dir", str(journey.data))
     assert repaired.returncode == 0, repaired.stderr
     assert what_stays(journey.data) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_device_that_disappears_in_a_run_is_named_and_what_was_committed_stays(journey: Place) -> None:
+    """A real drive that falls off the bus, by the program of an emulated one under a loop device."""
+    real.require("csd")
+    with real.place() as elsewhere, real.emulated_devices(elsewhere) as made:
+        path = made("csd", 1536)
+        lab = journey.run("gone", "--set", f"drive.data=device:{path}", "--i-own", str(path))
+        wait_until(lambda: committed(journey.runs / "gone") > 0, lab)
+        wait_until(lambda: load_runs(journey.runs / "gone"), lab)
+        kept = committed(journey.runs / "gone")
+        daemon.kill(elsewhere / "home")
+        ended = finished(lab, patience_s=600.0)
+        assert ended.returncode == 2, ended.stdout
+        assert f'"{path}" does not answer any more: Input/output error' in ended.stderr
+        assert "pgassay resume" in ended.stderr
+        assert len(journey.record("gone").numbers) >= kept >= 1
+        checked = journey.pgassay("check", str(journey.runs / "gone"))
+        assert checked.returncode == 0, checked.stdout
+        assert journey.left_behind() == []
+        assert what_stays(journey.data) == []
 
 
 @pytest.mark.slow

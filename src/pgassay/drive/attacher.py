@@ -16,7 +16,7 @@ from pgassay.bench.places import Account, Mount, available_memory_bytes
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Ageing, Drive, Needs, Trait
 from pgassay.drive import messages, snapshots
-from pgassay.drive.block import device
+from pgassay.drive.block import blank, device
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import BlockDrive
@@ -233,7 +233,7 @@ class Attacher:
         assert drive.path is not None
         if drive.path not in self.owned:
             raise messages.not_owned(drive.path)
-        device.require_ours(drive.path, self.runner)
+        blank.require_ours(drive.path, self.runner)
         if drive.trim:
             require_trimmable(drive.path, "trim=on")
 

@@ -1,17 +1,13 @@
 """A real block device, written over: only one that its owner named with --i-own, and that carries nothing of others.
 
-"Nothing of others" is asked of wipefs(8), the kernel and the device itself: no signature but a file system with our
-label, no partition, no mount, no swap, no holder, and without our label nothing but zeros (`blank`). On it lies a
-directory drive: snapshots are copied inside the file system.
+On it lies a directory drive: snapshots are copied inside the file system. What it carries is looked at by `blank`.
 """
 
-import errno
-import json
+import mmap
 import os
-import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,10 +21,11 @@ from pgassay.drive import copying, messages
 from pgassay.drive.block import daemon, filesystems, mounts
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.answers import neutral
+from pgassay.drive.block.blank import require_ours, signatures
 from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.erasing import Erasure, erase, require_erasable, require_trimmable, trim
 from pgassay.drive.block.filesystems import Filesystem
-from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.kernel import SECTOR_BYTES, Kernel
 from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, fill, overwrite, precondition, prove
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
@@ -49,6 +46,7 @@ class DeviceDrive(DirectoryDrive):
     """See `bench.store.Drive`: a directory drive on a device of its own, unmounted at the end."""
 
     kind = DriveKind.DEVICE
+    device = Path()
     unmounted: Release | None = None
     start = "as it was found"
     trimming: Callable[[], float | None] | None = None
@@ -59,15 +57,43 @@ class DeviceDrive(DirectoryDrive):
 
         What the last trial has deleted is written back first: until then it is in use.
         """
-        path = super().clone(key, name)
-        if self.trimming is not None:
-            try:
-                copying.sync_filesystem(path)
-                self._trimmed_bytes = self.trimming()
-            except BaseException:
-                self.discard(path)
-                raise
+        with self._named():
+            path = super().clone(key, name)
+            if self.trimming is not None:
+                try:
+                    copying.sync_filesystem(path)
+                    self._trimmed_bytes = self.trimming()
+                except BaseException:
+                    super().discard(path)
+                    raise
         return path
+
+    def workspace(self, name: str) -> Path:
+        """See `Drive`."""
+        with self._named():
+            return super().workspace(name)
+
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
+        """See `Drive`."""
+        with self._named():
+            super().take_snapshot(key, directory, what)
+
+    def discard(self, directory: Path, *, check: bool = False) -> None:
+        """See `Drive`."""
+        with self._named():
+            super().discard(directory, check=check)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the device in what fails because it has disappeared: a file system says "read-only" of that at best."""
+        try:
+            yield
+        except (DriveError, OSError) as failure:
+            gone = failure_of(self.device)
+            if gone is None:
+                raise
+            said = failure.message if isinstance(failure, DriveError) else str(failure)
+            raise block_messages.device_gone(self.device, gone, said) from failure
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
         """The state that trials start from: as it was found, or preconditioned by so many drive writes.
@@ -96,37 +122,18 @@ class DeviceDrive(DirectoryDrive):
             self.unmounted = None
 
 
-def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/block")) -> None:
-    """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
+def failure_of(device: Path) -> OSError | None:
+    """What reading its first block past the page cache fails with; None while it answers."""
     try:
-        if not stat.S_ISBLK(device.stat().st_mode):
-            raise block_messages.no_block_device(device)
-    except FileNotFoundError:
-        raise block_messages.no_block_device(device) from None
-    _require_free(device, sys)
-    require_blank_or_ours(device, runner)
-
-
-def require_blank_or_ours(device: Path, runner: Runner) -> None:
-    """Raise `DriveError` for a device, which is free, with anything on it but a file system of ours."""
-    found = signatures(runner, device)
-    for signature in found:
-        label = str(signature.get("label") or "")
-        ours = signature.get("type") in filesystems.KINDS and label.startswith(f"{filesystems.LABEL}-")
-        if not ours:
-            raise block_messages.carries_data(device, f"{signature.get('type')}{f' labelled {label}' if label else ''}")
-    place = None if found else first_data(device)
-    if place is not None:
-        raise block_messages.carries_unknown_data(device, place)
-
-
-def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
-    """What wipefs finds and leaves where it is."""
-    outcome = runner.run(["wipefs", "--no-act", "--json", str(device)], timeout_s=60.0)
-    if outcome.status != 0:
-        raise messages.command_failed(f"look at {device}", outcome.stderr)
-    found = json.loads(outcome.stdout or "{}").get("signatures", [])
-    return [each for each in found if isinstance(each, dict)]
+        descriptor = os.open(device, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
+        try:
+            with mmap.mmap(-1, SECTOR_BYTES) as block:
+                os.preadv(descriptor, [block], 0)
+        finally:
+            os.close(descriptor)
+    except OSError as failure:
+        return failure
+    return None
 
 
 def counters_of(device: Path) -> DriveCounters | None:
@@ -266,6 +273,7 @@ class MountedDevice:
         if trimming is not None:
             self._start += f", {TRIMMED}"
         self._trimming = None if trimming is None else partial(trimming, point)
+        self._device = device
         self._point = point
         self._kernel = kernel
         self._closing = closing
@@ -303,6 +311,7 @@ class MountedDevice:
                 self._unmount()
             raise
         self._users += 1
+        drive.device = self._device
         drive.unmounted = self._leave
         drive.start = self._start
         drive.trimming = self._trimming
@@ -345,52 +354,3 @@ def size_bytes(device: Path) -> int:
         return os.lseek(descriptor, 0, os.SEEK_END)
     finally:
         os.close(descriptor)
-
-
-def _require_free(device: Path, sys: Path) -> None:
-    try:
-        os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
-    except OSError as failure:
-        if failure.errno != errno.EBUSY:
-            raise messages.system_failed("open", device, failure) from failure
-        raise block_messages.device_in_use(device, (failure.strerror or str(failure)).lower()) from None
-    folder = sys / device.resolve().name
-    held = [path.name for path in (folder / "holders").glob("*")]
-    parts = [path.parent.name for path in folder.glob("*/partition")]
-    if held or parts:
-        raise block_messages.device_in_use(
-            device, "partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held)
-        )
-
-
-EDGE_BYTES = 1 << 20
-STRETCHES = 256
-STRETCH_BYTES = 64 << 10
-"""16 MiB in all; a device up to 18 MiB is read whole."""
-
-
-def first_data(device: Path) -> int | None:
-    """Where something other than zeros lies, in bytes from the start; None where nothing was seen.
-
-    Raises `DriveError` for a device that cannot be read.
-    """
-    try:
-        with device.open("rb") as file:
-            for place, length in _stretches(file.seek(0, os.SEEK_END)):
-                file.seek(place)
-                found = file.read(length)
-                after_zeros = found.lstrip(b"\0")
-                if after_zeros:
-                    return place + len(found) - len(after_zeros)
-    except OSError as failure:
-        raise messages.system_failed("read", device, failure) from failure
-    return None
-
-
-def _stretches(size: int) -> Iterator[tuple[int, int]]:
-    """Places and lengths, the ends first."""
-    yield 0, EDGE_BYTES
-    yield max(0, size - EDGE_BYTES), EDGE_BYTES
-    step = -(-max(0, size - 2 * EDGE_BYTES) // STRETCHES)
-    for number in range(STRETCHES if step else 0):
-        yield EDGE_BYTES + number * step, min(step, STRETCH_BYTES)

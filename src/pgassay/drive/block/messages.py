@@ -20,6 +20,11 @@ def device_in_use(device: Path, why: str) -> DriveError:
     return DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
 
 
+def device_gone(device: Path, failure: OSError, said: str) -> DriveError:
+    """A device that does not answer any more; `said` is what failed because of that."""
+    return DriveError(f'"{device}" does not answer any more: {failure.strerror or failure} ({said})')
+
+
 def device_kept(device: Path, holder: tuple[int, str] | None) -> DriveError:
     """A loop device that is not free although it was unmounted."""
     hint = "look for a program that has it open: fuser"
