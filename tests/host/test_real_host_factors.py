@@ -1,6 +1,7 @@
 """The host factors on a real server and a real kernel: they hold while it runs, and nothing of them is left after."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -238,6 +239,39 @@ def test_a_disk_study_has_no_more_page_cache_than_its_server_may_have(bench: Ben
     assert not found.problems
     highest = next(each for each in (group / "memory.max_usage_in_bytes", group / "memory.current") if each.exists())
     assert 0.9 * limit <= int(highest.read_text()) <= limit, "the file fills what the server may have, and no more"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", ["64MB", "all"])
+def test_random_reads_of_a_disk_study_come_from_the_device_where_memory_is_small(
+    bench: Bench, memory: str, tmp_path: Path
+) -> None:
+    """Of 256 MB less than 64 can be kept, so that three reads of four miss; with all memory each block is read once."""
+    if groups.memory_hierarchy() is None or shutil.which("fio") is None:
+        pytest.skip("no memory controller, or fio is not installed")
+    bench.start((Memory(), memory))
+    assert bench.server is not None
+    size, limit, each = 256 << 20, 64 << 20, 256 << 10
+    levels = {"pattern": "random:100%", "direct": "off", "file_size": "256MB", "io_size": "256kB"}
+    fio({**levels, "duration": "1s"}).run(bench.server, tmp_path / "first", 1)
+    before = from_devices()
+    found = fio({**levels, "duration": "5s"}).run(bench.server, tmp_path / "second", 2)
+    read_bytes, asked_bytes = from_devices() - before, found.transactions * each
+    assert not found.problems
+    assert asked_bytes > 0
+    if memory == "all":
+        assert read_bytes <= 1.05 * size
+        return
+    assert 0.6 * asked_bytes <= read_bytes <= 1.05 * asked_bytes
+    (group,) = bench.server.placement.groups
+    names = ("memory.max_usage_in_bytes", "memory.peak", "memory.current")
+    highest = next(group / name for name in names if (group / name).exists())
+    assert 0.9 * limit <= int(highest.read_text()) <= limit, "full, and no more"
+
+
+def from_devices() -> int:
+    """Bytes that programs of ours which have ended made devices read (getrusage(2)), and nobody else."""
+    return 512 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
 
 
 def test_transparent_huge_pages_are_put_back(bench: Bench) -> None:
