@@ -33,7 +33,7 @@ def compared(small: Run, large: Run) -> Iterator[tuple[str, float, float]]:
             simulated_bytes=int(drive.capacity_bytes),
             superblock_bytes=None if drive.pages_per_block is None else drive.pages_per_block * BLOCK_BYTES,
         )
-        for each in predictions(small, asked):
+        for each in predictions([small], asked):
             found = each.drives[0].write_amplification
             if each.place.treatment == treatment and found is not None and drive.settled is not None:
                 yield treatment, found, drive.settled

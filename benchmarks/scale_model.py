@@ -7,25 +7,20 @@ usage: python -m benchmarks.scale_model STUDY --scales 1/1000,1/250,1/60 --out D
 With --out each model is a run in that folder; one that is there is read, and one that was cut short is gone on with.
 What a model must keep is compared between the models: space, compression, the share of HOT updates, write
 amplification, WAL per transaction; of each treatment against the baseline within blocks, and of the baseline itself
-where the figure has no size. Each has its 95 % interval (t over blocks). The models *agree* where Cochran's test does
-not tell them apart (p >= 0.05), or where all lie within 2 % (or 2 points) of their mean. Where they do not agree a
-trend is fitted, `value = limit + c * N` for 1:N: fixed costs (empty cluster, WAL files, items) weigh N times more. It
-is extrapolated to the original, N = 1, with its error (weighted least squares; widened where the points lie off the
-line); two models give no error. Exits 1 if any figure neither agrees nor has an error.
+where the figure has no size. Each has its 95 % interval (t over blocks). Whether the models *agree*, and
+where `value = limit + c * N` leads where they do not, is `pgassay.analysis.scale_law`, as in `pgassay predict`. Exits 1
+if any figure neither agrees nor has a law that could be tested: two models that differ.
 """
 
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import exp, inf, isfinite, log, sqrt
+from math import exp, isfinite, log, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
-from scipy.special import chdtrc, stdtrit  # type: ignore[import-untyped]
-
 from pgassay import library
-from pgassay.analysis.boundaries import fixed_critical
+from pgassay.analysis.scale_law import Point, judge
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.study.messages import in_four_digits
@@ -35,70 +30,7 @@ SIZES = ("physical_bytes", "database_bytes")
 SCALE_FREE = (
     "compression_ratio", "heap_compression_ratio", "hot_share", "write_amplification", "wal_bytes_per_transaction",
 )  # fmt: skip
-DISTINCT = 0.05
-SAME = 0.02
 BASELINE = "baseline"
-
-
-@dataclass(frozen=True)
-class Point:
-    """A figure of the model 1:`by`: its mean over blocks and standard error; logarithms where ratios are compared."""
-
-    by: float
-    value: float
-    error: float
-    blocks: int
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What several models say of one figure: do they agree, and what does the original have, plus or minus?
-
-    `value` and `half` (of the 95 % interval; infinite where it is not known) are on the points' scale.
-    """
-
-    agree: bool
-    value: float
-    half: float
-
-
-def judge(points: Sequence[Point]) -> Judgement:
-    """Agreement with the common mean, or the trend at N = 1."""
-    errors = [max(each.error, 1e-12) for each in points]
-    weights = [1 / error**2 for error in errors]
-    mean = sum(w * each.value for w, each in zip(weights, points, strict=True)) / sum(weights)
-    distance = sum(w * (each.value - mean) ** 2 for w, each in zip(weights, points, strict=True))
-    alike = float(chdtrc(len(points) - 1, distance)) >= DISTINCT
-    close = all(abs(each.value - fmean(one.value for one in points)) <= SAME for each in points)
-    if alike or close:
-        freedom = sum(each.blocks for each in points) - len(points)
-        common = mean if alike else fmean(each.value for each in points)
-        spread = max(abs(each.value - common) for each in points)
-        return Judgement(
-            True, common, max(float(stdtrit(freedom, 0.975)) / sqrt(sum(weights)), 0.0 if alike else spread)
-        )
-    return _trend(points, weights)
-
-
-def _trend(points: Sequence[Point], weights: Sequence[float]) -> Judgement:
-    """`limit + c * by` by weighted least squares, at `by` = 1."""
-    total = sum(weights)
-    x_mean = sum(w * each.by for w, each in zip(weights, points, strict=True)) / total
-    y_mean = sum(w * each.value for w, each in zip(weights, points, strict=True)) / total
-    spread = sum(w * (each.by - x_mean) ** 2 for w, each in zip(weights, points, strict=True))
-    slope = (
-        sum(w * (each.by - x_mean) * (each.value - y_mean) for w, each in zip(weights, points, strict=True)) / spread
-    )
-    value = y_mean + slope * (1 - x_mean)
-    freedom = len(points) - 2
-    if freedom < 1:
-        return Judgement(False, value, inf)
-    residual = sum(
-        w * (each.value - y_mean - slope * (each.by - x_mean)) ** 2 for w, each in zip(weights, points, strict=True)
-    )
-    widened = max(1.0, residual / freedom)
-    error = sqrt(widened * (1 / total + (1 - x_mean) ** 2 / spread))
-    return Judgement(False, value, float(stdtrit(freedom, 0.975)) * error)
 
 
 Name = tuple[str, str, str]
@@ -143,7 +75,7 @@ def _add(
 
 
 def table(models: Sequence[Mapping[Name, tuple[Point, bool]]]) -> Iterator[tuple[str, bool]]:
-    """A line for each figure that every model has, and whether it holds: it agrees, or its trend has an error."""
+    """A line for each figure that every model has, and whether it holds: it agrees, or its law was tested."""
     names = [name for name in models[0] if all(name in each for each in models)]
     for name in names:
         points = [each[name][0] for each in models]
@@ -156,16 +88,13 @@ def table(models: Sequence[Mapping[Name, tuple[Point, bool]]]) -> Iterator[tuple
         if judged.agree:
             yield f"{where}: {each}; they agree: {original}", True
         else:
-            known = isfinite(judged.half)
-            yield (
-                f"{where}: {each}; limit + c * N leads to {original} at 1:1{'' if known else ', error not known'}",
-                known,
-            )
+            untested = "" if judged.tested else ", if that law holds: two models cannot test it"
+            yield f"{where}: {each}; limit + c * N leads to {original} at 1:1{untested}", judged.tested
 
 
 def shown(point: Point, logarithm: bool) -> str:
     """A figure of one model with its interval."""
-    return _quantity(point.value, fixed_critical(point.blocks, 0.05) * point.error, logarithm)
+    return _quantity(point.value, point.half, logarithm)
 
 
 def _quantity(value: float, half: float, logarithm: bool) -> str:

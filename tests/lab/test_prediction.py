@@ -1,6 +1,7 @@
 """From a record's write signatures to other drives: what scales, what is checked against the drive's own ageing."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,14 @@ SIGNATURE = of_requests(
 )
 FILLED = 0.9
 DATABASE = {"100": 30.0 * MB, "75": 36.0 * MB}
+FIXED = 4 * MB
+"""What does not grow with the data: an empty cluster and the least WAL."""
+PACKED = 1.2
+"""What is stored for a byte of the database, as the host sees it."""
 STUDY = {
     "study": {"title": "t"},
-    "factors": {"table.fillfactor": [100, 75]},
     "fixed": {"drive.data": "ssd", "drive.state": "aged", "drive.live_share": FILLED},
     "responses": {"primary": "physical_bytes"},
-    "design": {"baseline": {"table.fillfactor": 100}},
     "published": [{"drive": "normal", "space": "740 GB"}],
 }
 
@@ -45,8 +48,16 @@ def settled_at() -> float:
     return found.write_amplification
 
 
-def recorded(path: Path, *, aged: bool = True) -> Run:
-    """Two treatments, three trials each."""
+def recorded(
+    path: Path,
+    *,
+    aged: bool = True,
+    times: float = 1.0,
+    noise: float = 0.0,
+    database: Mapping[str, float] = DATABASE,
+) -> Run:
+    """Two treatments, three trials each; so many times the data, and as much that is fixed; space has that noise."""
+    random = np.random.default_rng(round(100 * times))
     response = Response("physical_bytes", "flash", "bytes", Better.LOWER)
     header = RunHeader("x", "2026-01-02T03:04:05Z", 1, (response,), ("pgassay",), "0.1.0")
     drive: dict[str, str | float | None] = {
@@ -56,11 +67,18 @@ def recorded(path: Path, *, aged: bool = True) -> Run:
         "drive.superblock_bytes": 16 * 4096.0,
         "drive.settled_write_amplification": settled_at(),
     }
-    with RunDirectory.create(path, header, write(STUDY), {}) as run:
+    fills = [int(fill) for fill in database]
+    study = {
+        **STUDY,
+        "factors": {"table.fillfactor": fills},
+        "design": {"baseline": {"table.fillfactor": fills[0]}},
+    }
+    with RunDirectory.create(path, header, write(study), {}) as run:
         for block in (1, 2, 3):
-            for fill, size in DATABASE.items():
+            for fill, size in database.items():
                 staging = run.begin_trial(run.next_number)
                 levels = {"table.fillfactor": fill, "drive.live_share": str(FILLED)}
+                flash = (size * times + FIXED) * (1 + noise * random.standard_normal())
                 record = TrialRecord(
                     number=staging.number,
                     block=block,
@@ -72,7 +90,11 @@ def recorded(path: Path, *, aged: bool = True) -> Run:
                     status=Status.VALID,
                     started_wall_ns=staging.number * 10**10,
                     finished_wall_ns=staging.number * 10**10 + 10**9,
-                    responses={"database_bytes": size, "physical_bytes": size + 4 * MB, "compression_ratio": 1.0},
+                    responses={
+                        "database_bytes": size * times,
+                        "physical_bytes": flash,
+                        "compression_ratio": PACKED * size * times / flash,
+                    },
                     counters={},
                     regime=drive if aged else {},
                 )
@@ -85,9 +107,10 @@ def recorded(path: Path, *, aged: bool = True) -> Run:
 
 def test_space_scales_with_the_baselines_data_and_spare_flash_lowers_amplification(tmp_path: Path) -> None:
     asked = Asked(int(740e9), int(3.2e12), (0.07, 0.28), live_share=0.95, simulated_bytes=CAPACITY)
-    dense, loose = predictions(recorded(tmp_path / "run"), asked)
-    assert dense.physical_bytes == pytest.approx(740e9 * 34 / 30)
-    assert loose.physical_bytes == pytest.approx(740e9 * 40 / 30)
+    dense, loose = predictions([recorded(tmp_path / "run")], asked)
+    assert dense.physical.value == pytest.approx(740e9 * 34 / 30)
+    assert loose.physical.value == pytest.approx(740e9 * 40 / 30)
+    assert loose.physical.basis == loose.compression.basis == "one run, scaled linearly"
     for each in (dense, loose):
         little, much = (drive.write_amplification for drive in each.drives)
         assert little is not None
@@ -98,15 +121,16 @@ def test_space_scales_with_the_baselines_data_and_spare_flash_lowers_amplificati
 
 def test_the_recorded_drive_is_the_check(tmp_path: Path) -> None:
     dense, _ = predictions(
-        recorded(tmp_path / "run"), Asked(int(740e9), int(3.2e12), (0.07,), simulated_bytes=CAPACITY)
+        [recorded(tmp_path / "run")], Asked(int(740e9), int(3.2e12), (0.07,), simulated_bytes=CAPACITY)
     )
-    assert dense.settled == pytest.approx(settled_at())
-    assert dense.error == pytest.approx(0.0, abs=1e-9), "the same drive, the same load, the same seed"
+    (check,) = dense.checks
+    assert check.settled == pytest.approx(settled_at())
+    assert check.error == pytest.approx(0.0, abs=1e-9), "the same drive, the same load, the same seed"
 
 
 def test_a_run_without_signatures_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no write signature"):
-        list(predictions(recorded(tmp_path / "run", aged=False), Asked(1 << 30, 1 << 40, (0.07,))))
+        list(predictions([recorded(tmp_path / "run", aged=False)], Asked(1 << 30, 1 << 40, (0.07,))))
 
 
 def test_the_command_prints_what_is_simulated_beside_what_was_published(
@@ -121,8 +145,10 @@ def test_the_command_prints_what_is_simulated_beside_what_was_published(
     assert "the recorded drive: simulated" in said
     assert "published: drive: normal; space: 740 GB" in said
     assert said.count("simulated") >= 4
+    assert "space is scaled linearly from one run: what does not grow with the data" in said
     assert main(["predict", path, *sizes, "--json"]) == 0
     first, _ = json.loads(capsys.readouterr().out)["simulated"]
+    assert first["physical_bytes"]["basis"] == "one run, scaled linearly"
     assert first["drives"][0]["endurance_bytes"] > 3.2e12
     assert first["drives"][0]["superblock_bytes"] is None
 
@@ -140,6 +166,36 @@ def test_the_superblock_of_the_drive_can_be_said(tmp_path: Path, capsys: pytest.
     assert (none, small, large) == (None, 64 << 10, 1 << 20)
     assert alike == pytest.approx(usual), "a thousandth of this drive"
     assert abs(more / alike - 1) > 0.02
+
+
+def test_runs_at_several_scales_lead_to_one_that_was_withheld(tmp_path: Path) -> None:
+    """Space and compression of 16 times the data: two models' intervals hold it, one model alone is 10 % off."""
+    small, middle = (recorded(tmp_path / str(times), times=times, noise=0.003) for times in (1.0, 3.0))
+    withheld = 16.0
+    asked = Asked(int(DATABASE["100"] * withheld), 1 << 30, (0.07,), live_share=FILLED, simulated_bytes=CAPACITY)
+    for dense, size in zip(predictions([small, middle], asked), DATABASE.values(), strict=True):
+        truth = size * withheld + FIXED
+        for figure, known in ((dense.physical, truth), (dense.compression, PACKED * size * withheld / truth)):
+            assert figure.interval is not None
+            assert figure.interval[0] <= known <= figure.interval[1]
+            assert figure.value == pytest.approx(known, rel=0.03)
+            assert figure.basis == "limit + c * N of two runs, which cannot test it"
+        assert len(dense.checks) == 2
+        (drive,) = dense.drives
+        assert drive.write_amplification is not None
+        assert drive.interval is not None
+        assert drive.interval[0] < drive.write_amplification < drive.interval[1]
+    alone, _ = predictions([small], asked)
+    assert alone.physical.value > 1.1 * (DATABASE["100"] * withheld + FIXED)
+
+
+def test_runs_of_one_size_and_runs_without_a_treatment_in_common_are_refused(tmp_path: Path) -> None:
+    one = recorded(tmp_path / "run")
+    with pytest.raises(UsageError, match="nothing of other sizes"):
+        list(predictions([one, one], Asked(1 << 30, 1 << 40, (0.07,))))
+    other = recorded(tmp_path / "other", times=2.0, database={"90": 33.0 * MB, "50": 50.0 * MB})
+    with pytest.raises(UsageError, match="no treatment in common"):
+        list(predictions([one, other], Asked(1 << 30, 1 << 40, (0.07,))))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""`pgassay predict RUN`: what the load of a run on emulated drives becomes on drives of terabytes; simulated."""
+"""`pgassay predict RUN …`: what the load of runs on emulated drives becomes on drives of terabytes; simulated."""
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,22 @@ from pgassay.cli._runs import open_run
 
 if TYPE_CHECKING:
     from pgassay.flash.prediction import Prediction
-    from pgassay.lab.prediction import Predicted
+    from pgassay.lab.extrapolation import Figure
+    from pgassay.lab.prediction import Check, Predicted
 
-_NOTE = (
-    "simulated from the writes that aged each drive; space scales with the data; docs/scale-models.md states what is"
-    " assumed"
+_NOTE = "simulated from the writes that aged each drive; docs/scale-models.md states what is assumed"
+_LINEAR = (
+    "space is scaled linearly from one run: what does not grow with the data (an empty cluster, the least WAL, items)"
+    " weighs too much in it, and the intervals of space are those between its blocks alone; runs at two or three scales"
+    " tell it apart: pgassay predict RUN RUN RUN"
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run on emulated drives that were aged")
+    parser.add_argument(
+        "runs", metavar="RUN", type=Path, nargs="+", help="runs on emulated drives that were aged, at several scales"
+    )
     parser.add_argument("--data", metavar="SIZE", required=True, help="data of the baseline there: 740GB")
     parser.add_argument("--capacity", metavar="SIZE", required=True, help="of the drive: 3.2TB")
     parser.add_argument(
@@ -55,10 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise messages.no_superblock(LEAST_SUPERBLOCK_BYTES, capacity // LEAST_SUPERBLOCKS)
     spare = [share("--over-provisioning", each) for each in arguments.over_provisioning.split(",")]
     live = share("--live-share", arguments.live_share) if arguments.live_share else None
-    record = open_run(arguments.run)
+    records = [open_run(path) for path in arguments.runs]
     asked = Asked(data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock)
-    found = list(predictions(record, asked))
-    published = record.study.get("published", [])
+    found = list(predictions(records, asked))
+    published = records[0].study.get("published", [])
     if arguments.json:
         print(json.dumps({"format": 1, "simulated": [_plain(each, daily) for each in found]}, indent=2))
         return messages.SUCCESS
@@ -66,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(_lines(each, daily)))
     for row in published:
         print("published: " + "; ".join(f"{name}: {text}" for name, text in row.items() if isinstance(text, str)))
+    if len(records) == 1:
+        print(_LINEAR)
     print(_NOTE)
     return messages.SUCCESS
 
@@ -73,17 +80,32 @@ def run(arguments: argparse.Namespace) -> int:
 def _lines(each: "Predicted", daily: int) -> Sequence[str]:
     from pgassay.report import words
 
-    lines = [f"{each.place.name}: {words.size(each.physical_bytes)} of flash, simulated"]
-    for drive in each.drives:
+    space = _with_interval(words.size, each.physical.value, each.physical.interval)
+    lines = [f"{each.place.name}: {space} of flash ({each.physical.basis})"]
+    lines.append(
+        f"  compression {_with_interval(words.number, each.compression.value, each.compression.interval)}"
+        f" ({each.compression.basis})"
+    )
+    for drive, basis in zip(each.drives, each.bases, strict=True):
         years = drive.years(daily)
         lines.append(
-            f"  over-provisioning {drive.target.over_provisioning * 100:.3g} %: write amplification {_known(drive)},"
+            f"  over-provisioning {drive.target.over_provisioning * 100:.3g} %: write amplification {_known(drive)}"
+            f" ({basis}, simulated),"
             f" {words.number(years)} years at {words.size(daily)} a day and {drive.target.rated_cycles:,} cycles"
         )
-    settled, again = words.number(each.settled), words.number(each.again.write_amplification)
-    error = "" if each.error is None else f" ({each.error * 100:+.1f} %)"
-    lines.append(f"  the recorded drive: simulated {again}, settled at {settled} when it was aged{error}")
-    return lines
+    return [*lines, *(_checked(check, f" of {check.run}" if len(each.checks) > 1 else "") for check in each.checks)]
+
+
+def _checked(check: "Check", of: str) -> str:
+    from pgassay.report import words
+
+    settled, again = words.number(check.settled), words.number(check.again.write_amplification)
+    error = "" if check.error is None else f" ({check.error * 100:+.1f} %)"
+    return f"  the recorded drive{of}: simulated {again}, settled at {settled} when it was aged{error}"
+
+
+def _with_interval(shown: Callable[[float], str], value: float, interval: tuple[float, float] | None) -> str:
+    return shown(value) if interval is None else f"{shown(value)} [{shown(interval[0])}, {shown(interval[1])}]"
 
 
 def _known(drive: "Prediction") -> str:
@@ -91,16 +113,16 @@ def _known(drive: "Prediction") -> str:
 
     if drive.write_amplification is None:
         return "not available: the drive runs out of space"
-    low, high = drive.interval or (drive.write_amplification,) * 2
     settled = "" if drive.settled else ", not settled"
-    return f"{words.number(drive.write_amplification)} [{words.number(low)}, {words.number(high)}]{settled}"
+    return _with_interval(words.number, drive.write_amplification, drive.interval) + settled
 
 
 def _plain(each: "Predicted", daily: int) -> dict[str, Any]:
     return {
         **each.place._asdict(),
         "kind": each.kind,
-        "physical_bytes": each.physical_bytes,
+        "physical_bytes": _figure(each.physical),
+        "compression_ratio": _figure(each.compression),
         "drives": [
             {
                 "capacity_bytes": drive.target.capacity_bytes,
@@ -108,15 +130,24 @@ def _plain(each: "Predicted", daily: int) -> dict[str, Any]:
                 "superblock_bytes": drive.target.superblock_bytes,
                 "write_amplification": drive.write_amplification,
                 "interval": drive.interval,
+                "basis": basis,
                 "settled": drive.settled,
                 "endurance_bytes": drive.endurance_bytes,
                 "years": drive.years(daily),
             }
-            for drive in each.drives
+            for drive, basis in zip(each.drives, each.bases, strict=True)
         ],
-        "recorded_drive": {
-            "settled_write_amplification": each.settled,
-            "simulated_write_amplification": each.again.write_amplification,
-            "error": each.error,
-        },
+        "recorded_drives": [
+            {
+                "run": check.run,
+                "settled_write_amplification": check.settled,
+                "simulated_write_amplification": check.again.write_amplification,
+                "error": check.error,
+            }
+            for check in each.checks
+        ],
     }
+
+
+def _figure(figure: "Figure") -> dict[str, Any]:
+    return {"value": figure.value, "interval": figure.interval, "basis": figure.basis}

@@ -91,3 +91,27 @@ def data_beyond_drive(live_bytes: float, capacity_bytes: int) -> UsageError:
 def writes_beyond_data() -> UsageError:
     """The recording writes more blocks than the host is said to have stored."""
     return UsageError("the recorded load writes more blocks than are live", "give a larger --live-share")
+
+
+def nothing_to_predict(path: Path) -> UsageError:
+    """No treatment has a write signature."""
+    return UsageError(
+        f"{path} holds no write signature",
+        "a run has one for each emulated drive that was aged: drive.data=ssd or csd with drive.state=aged",
+    )
+
+
+def no_treatment_in_common() -> UsageError:
+    """For runs that are led to the real size together."""
+    return UsageError(
+        "the runs have no treatment in common whose drive was aged",
+        "give runs of one study at several scales: pgassay run STUDY --scale 1/1000, and again with --scale 1/250",
+    )
+
+
+def runs_of_one_size() -> UsageError:
+    """For several runs whose data are as large."""
+    return UsageError(
+        "the data of two runs differ by less than a tenth, so they tell nothing of other sizes",
+        "give runs at several scales, or one of these",
+    )

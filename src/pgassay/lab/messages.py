@@ -264,14 +264,6 @@ def one_after_the_other(reasons: Sequence[str]) -> str:
     return f"one server after the other: {'; '.join(reasons)}"
 
 
-def nothing_to_predict(path: Path) -> UsageError:
-    """No treatment has a write signature."""
-    return UsageError(
-        f"{path} holds no write signature",
-        "a run has one for each emulated drive that was aged: drive.data=ssd or csd with drive.state=aged",
-    )
-
-
 def no_cuts(kind: str) -> UsageError:
     """`load.cuts` with a drive that does not see its writes one by one, or with WAL on another one."""
     return UsageError(
