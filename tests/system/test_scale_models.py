@@ -1,10 +1,14 @@
-"""Two scale models of one study on a real PostgreSQL: what a model must keep agrees."""
+"""Two scale models of one study on a real PostgreSQL: what a model must keep agrees, or fixed costs hide it."""
+
+from math import exp
 
 import pytest
 
-from benchmarks.scale_model import Name, Point, figures_of, judge
+from benchmarks.scale_model import Name, figures_of
+from pgassay.analysis.scale_law import Point, judge
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
+from tests.drive.block import real
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -12,24 +16,51 @@ pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(900)]
 WITHIN = 0.1
 """Equal work on tables of less than half the size: costs are counted, so only what weighs more in a small table is left
 (an empty cluster, the first change of each page)."""
+LOOSE, PACKED = "table.fillfactor=75", "heap_compression_ratio"
+LOOSE_SSD, DENSE_CSD = f"ssd, {LOOSE}", "csd, table.fillfactor=100"
+TPCC = (
+    *("--as-published", "--levels", "load.warehouses=7000", "--set", "load.duration=6s", "--set", "load.warmup=2s"),
+    *("--set", "drive.data.store=file", "--blocks", "2..2"),
+)
 
 
-def figures(journey: Place, scale: str) -> dict[Name, tuple[Point, bool]]:
+def figures(journey: Place, study: str, scale: str, *words: str) -> dict[Name, tuple[Point, bool]]:
     """What the model of this scale says."""
     path = journey.runs / scale.replace("/", "-")
-    words = ("--levels", "table.fillfactor=100,75", "--blocks", "5..5", "--seed", "7", "--scale", scale)
-    done = finished(journey.start("run", "fillfactor-costs", *words, *ANYWHERE, "--out", str(path), "--json"), LONG_S)
+    more = ("--seed", "7", "--scale", scale, *ANYWHERE, "--out", str(path), "--json")
+    done = finished(journey.start("run", study, *words, *more), LONG_S)
     assert done.returncode == 0, done.stderr
     return figures_of(Findings(Run.open(path)))
 
 
 def test_models_of_two_sizes_say_the_same_of_space_wal_and_hot_updates(journey: Place) -> None:
-    models = [figures(journey, scale) for scale in ("1/25", "1/10")]
+    words = ("--levels", "table.fillfactor=100,75", "--blocks", "5..5", "--set", "load.compressibility=on")
+    models = [figures(journey, "fillfactor-costs", scale, *words) for scale in ("1/25", "1/10")]
     for name in (
-        ("wal_bytes_per_transaction", "table.fillfactor=75", "0"),
+        ("wal_bytes_per_transaction", LOOSE, "0"),
+        ("database_bytes", LOOSE, "0"),
+        (PACKED, LOOSE, "0"),
+        (PACKED, "baseline", "0"),
         ("hot_share", "baseline", "0"),
         ("wal_bytes_per_transaction", "baseline", "0"),
     ):
         (small, _), (large, _) = (each[name] for each in models)
         judged = judge([small, large])
         assert judged.agree or abs(small.value - large.value) <= WITHIN, (name, small, large)
+
+
+@pytest.mark.timeout(1800)
+def test_models_on_emulated_drives_agree_or_follow_the_law(journey: Place) -> None:
+    """One warehouse and two. Fixed costs weigh twice as much in the smaller, so that its flash tells FILLFACTOR and
+    compression apart by too little, and the law leads from it to the larger and on."""
+    real.require("csd")
+    small, large = (figures(journey, "tpcc-fillfactor", scale, *TPCC) for scale in ("1/7000", "1/3500"))
+    flash = {arm: ("physical_bytes", f"drive.data={arm}", "0") for arm in (LOOSE_SSD, DENSE_CSD)}
+    for arm, least, most in ((LOOSE_SSD, 1.08, 1.30), (DENSE_CSD, 0.40, 0.60)):
+        (one, _), (two, _) = small[flash[arm]], large[flash[arm]]
+        assert least <= exp(judge([one, two]).value) <= most, (arm, one, two)
+        assert two.value >= one.value - 2 * one.error, "fixed costs hide what treatments do to space"
+    for treatment in (f"drive.data={LOOSE_SSD}", f"drive.data={DENSE_CSD}", "baseline"):
+        name = ("write_amplification", treatment, "0")
+        (one, _), (two, _) = small[name], large[name]
+        assert judge([one, two]).agree or abs(one.value - two.value) <= WITHIN, (name, one, two)
