@@ -43,6 +43,22 @@ def test_the_tail_of_wal_is_written_again_in_its_own_run() -> None:
     assert run_of(found, 0) == [(at // 3 % 10, 1) for at in range(60)]
 
 
+def test_wal_is_told_by_its_tail_and_takes_as_much_as_is_asked_for() -> None:
+    """Neither a page that is hot nor a table that a checkpoint writes from end to end is WAL."""
+    wal = [(at // 2 % 200, 1) for at in range(800)]
+    table = [(1000 + 2 * at % 1000, 2) for at in range(800)]
+    both = np.array([each for three in zip(wal, table, [(4000, 2)] * 800, strict=True) for each in three])
+    found = of_requests(DRIVE_BLOCKS, both[:, 0], both[:, 1], stored(both[:, 1]))
+    (ring,) = np.flatnonzero(found.wal)
+    assert run_of(found, int(ring)) == wal
+    assert found.wal_blocks == 200
+    less = found.with_wal_blocks(80)
+    assert less.wal_blocks == 80
+    assert (less.writes, less.written) == (found.writes, found.written - 120)
+    assert less.runs.tolist() == found.runs.tolist()
+    assert found.with_wal_blocks(300) is found
+
+
 def test_stored_bytes_are_the_mean_of_each_request() -> None:
     firsts, counts = np.array([10, 500, 900]), np.array([1, 2, 1])
     found = of_requests(DRIVE_BLOCKS, firsts, counts, np.array([4096, 100, 300, 77], np.uint16))

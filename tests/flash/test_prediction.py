@@ -69,37 +69,39 @@ WAL, WAL_BEGINS, AT_ONCE = 8192, 40_000, 3
 REGIONS, REGION, HOT_REGIONS = 150, 256, 100
 
 
-def committed(seed: int, requests: int = 60_000) -> Requests:
+def committed(seed: int, requests: int = 60_000, times: int = 1) -> Requests:
     """As PostgreSQL writes a table that is mostly left alone: commits write the tail of WAL, each block several times
-    at once; pages are written in some megabytes of the table, few of each."""
+    at once; pages are written in some megabytes of the table, few of each. WAL has one size, however large the table.
+    """
     random = np.random.default_rng(seed)
-    is_wal = random.random(requests) < 0.6
-    wal = WAL_BEGINS + np.cumsum(is_wal) // AT_ONCE % WAL
-    regions = np.random.default_rng(7).permutation(REGIONS)[:HOT_REGIONS]
-    pages = 16 * random.integers(0, REGION // 16, requests)
-    return np.where(is_wal, wal, REGION * random.choice(regions, requests) + pages), np.where(is_wal, 1, 2)
+    is_wal = random.random(requests * times) < 0.6
+    wal = times * WAL_BEGINS + np.cumsum(is_wal) // AT_ONCE % WAL
+    regions = np.random.default_rng(7).permutation(REGIONS * times)[: HOT_REGIONS * times]
+    pages = 16 * random.integers(0, REGION // 16, len(is_wal))
+    return np.where(is_wal, wal, REGION * random.choice(regions, len(is_wal)) + pages), np.where(is_wal, 1, 2)
 
 
-def aged_by(requests: Requests, over_provisioning: float) -> float:
+def aged_by(requests: Requests, over_provisioning: float, times: int = 1) -> float:
     """Where a drive filled in order of its addresses settles: a page is drawn from all requests, WAL goes on."""
     random = np.random.default_rng(98)
+    room = BLOCKS * times
     drive = FlashDrive(
         {
             "kind": "page-mapped",
-            "user_bytes": BLOCKS * 4096,
+            "user_bytes": room * 4096,
             "over_provisioning": over_provisioning,
-            "pages_per_block": 64,
+            "pages_per_block": 64 * times,
         }
     )
-    drive.write(np.arange(int(BLOCKS * LIVE), dtype=np.uint32))
+    drive.write(np.arange(int(room * LIVE), dtype=np.uint32))
     firsts, counts = requests
     table, share = firsts[counts == 2], float((counts == 1).mean())
     turn, marks = 0, []
     for _ in range(30):
-        for _ in range(BLOCKS // 1024):
+        for _ in range(room // 1024):
             is_wal = random.random(1024) < share
             first = random.choice(table, 1024)
-            first[is_wal] = WAL_BEGINS + (turn + np.arange(is_wal.sum())) // AT_ONCE % WAL
+            first[is_wal] = times * WAL_BEGINS + (turn + np.arange(is_wal.sum())) // AT_ONCE % WAL
             turn += int(is_wal.sum())
             both = np.stack([first, np.where(is_wal, -1, first + 1)], 1).ravel()
             drive.write(both[both >= 0].astype(np.uint32))
@@ -107,6 +109,21 @@ def aged_by(requests: Requests, over_provisioning: float) -> float:
         marks.append((int(counters["nand_bytes_written"]), int(counters["host_bytes_written"])))
     (nand, host), (nand_end, host_end) = marks[14], marks[-1]
     return (nand_end - nand) / (host_end - host)
+
+
+def test_wal_that_does_not_grow_with_the_data_takes_its_true_share_of_a_larger_drive() -> None:
+    """Four times the table and the same WAL, as of a model whose WAL could not shrink below two segments."""
+    settled = aged_by(committed(2, times=4), 0.07, times=4)
+    signature = signature_of(committed(1))
+    assert signature.wal_blocks == WAL
+    as_recorded = replace(target(0.07, 4), pages_per_block=256)
+    unsaid, said = (
+        predict(signature, replace(as_recorded, wal_bytes=size)).write_amplification for size in (None, WAL * 4096.0)
+    )
+    assert said == pytest.approx(settled, rel=WITHIN)
+    assert unsaid is not None
+    assert said is not None
+    assert abs(unsaid - settled) > abs(said - settled)
 
 
 @pytest.mark.parametrize("over_provisioning", [0.07, 0.10])

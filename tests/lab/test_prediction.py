@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from pgassay.bench.write_signature import SUFFIX, of_requests
+from pgassay.bench.write_signature import SUFFIX, WriteSignature, of_requests
 from pgassay.cli import main
 from pgassay.errors import UsageError
 from pgassay.flash.prediction import Target, predict
@@ -22,18 +24,24 @@ from pgassay.study.responses import Better, Response, Status
 MB = 1 << 20
 CAPACITY = 64 * MB
 BLOCKS = CAPACITY // 4096
-RANDOM = np.random.default_rng(1)
-WAL, PAGES = 4 * np.arange(1000) % 400, 400 + 2 * RANDOM.integers(0, 2000, 4500)
-SIGNATURE = of_requests(
-    BLOCKS, np.r_[WAL, PAGES], np.repeat([4, 2], [1000, 4500]), RANDOM.integers(1000, 4096, 13_000).astype(np.uint16)
-)
+
+
+def signature_with(wal: int) -> WriteSignature:
+    """So many requests of a ring, 4500 of pages."""
+    random = np.random.default_rng(1)
+    ring, pages = 4 * np.arange(wal) % 400, 400 + 2 * random.integers(0, 2000, 4500)
+    stored = random.integers(1000, 4096, 4 * wal + 9000).astype(np.uint16)
+    return of_requests(BLOCKS, np.r_[ring, pages], np.repeat([4, 2], [wal, 4500]), stored)
+
+
+SIGNATURE = signature_with(1000)
 FILLED = 0.9
 DATABASE = {"100": 30.0 * MB, "75": 36.0 * MB}
 FIXED = 4 * MB
 """What does not grow with the data: an empty cluster and the least WAL."""
 PACKED = 1.2
 """What is stored for a byte of the database, as the host sees it."""
-STUDY = {
+STUDY: dict[str, Any] = {
     "study": {"title": "t"},
     "fixed": {"drive.data": "ssd", "drive.state": "aged", "drive.live_share": FILLED},
     "responses": {"primary": "physical_bytes"},
@@ -55,52 +63,61 @@ def recorded(
     times: float = 1.0,
     noise: float = 0.0,
     database: Mapping[str, float] = DATABASE,
+    compressing: WriteSignature | None = None,
 ) -> Run:
-    """Two treatments, three trials each; so many times the data, and as much that is fixed; space has that noise."""
+    """Two treatments, three trials each; so many times the data, and as much that is fixed; space has that noise.
+
+    With a signature `compressing` the load was recorded on such a drive, too.
+    """
     random = np.random.default_rng(round(100 * times))
     response = Response("physical_bytes", "flash", "bytes", Better.LOWER)
     header = RunHeader("x", "2026-01-02T03:04:05Z", 1, (response,), ("pgassay",), "0.1.0")
     drive: dict[str, str | float | None] = {
-        "drive.model": "page-mapped",
         "drive.capacity_bytes": float(CAPACITY),
         "drive.over_provisioning": 0.07,
         "drive.superblock_bytes": 16 * 4096.0,
         "drive.settled_write_amplification": settled_at(),
     }
     fills = [int(fill) for fill in database]
-    study = {
+    drives = {"ssd": ("page-mapped", SIGNATURE)}
+    study: dict[str, Any] = {
         **STUDY,
         "factors": {"table.fillfactor": fills},
         "design": {"baseline": {"table.fillfactor": fills[0]}},
     }
+    if compressing is not None:
+        drives["csd"] = ("compressing", compressing)
+        study["factors"] = {"drive.data": list(drives), **study["factors"]}
+        study["design"] = {"baseline": {"drive.data": "ssd", **study["design"]["baseline"]}}
+        study["fixed"] = {name: level for name, level in STUDY["fixed"].items() if name != "drive.data"}
     with RunDirectory.create(path, header, write(study), {}) as run:
-        for block in (1, 2, 3):
-            for fill, size in database.items():
-                staging = run.begin_trial(run.next_number)
-                levels = {"table.fillfactor": fill, "drive.live_share": str(FILLED)}
-                flash = (size * times + FIXED) * (1 + noise * random.standard_normal())
-                record = TrialRecord(
-                    number=staging.number,
-                    block=block,
-                    attempt=1,
-                    treatment=f"table.fillfactor={fill}",
-                    condition="",
-                    covariate="",
-                    levels={name: LevelRecord(typed, typed, typed) for name, typed in levels.items()},
-                    status=Status.VALID,
-                    started_wall_ns=staging.number * 10**10,
-                    finished_wall_ns=staging.number * 10**10 + 10**9,
-                    responses={
-                        "database_bytes": size * times,
-                        "physical_bytes": flash,
-                        "compression_ratio": PACKED * size * times / flash,
-                    },
-                    counters={},
-                    regime=drive if aged else {},
-                )
-                if aged:
-                    (staging.path / f"drive.write_signature{SUFFIX}").write_text(SIGNATURE.to_text())
-                run.commit_trial(staging, record, ())
+        for block, of_drive, (fill, size) in product((1, 2, 3), drives, database.items()):
+            staging = run.begin_trial(run.next_number)
+            model, signature = drives[of_drive]
+            levels = {"drive.data": of_drive, "table.fillfactor": fill, "drive.live_share": str(FILLED)}
+            flash = (size * times + FIXED) * (1 + noise * random.standard_normal())
+            record = TrialRecord(
+                number=staging.number,
+                block=block,
+                attempt=1,
+                treatment=", ".join(f"{name}={levels[name]}" for name in study["factors"]),
+                condition="",
+                covariate="",
+                levels={name: LevelRecord(typed, typed, typed) for name, typed in levels.items()},
+                status=Status.VALID,
+                started_wall_ns=staging.number * 10**10,
+                finished_wall_ns=staging.number * 10**10 + 10**9,
+                responses={
+                    "database_bytes": size * times,
+                    "physical_bytes": flash,
+                    "compression_ratio": PACKED * size * times / flash,
+                },
+                counters={},
+                regime={**drive, "drive.model": model} if aged else {},
+            )
+            if aged:
+                (staging.path / f"drive.write_signature{SUFFIX}").write_text(signature.to_text())
+            run.commit_trial(staging, record, ())
         run.finish("all blocks are done")
     return Run.open(path)
 
@@ -126,6 +143,29 @@ def test_the_recorded_drive_is_the_check(tmp_path: Path) -> None:
     (check,) = dense.checks
     assert check.settled == pytest.approx(settled_at())
     assert check.error == pytest.approx(0.0, abs=1e-9), "the same drive, the same load, the same seed"
+
+
+def test_a_normal_drive_is_predicted_by_what_its_load_wrote_to_every_drive(tmp_path: Path) -> None:
+    """Checkpoints fall otherwise in each recording, so that one alone is off by as much; the error of their mean counts
+    that. A compressing drive has its own alone, since others do not say what its blocks compress to."""
+    run = recorded(tmp_path / "run", compressing=signature_with(2000))
+    asked = Asked(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
+    found = list(predictions([run], asked))
+    assert [len(each.recordings[0]) for each in found] == [2, 2, 1, 1]
+    normal, compressing = found[0], found[2]
+    own, other = normal.recordings[0]
+    (drive,) = normal.drives
+    assert own is not None
+    assert other is not None
+    assert drive.write_amplification == pytest.approx((own * other) ** 0.5)
+    assert drive.interval is not None
+    low, high = drive.interval
+    assert low < min(own, other)
+    assert high > max(own, other)
+    assert normal.checks[0].error == pytest.approx(0.0, abs=1e-9), "by its own recording"
+    (packed,) = compressing.drives
+    assert packed.interval is not None
+    assert packed.interval[1] / packed.interval[0] < 1.03, "of the simulation alone"
 
 
 def test_a_run_without_signatures_is_refused(tmp_path: Path) -> None:
@@ -204,6 +244,7 @@ def test_runs_of_one_size_and_runs_without_a_treatment_in_common_are_refused(tmp
         (("--data", "0GB", "--capacity", "1TB"), "--data must be above 0"),
         (("--data", "1GB", "--capacity", "1"), "amount of memory"),
         (("--data", "1GB", "--capacity", "1TB", "--simulated", "0GB"), "--simulated must be above 0"),
+        (("--data", "1GB", "--capacity", "1TB", "--wal", "0GB"), "--wal must be above 0"),
         (("--data", "2TB", "--capacity", "1TB"), "the data need"),
         (("--data", "1GB", "--capacity", "1TB", "--over-provisioning", "7"), "over-provisioning"),
         (("--data", "1GB", "--capacity", "1TB", "--live-share", "150%"), "live-share"),

@@ -11,7 +11,7 @@ import base64
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,11 @@ SUFFIX = ".json"
 """Behind that name, the file of a trial's directory that keeps it; the record itself says what that hashes to."""
 NEAR = 256
 """Requests after which a run that was not continued has ended, as where emulated drives are aged."""
+TAIL_SHARE, RING_BLOCKS_MIN = 0.2, 64
+"""WAL: at least this share of a run's requests write the end of the one before again, over at least so many blocks.
+
+A commit writes the last page of WAL, which the next commit writes once more; no checkpoint does that to a table.
+"""
 REQUESTS_MAX = 1 << 18
 """Of a longer recording the latest are kept: half a megabyte as text, compressed."""
 _WRITE, _ZEROES = "write", "write-zeroes"
@@ -61,6 +66,49 @@ class WriteSignature:
     def written(self) -> int:
         """Blocks that were written at least once."""
         return len(np.unique(self.blocks))
+
+    @property
+    def wal(self) -> NDArray[np.bool_]:
+        """Which of the runs write WAL."""
+        starts = np.cumsum(self.runs, dtype=np.int64) - self.runs
+        firsts, ends = self.firsts.astype(np.int64), self.firsts.astype(np.int64) + self.counts
+        again = np.zeros(len(firsts), bool)
+        again[1:] = (firsts[1:] >= firsts[:-1]) & (firsts[1:] < ends[:-1]) & (ends[1:] >= ends[:-1])
+        again[starts] = False
+        reach = np.maximum.reduceat(ends, starts) - np.minimum.reduceat(firsts, starts)
+        return (np.add.reduceat(again, starts, dtype=np.int64) >= TAIL_SHARE * self.runs) & (reach >= RING_BLOCKS_MIN)
+
+    @property
+    def wal_blocks(self) -> int:
+        """Blocks that WAL was written to."""
+        of_wal = np.repeat(np.repeat(self.wal, self.runs), self.counts)
+        return len(np.unique(self.blocks[of_wal]))
+
+    def with_wal_blocks(self, blocks: float) -> "WriteSignature":
+        """The same with so many blocks of WAL, which are written as often in all; never more than were recorded.
+
+        Each run of WAL is cut off where its share of them ends, and begins again from there.
+        """
+        there = self.wal_blocks
+        if blocks >= there:
+            return self
+        kept = self.runs.astype(np.int64)
+        ends = np.cumsum(kept)
+        for run in np.flatnonzero(self.wal):
+            reached = self._reached(int(ends[run] - kept[run]), int(ends[run]))
+            kept[run] = np.searchsorted(reached, reached[-1] * blocks / there) + 1
+        starts = np.repeat(np.cumsum(self.runs, dtype=np.int64) - self.runs, self.runs)
+        drawn = starts + (np.arange(len(self.firsts)) - starts) % np.repeat(kept, self.runs)
+        return replace(
+            self, firsts=self.firsts[drawn], counts=self.counts[drawn], stored_bytes=self.stored_bytes[drawn]
+        )
+
+    def _reached(self, begin: int, end: int) -> NDArray[np.int64]:
+        """How many blocks the requests from the first of these to each have written."""
+        counts = self.counts[begin:end].astype(np.int64)
+        blocks = np.repeat(self.firsts[begin:end].astype(np.int64) - np.cumsum(counts) + counts, counts)
+        _, new = np.unique(blocks + np.arange(len(blocks)), return_index=True)
+        return np.cumsum(np.bincount(np.repeat(np.arange(len(counts)), counts)[new], minlength=len(counts)))
 
     def to_text(self) -> str:
         """One line of JSON, as a trial's record keeps it: numbers as differences, compressed, in base 64."""

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--superblock", metavar="SIZE", help="what it erases at once (default: a thousandth of it): 1GB"
     )
     parser.add_argument("--live-share", metavar="SHARE", help="fill the drive up to this with cold data: 95%%")
+    parser.add_argument("--wal", metavar="SIZE", help="what WAL takes there (default: the share recorded)")
     parser.add_argument("--writes-per-day", metavar="SIZE", help="what the host writes (default: one drive write)")
     parser.add_argument("--simulated", metavar="SIZE", help="how much of a larger drive is simulated (default: 1GB)")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -51,8 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
     data, capacity = parse_memory(arguments.data), parse_memory(arguments.capacity)
     daily = parse_memory(arguments.writes_per_day) if arguments.writes_per_day else capacity
     simulated = parse_memory(arguments.simulated) if arguments.simulated else SIMULATED_BYTES
+    wal = parse_memory(arguments.wal) if arguments.wal else None
     given = {"--data": data, "--capacity": capacity, "--writes-per-day": daily, "--simulated": simulated}
     superblock = parse_memory(arguments.superblock) if arguments.superblock else None
+    if wal is not None:
+        given["--wal"] = wal
     for name, value in given.items():
         if value <= 0:
             raise messages.not_above_zero(name)
@@ -61,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     spare = [share("--over-provisioning", each) for each in arguments.over_provisioning.split(",")]
     live = share("--live-share", arguments.live_share) if arguments.live_share else None
     records = [open_run(path) for path in arguments.runs]
-    asked = Asked(data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock)
+    asked = Asked(
+        data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock, wal_bytes=wal
+    )
     found = list(predictions(records, asked))
     published = records[0].study.get("published", [])
     if arguments.json:
@@ -86,13 +92,16 @@ def _lines(each: "Predicted", daily: int) -> Sequence[str]:
         f"  compression {_with_interval(words.number, each.compression.value, each.compression.interval)}"
         f" ({each.compression.basis})"
     )
-    for drive, basis in zip(each.drives, each.bases, strict=True):
+    for drive, basis, alone in zip(each.drives, each.bases, each.recordings, strict=True):
         years = drive.years(daily)
+        several = f"; {len(alone)} recordings: {', '.join(map(words.number, alone))}" if len(alone) > 1 else ""
         lines.append(
             f"  over-provisioning {drive.target.over_provisioning * 100:.3g} %: write amplification {_known(drive)}"
-            f" ({basis}, simulated),"
+            f" ({basis}, simulated{several}),"
             f" {words.number(years)} years at {words.size(daily)} a day and {drive.target.rated_cycles:,} cycles"
         )
+    if each.wal_share:
+        lines.append(f"  WAL takes {words.number(each.wal_share * 100)} % of it")
     return [*lines, *(_checked(check, f" of {check.run}" if len(each.checks) > 1 else "") for check in each.checks)]
 
 
@@ -131,12 +140,14 @@ def _plain(each: "Predicted", daily: int) -> dict[str, Any]:
                 "write_amplification": drive.write_amplification,
                 "interval": drive.interval,
                 "basis": basis,
+                "recordings": alone,
                 "settled": drive.settled,
                 "endurance_bytes": drive.endurance_bytes,
                 "years": drive.years(daily),
             }
-            for drive, basis in zip(each.drives, each.bases, strict=True)
+            for drive, basis, alone in zip(each.drives, each.bases, each.recordings, strict=True)
         ],
+        "wal_share": each.wal_share,
         "recorded_drives": [
             {
                 "run": check.run,

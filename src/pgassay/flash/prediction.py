@@ -62,6 +62,12 @@ class Target:
     of them: what collection moves goes by that.
     """
     rated_cycles: int = 3000
+    wal_bytes: float | None = None
+    """What WAL takes there; None: as much of the drive as in the recording.
+
+    WAL cannot shrink below two segments, so in a small model its ring is too long and its blocks die too late. A ring
+    that is shorter there is written as often; one that is longer is left as it was recorded.
+    """
 
     @property
     def superblock_bytes(self) -> int | None:
@@ -136,6 +142,8 @@ class _Load:
     """The recorded load, so many times side by side, on the blocks of a simulated drive of `drive_blocks`."""
 
     def __init__(self, signature: WriteSignature, target: Target, simulated_bytes: int, seed: int) -> None:
+        if target.wal_bytes is not None:
+            signature = signature.with_wal_blocks(target.wal_bytes / target.times / _BLOCK_BYTES)
         one = target.capacity_bytes / target.times / _BLOCK_BYTES
         wanted = min(target.capacity_bytes, simulated_bytes) / _BLOCK_BYTES
         self._tiles = max(1, round(wanted / one), math.ceil(_BLOCKS_MIN / one) if target.times > 1 else 1)

@@ -7,9 +7,10 @@ From runs at several scales space, compression and write amplification are led t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import exp, log
-from statistics import median
+from dataclasses import dataclass, replace
+from itertools import chain
+from math import exp, log, sqrt
+from statistics import fmean, median
 
 from pgassay.analysis.scale_law import Point
 from pgassay.bench.write_signature import SIGNATURE, SUFFIX, WriteSignature
@@ -35,6 +36,7 @@ from pgassay.study.responses import Status
 
 _SOURCE = "drive"
 _LIVE_SHARE = "drive.live_share"
+_DRIVE = "drive.data"
 _BLOCK_BYTES = 4096
 _APART = 1.1
 """Runs whose data differ by less than this tell nothing of other sizes."""
@@ -58,6 +60,8 @@ class Asked:
     """Of a larger drive so much is simulated."""
     superblock_bytes: int | None = None
     """Of the drive; None: a thousandth of it."""
+    wal_bytes: int | None = None
+    """What WAL takes there; None: as much of the drive as in the recording."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,9 @@ class Check:
 class Predicted:
     """One treatment: its space, what its drive would be like, and the check by the drive of each run.
 
-    `bases` say of each drive how its write amplification was led to the real size. The place is that of the run with
-    the most data.
+    `bases` say of each drive how its write amplification was led to the real size, `recordings` what each recording of
+    the run with the most data alone makes of it. The place is that of this run, and so is `wal_share`: of the drive
+    that is asked about, as it is simulated.
     """
 
     place: Place
@@ -93,15 +98,21 @@ class Predicted:
     compression: Figure
     drives: tuple[Prediction, ...]
     bases: tuple[Basis, ...]
+    recordings: tuple[tuple[float | None, ...], ...]
+    wal_share: float
     checks: tuple[Check, ...]
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One treatment of the run, by medians over its valid trials."""
+    """One treatment of the run, by medians over its valid trials.
+
+    `signature` is of the load that aged its drive to what it `settled` at; `recordings` are all that stand for it.
+    """
 
     place: Place
     signature: WriteSignature
+    recordings: tuple[WriteSignature, ...]
     kind: str
     capacity_bytes: float
     over_provisioning: float
@@ -135,11 +146,12 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
     names = [name for name in parts[0] if all(name in each for each in parts)]
     if not names:
         raise messages.no_treatment_in_common()
-    for name in names:
-        mine = sorted((each[name] for each in parts), key=lambda part: part.times)
-        if len(mine) > 1 and mine[-1].times < _APART * mine[0].times:
-            raise messages.runs_of_one_size()
-        yield _predicted(mine, asked)
+    asked_about = {name: sorted((each[name] for each in parts), key=lambda part: part.times) for name in names}
+    if any(len(mine) > 1 and mine[-1].times < _APART * mine[0].times for mine in asked_about.values()):
+        raise messages.runs_of_one_size()
+    found = {name: [_simulated(part, asked) for part in mine] for name, mine in asked_about.items()}
+    for name, mine in asked_about.items():
+        yield _predicted(mine, found[name], [_spreads(list(each)) for each in zip(*found.values(), strict=True)], asked)
 
 
 def _parts(run: Run, asked: Asked) -> Mapping[tuple[str, int], _Part]:
@@ -157,46 +169,95 @@ def _parts(run: Run, asked: Asked) -> Mapping[tuple[str, int], _Part]:
     }
 
 
-def _predicted(parts: Sequence[_Part], asked: Asked) -> Predicted:
+def _target(each: Recorded, asked: Asked, spare: float, stored_bytes: float, compressed: float, times: float) -> Target:
+    live = max(stored_bytes * compressed, (asked.live_share or 0.0) * asked.capacity_bytes)
+    return Target(
+        each.kind,
+        asked.capacity_bytes,
+        spare,
+        live,
+        times,
+        1 / compressed if each.kind == COMPRESSING else 1.0,
+        None if asked.superblock_bytes is None else asked.superblock_bytes // _BLOCK_BYTES,
+        asked.rated_cycles,
+        asked.wal_bytes,
+    )
+
+
+_Simulated = Sequence[Sequence[Prediction]]
+"""By over-provisioning, and there by recording."""
+
+
+def _simulated(part: _Part, asked: Asked) -> _Simulated:
+    """What each recording of one run makes of each drive, with all of the run's fixed costs, so many times."""
+    stored, compressed = part.space.physical.value * asked.data_bytes, exp(part.space.compression.value)
+    return [
+        [
+            predict(each, _target(part.recorded, asked, spare, stored, compressed, part.times), asked.simulated_bytes)
+            for each in part.recorded.recordings
+        ]
+        for spare in asked.over_provisioning
+    ]
+
+
+def _spreads(treatments: Sequence[_Simulated]) -> Sequence[tuple[float, int]]:
+    """By over-provisioning: the variance between recordings of one treatment, and its degrees of freedom.
+
+    Of the logarithms, over all treatments of a run together: each has few recordings.
+    """
+    found = []
+    for of_drive in zip(*treatments, strict=True):
+        groups = [[log(each.write_amplification) for each in one if each.write_amplification] for one in of_drive]
+        freedom = sum(len(group) - 1 for group in groups if group)
+        squares = sum((each - fmean(group)) ** 2 for group in groups if group for each in group)
+        found.append((squares / freedom if freedom else 0.0, freedom))
+    return found
+
+
+def _predicted(
+    parts: Sequence[_Part],
+    simulated: Sequence[_Simulated],
+    spreads: Sequence[Sequence[tuple[float, int]]],
+    asked: Asked,
+) -> Predicted:
     """From one run, or several, that with the most data first."""
     largest = parts[0].recorded
     stored = physical([each.space.physical for each in parts]).times(asked.data_bytes)
     ratio = compression([each.space.compression for each in parts])
-    superblock = None if asked.superblock_bytes is None else asked.superblock_bytes // _BLOCK_BYTES
-
-    def target(spare: float, stored_bytes: float, compressed: float, times: float) -> Target:
-        live = max(stored_bytes * compressed, (asked.live_share or 0.0) * asked.capacity_bytes)
-        share = 1 / compressed if largest.kind == COMPRESSING else 1.0
-        return Target(largest.kind, asked.capacity_bytes, spare, live, times, share, superblock, asked.rated_cycles)
-
     drives, bases = [], []
-    for spare in asked.over_provisioning:
-        each = []
-        for part in parts:  # with all its fixed costs, so many times: the law leads from there
-            own = part.space.physical.value * asked.data_bytes
-            there = target(spare, own, exp(part.space.compression.value), part.times)
-            each.append(predict(part.recorded.signature, there, asked.simulated_bytes))
-        drive, basis = _together(target(spare, stored.value, ratio.value, parts[0].times), each, parts)
-        drives.append(drive)
-        bases.append(basis)
+    for number, spare in enumerate(asked.over_provisioning):
+        target = _target(largest, asked, spare, stored.value, ratio.value, parts[0].times)
+        points = [
+            _point(part.times, each[number], spread[number])
+            for part, each, spread in zip(parts, simulated, spreads, strict=True)
+        ]
+        known = [each for each in points if each is not None]
+        if len(known) < len(points):  # one of them runs out of space
+            drives.append(Prediction(target, None, None, settled=False))
+            bases.append(Basis.LINEAR if len(parts) == 1 else Basis.LAW)
+            continue
+        figure = amplification(known)
+        settled = all(found.settled for each in simulated for found in each[number])
+        drives.append(Prediction(target, figure.value, figure.interval, settled))
+        bases.append(figure.basis)
+    alone = tuple(tuple(found.write_amplification for found in each) for each in simulated[0])
     checks = tuple(Check(each.run, each.recorded.settled, _again(each.recorded)) for each in parts)
-    return Predicted(largest.place, largest.kind, stored, ratio, tuple(drives), tuple(bases), checks)
+    wal = largest.signature.wal_blocks * _BLOCK_BYTES * parts[0].times
+    share = (wal if asked.wal_bytes is None else min(wal, asked.wal_bytes)) / asked.capacity_bytes
+    return Predicted(largest.place, largest.kind, stored, ratio, tuple(drives), tuple(bases), alone, share, checks)
 
 
-def _together(target: Target, each: Sequence[Prediction], parts: Sequence[_Part]) -> tuple[Prediction, Basis]:
-    """What the simulations of several runs lead to: none where one of them runs out of space."""
-    if len(each) == 1:
-        return each[0], Basis.LINEAR
-    points = []
-    for found, part in zip(each, parts, strict=True):
-        if found.write_amplification is None or found.interval is None:
-            return Prediction(target, None, None, settled=False), Basis.LAW
-        low, high = found.interval
-        error = log(high / low) / 2 / _NORMAL
-        points.append(Point(part.times, log(found.write_amplification), error, _MANY))
-    figure = amplification(points)
-    settled = all(found.settled for found in each)
-    return Prediction(target, figure.value, figure.interval, settled), figure.basis
+def _point(times: float, each: Sequence[Prediction], spread: tuple[float, int]) -> Point | None:
+    """The mean of one run's recordings, with the error of the simulations and, where it is known, that between them."""
+    values = [log(found.write_amplification) for found in each if found.write_amplification]
+    ends = [log(high / low) for found in each if found.interval for low, high in (found.interval,)]
+    if len(values) < len(each):
+        return None
+    variance, freedom = spread
+    if len(each) < 2:
+        return Point(times, values[0], ends[0] / 2 / _NORMAL, _MANY)
+    error = sqrt((fmean(ends) / 2 / _NORMAL) ** 2 / len(each) + variance / len(each))
+    return Point(times, fmean(values), error, freedom + 1)
 
 
 def _again(each: Recorded) -> Prediction:
@@ -214,26 +275,46 @@ def recorded(run: Run) -> list[Recorded]:
     for trial in run.trials:
         if trial.status is Status.VALID:
             trials.setdefault(trial.place, []).append(trial)
-    found = (_one(run, place, mine) for place, mine in trials.items())
-    return [each for each in found if each is not None]
+    found = {place: each for place, mine in trials.items() if (each := _one(run, place, mine)) is not None}
+    loads = {place: _load_of(trials[place][0]) for place in found}
+    return [
+        replace(each, recordings=_of_any_drive(place, found, loads)) if each.kind != COMPRESSING else each
+        for place, each in found.items()
+    ]
+
+
+def _of_any_drive(
+    place: Place, found: Mapping[Place, Recorded], loads: Mapping[Place, Mapping[str, str]]
+) -> tuple[WriteSignature, ...]:
+    """The recordings of one load on all drives, its own first: a normal drive stores every block whole."""
+    others = (each.recordings for other, each in found.items() if other != place and loads[other] == loads[place])
+    return tuple(chain(found[place].recordings, *others))
+
+
+def _load_of(trial: TrialRecord) -> Mapping[str, str]:
+    """All levels of a trial but which drives it had: the same are the same load."""
+    return {name: level.canonical for name, level in trial.levels.items() if not name.startswith(_DRIVE)}
 
 
 def _one(run: Run, place: Place, trials: Sequence[TrialRecord]) -> Recorded | None:
     """None for a treatment whose drive was not aged, or whose space was not measured."""
     regime = trials[0].regime
-    file = run.trial_directory(trials[0].number) / f"{_SOURCE}.{SIGNATURE}{SUFFIX}"
+    files = [run.trial_directory(trial.number) / f"{_SOURCE}.{SIGNATURE}{SUFFIX}" for trial in trials]
     capacity, spare = (regime.get(f"{_SOURCE}.{name}") for name in ("capacity_bytes", "over_provisioning"))
     superblock = regime.get(f"{_SOURCE}.superblock_bytes")
     settled = regime.get(f"{_SOURCE}.settled_write_amplification")
     database, ratio = (_median(trials, name) for name in (DATABASE, RATIO))
-    if not run.disk.exists(file) or not isinstance(capacity, int | float) or not isinstance(spare, int | float):
+    if not run.disk.exists(files[0]) or not isinstance(capacity, int | float) or not isinstance(spare, int | float):
         return None
     if database is None or ratio is None:
         return None
     level = trials[0].levels.get(_LIVE_SHARE)
+    texts = dict.fromkeys(run.disk.read(file).decode() for file in files if run.disk.exists(file))
+    signatures = tuple(WriteSignature.from_text(text) for text in texts)
     return Recorded(
         place,
-        WriteSignature.from_text(run.disk.read(file).decode()),
+        signatures[0],
+        signatures,
         str(regime.get(f"{_SOURCE}.model", "")),
         float(capacity),
         float(spare),
