@@ -65,9 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     spare = [share("--over-provisioning", each) for each in arguments.over_provisioning.split(",")]
     live = share("--live-share", arguments.live_share) if arguments.live_share else None
     records = [open_run(path) for path in arguments.runs]
-    asked = Asked(
-        data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock, wal_bytes=wal
-    )
+    asked = Asked(data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock, wal_bytes=wal)
     found = list(predictions(records, asked))
     published = records[0].study.get("published", [])
     if arguments.json:
