@@ -31,6 +31,7 @@ from pgassay.advise.budget import BATCH, BLOCKS_MAX, BLOCKS_MIN, amounts
 from pgassay.advise.constraints import Limits
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.front import Kept
+from pgassay.advise.keeping import Holding
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.screenings import in_turns
@@ -84,6 +85,7 @@ class Server:
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"advise/{self.seed}")
+        self._spent_s: dict[str, float] = {}
         self.sizes = self.sizes or tuple(self.chance.uniform(0.1, 0.5) for _ in range(ACTIVE))
 
     def truth(self, configuration: Configuration) -> float:
@@ -133,6 +135,10 @@ class Server:
         first, *others = everything
         return {name for each in others for name in each.changes_from(first)} <= {*in_turns(self.space)}
 
+    def held(self, name: str) -> Holding:
+        """Nothing: there are no limits here."""
+        return {}
+
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
     ) -> Mapping[Configuration, Compared]:
@@ -153,7 +159,12 @@ class Server:
             resolution=RESOLUTION,
             seed=seed,
         )
+        self._spent_s[name] = found.took_s
         return found.compared
+
+    def spent_s(self, name: str) -> float:
+        """What the trials of a study took."""
+        return self._spent_s.get(name, 0.0)
 
     def kept(self, name: str) -> tuple[Kept, ...]:
         """There are no limits."""

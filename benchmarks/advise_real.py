@@ -19,7 +19,7 @@ from pgassay.advise import folder
 from pgassay.advise.budget import BATCH
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.laboratory import RealLaboratory
-from pgassay.advise.proof import AGAIN, CONFIRMATION
+from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Laboratory, Task
@@ -71,8 +71,8 @@ def plain(task: Task, laboratory: Laboratory, trials: int) -> Winner:
 
 def trials_of(path: Path) -> int:
     """How many trials an advice took before its confirmation."""
-    proofs = (CONFIRMATION, AGAIN, ELSEWHERE)
-    runs = [each.parent for each in sorted(path.glob("*/study.toml")) if each.parent.name not in proofs]
+    proofs = (CONFIRMATION, "taken-", ELSEWHERE)
+    runs = [each.parent for each in sorted(path.glob("*/study.toml")) if not each.parent.name.startswith(proofs)]
     return sum(len(Run.open(each).trials) for each in runs)
 
 

@@ -55,7 +55,7 @@ def screened(effects: Mapping[str, float], noise: float = 0.001, **how: object) 
     turned = screenings.in_turns(whole)
     steps = budget.amounts(3600.0, TRIAL_S, 10, finalists=1, turns=Turns(len(turned), 1.6 * TRIAL_S))
     task = Task(whole, LIMITS, steps, True, 0.05, 1, turned=turned)
-    return server, screenings.screened(task, server)
+    return server, screenings.screened(task, server.batch)
 
 
 def test_what_shows_over_minutes_takes_no_turns() -> None:
@@ -121,7 +121,7 @@ def test_a_busy_machine_still_tells_what_does_not_matter() -> None:
     server = Noted(space(), 0.10, 1)
     server.effects = {"s2": 0.3}
     steps = budget.amounts(3600.0, TRIAL_S, 10, finalists=1)
-    usual = screenings.screened(Task(server.space, LIMITS, steps, True, 0.05, 1), server)
+    usual = screenings.screened(Task(server.space, LIMITS, steps, True, 0.05, 1), server.batch)
     assert shown > sum(each.standing is Standing.PLACEBO for each in usual.found) == 0
 
 
@@ -133,7 +133,7 @@ def test_intervals_hold_for_all_settings_of_both_parts() -> None:
         server = Noted(whole, 0.05, seed)
         turned = screenings.in_turns(whole)
         steps = budget.amounts(3600.0, TRIAL_S, 10, finalists=1, turns=Turns(len(turned), 1.6 * TRIAL_S))
-        found = screenings.screened(Task(whole, LIMITS, steps, True, 0.05, seed, turned=turned), server)
+        found = screenings.screened(Task(whole, LIMITS, steps, True, 0.05, seed, turned=turned), server.batch)
         wrong += any(each.low > 1 or each.high < 1 for each in found.found)
     assert wrong <= 11, "5 of 100 are expected; more than 11 come by chance once in 200"
 

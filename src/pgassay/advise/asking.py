@@ -166,6 +166,7 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
 
     usual = within(space.dimensions, space.rule_of_thumb, limits)
     references = len({space.start, space.default, usual})
+    taken = max(len(each.changes_from(space.start)) for each in (space.default, usual))
     conditions = () if others else _conditions(wish)
 
     turned_s = None if others else _turned_s(wish.question, space, bench, trial_s)
@@ -185,6 +186,7 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
             finalists=1 if wish.quick else 3,
             conditions=len(conditions),
             references=references,
+            taken=taken,
             turns=turns,
         )
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pgassay.advise import messages
 from pgassay.advise.robust import ARMS_MAX
-from pgassay.advise.screening import SPARE, SPARE_APART, batches_needed, least_pairs, rows_needed
+from pgassay.advise.screening import KNOWN_BY, SPARE, SPARE_APART, batches_needed, least_pairs, rows_needed
 
 PAIRS_A_BATCH = 3
 """Rows with their mirrors that share one trial of the start."""
@@ -21,6 +21,8 @@ REFERENCES = 3
 """The start, the default, the rule of thumb."""
 _PROOF_ARMS = 1 + REFERENCES
 """The advice beside them."""
+TAKEN_ARMS = _PROOF_ARMS + 1
+"""What the search had left, too."""
 _SEARCH_SHARE, _LINES_SHARE = 0.7, 0.2
 """Of the time to spare; the rest is the confirmation's."""
 _ROBUST_SHARE = 0.05
@@ -54,6 +56,7 @@ class Least:
     restoration_s: float
     takeover_s: float = 0.0
     turns: Turns | None = None
+    taken_lines_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,9 @@ class Amounts:
     """Of proving the default or the rule of thumb where one does better; none, and it is not taken, where there is no
     time."""
     turns: Turns | None = None
+    taken_lines_s: float = 0.0
+    """Of telling its lines apart, and proving those that are left; none where that is too much of the time to spare,
+    and then there is only what the confirmation has not used."""
 
 
 def amounts(
@@ -94,10 +100,12 @@ def amounts(
     conditions: int = 0,
     references: int = REFERENCES,
     turns: Turns | None = None,
+    taken: int | None = None,
 ) -> Amounts:
     """The steps within a budget; raises `UsageError` where it is too small, and says what it needs.
 
-    `references` are how many different configurations start, default and rule of thumb are.
+    `references` are how many different configurations start, default and rule of thumb are, and `taken` how many lines
+    they have at most: as many as there are settings, unless that is known.
     """
     apart = settings - turns.settings if turns else 0
     pairs, lines = rows_needed(turns.settings if turns else settings), min(settings, LINES_MAX)
@@ -112,6 +120,9 @@ def amounts(
         restoration_s=trial_s * BLOCKS_MIN * (lines + 4),  # put back in turn, the rest; what is left at once, twice
         takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # what was left is beside them
         turns=turns,
+        taken_lines_s=trial_s * _trials_of_taken(settings if taken is None else min(taken, settings))
+        if references > 1
+        else 0.0,
     )
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
     trials = _screening(apart if turns else settings, turns) + _BATCHES_MIN * (BATCH + 1) + finals
@@ -120,6 +131,16 @@ def amounts(
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
     return _shared(least, needed_s, budget_s - needed_s)
+
+
+def _trials_of_taken(lines: int) -> int:
+    """Each in or out; what is left and without each of its lines; the rest, where lines went."""
+    return 2 * taken_pairs(lines) + BLOCKS_MIN * (2 * TAKEN_ARMS + LINES_MAX)
+
+
+def taken_pairs(lines: int) -> int:
+    """Pairs that tell so many lines of a configuration apart that was taken as a whole."""
+    return least_pairs(lines, KNOWN_BY) if lines else 0
 
 
 def screened_again(steps: Amounts, settings: int) -> Amounts | None:
@@ -146,6 +167,8 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
     takeover_s = least.takeover_s if spare_s >= least.takeover_s else 0.0
     restores = spare_s - takeover_s >= 2 * least.restoration_s
     given_s = spare_s - takeover_s - (least.restoration_s if restores else 0.0)
+    taken_lines_s = least.taken_lines_s if takeover_s and given_s >= 2 * least.taken_lines_s else 0.0
+    given_s -= taken_lines_s
     robust_share = _ROBUST_SHARE if least.robust_s else 0.0
     return Amounts(
         least.screening_pairs,
@@ -161,12 +184,18 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
         spare_s=spare_s,
         takeover_s=takeover_s,
         turns=least.turns,
+        taken_lines_s=taken_lines_s,
     )
 
 
 def batches_of(steps: Amounts, configurations: int) -> int:
     """Batches of a search in a space of so many configurations: of few, all are seen twice, and that is enough."""
     return min(steps.batches, max(2, -(-2 * configurations // BATCH)))
+
+
+def unsearched_s(steps: Amounts, configurations: int) -> float:
+    """What a search of so many configurations leaves of its time."""
+    return steps.trial_s * (BATCH + 1) * (steps.batches - batches_of(steps, configurations))
 
 
 def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int) -> Amounts:

@@ -16,9 +16,10 @@ from math import inf
 
 from pgassay.advise.screening import Screened
 from pgassay.advise.screening import Standing as Shown
-from pgassay.advise.space import Configuration, Space, index_of
+from pgassay.advise.space import Configuration, Space, index_of, is_level
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.study.units import canonical
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,13 @@ def shown_to_help(space: Space, screened: Screened, value: str, *, higher: bool)
     """Has the screening shown that this level helps? It has of its far level, and so of what is on the way there."""
     if screened.standing is not Shown.ACTIVE or (screened.effect > 1) != higher:
         return False
+    if canonical(value) == canonical(screened.far):
+        return True
     dimension = space.dimension(screened.name)
+    if not all(is_level(dimension.levels, each) for each in (screened.start, screened.far, value)):
+        return False
     start, far, here = (index_of(dimension.levels, each) for each in (screened.start, screened.far, value))
-    return here == far or (dimension.ordered and min(start, far) < here < max(start, far))
+    return dimension.ordered and min(start, far) < here < max(start, far)
 
 
 def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Space, *, higher: bool) -> tuple[Line, ...]:

@@ -15,6 +15,7 @@ from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
 from pgassay.advise.front import Kept, Seen, kept_limits
+from pgassay.advise.keeping import Holding, holding
 from pgassay.advise.knowledge import OF_THE_HOST, factor_name
 from pgassay.advise.refusals import failed
 from pgassay.advise.robust import Condition, Found
@@ -39,8 +40,7 @@ from pgassay.study.responses import Status
 from pgassay.study.thresholds import Limit, resolve, split
 from pgassay.study.units import canonical
 
-REPORT = "report"
-COSTS_SHOWN = 3
+REPORT, COSTS_SHOWN = "report", 3
 _PATIENCE = 1.3
 """How much longer than forecast a study of fixed blocks may take."""
 _BESIDE = 1.15
@@ -83,6 +83,8 @@ class RealLaboratory:
     """What everything is proved against, by name."""
     noted: list[Noted] = field(default_factory=list)
     """What was refused or failed in the runs that were asked for so far."""
+    holding: dict[str, Holding] = field(default_factory=dict)
+    """Of each batch how far its trials were from the limits."""
 
     def batch(
         self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
@@ -104,6 +106,8 @@ class RealLaboratory:
         named = _named(findings.study, tried)
         limits = self._limits(findings)
         valid = [each for each in findings.trials if each.status is Status.VALID]
+        responses = {named[each.treatment]: each.responses for each in valid}
+        self.holding[name] = holding(responses, self.question.objective, limits)
         for objective in self.question.objectives:
             if valid and all(each.responses.get(objective) is None for each in valid):
                 raise messages.no_value(objective, name)
@@ -116,6 +120,10 @@ class RealLaboratory:
                 known = tuple(each for each in values if each is not None)
                 found[named[trial.treatment]] = known if usable and len(known) == len(values) else None
         return found
+
+    def held(self, name: str) -> Holding:
+        """See `task.Laboratory`: of a batch that was asked for."""
+        return self.holding.get(name, {})
 
     def seen(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
@@ -170,6 +178,11 @@ class RealLaboratory:
             named[each.effect.treatment]: Compared(each.effect, each.verdict, moved(findings, each.effect))
             for each in findings.verdicts
         }
+
+    def spent_s(self, name: str) -> float:
+        """See `task.Laboratory`: by the record of the study that is in its folder."""
+        path = self.folder / name
+        return _BESIDE * sum(each.length_s for each in Run.open(path).trials) if path.exists() else 0.0
 
     def kept(self, name: str) -> tuple[Kept, ...]:
         """See `task.Laboratory`: by the trials of the study that is in its folder."""

@@ -14,17 +14,17 @@ from pgassay.advise.elimination import Line, shown_to_help
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.space import Configuration, is_level
-from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting
+from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
 from pgassay.study.units import canonical
 
 IDLE = 0.5
 """A line of which less than this share of the margin is expected is not put to the proof, unless it is shown to help;
 and a level that gains less than this over the default is not worth a line of its own."""
+_LEVEL = 0.95
+"""Of the intervals of lines in and out, where no other configuration can be taken whose lines are looked at, too."""
 _PAIRS_A_LINE = 12
 """Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
-_KNOWN_BY = 8
-"""Pairs more than lines, at least, where hidden settings are tried beside them: by these the noise is known."""
 Pairs = Callable[[screening.Plan, Callable[[str, Sequence[Configuration], int], Values]], screening.Measured]
 """Measures the pairs of a plan in batches."""
 
@@ -104,7 +104,7 @@ def _riding(task: Task, best: Configuration, found: Sequence[Screened], lines: i
     riding: dict[str, str] = {}
     for each in found:
         more = {**riding, each.name: each.far}
-        if screening.rows_of(lines + len(more) + _KNOWN_BY) > most:
+        if screening.rows_of(lines + len(more) + screening.KNOWN_BY) > most:
             break
         if allowed(best.with_values(more), task.limits):
             riding = more
@@ -138,7 +138,39 @@ def in_and_out(
     both = {name: (best.values[name], usual) for name, usual in levels.items()}
     tell(messages.lines_in_and_out(unshown, both, tuple(riding)))
     out = task.space.start.with_values(levels)
-    plan = screening.plan_of_lines(out, best, names, task.seed, most, riding, _KNOWN_BY if riding else 1)
+    plan = screening.plan_of_lines(out, best, names, task.seed, most, riding, screening.KNOWN_BY if riding else 1)
+    level = screening.FIRST_LEVEL if task.amounts.takeover_s else _LEVEL
+    return _measured(task, plan, laboratory, pairs, noted, level)
+
+
+def of_what_did_better(
+    task: Task,
+    taken: Configuration,
+    names: Sequence[str],
+    laboratory: Laboratory,
+    pairs: Pairs,
+    noted: MutableSequence[Noted] | None,
+    budget_s: float,
+) -> tuple[tuple[Screened, ...], int]:
+    """What these lines do of a configuration that was taken as a whole, each in or out beside all its other ones.
+
+    It is the second family of lines that an advice looks at, so it has its part of the error rate of both.
+    """
+    most = int(budget_s / task.amounts.trial_s / 2) if task.amounts.trial_s else 0
+    most = min(most, _PAIRS_A_LINE * len(names))
+    plan = screening.plan_of_lines(task.space.start, taken, names, task.seed + 1, most, None, screening.KNOWN_BY)
+    return _measured(task, plan, laboratory, pairs, noted, screening.SECOND_LEVEL)
+
+
+def _measured(
+    task: Task,
+    plan: screening.Plan,
+    laboratory: Laboratory,
+    pairs: Pairs,
+    noted: MutableSequence[Noted] | None,
+    level: float,
+) -> tuple[tuple[Screened, ...], int]:
+    """What the pairs of a plan say, and their trials; what may not be tried is `noted`."""
     spent = 0
 
     def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
@@ -147,11 +179,11 @@ def in_and_out(
         if len(tried) < 2:
             return {}
         spent += len(tried)
-        return laboratory.batch(name, tried[0], tried[1:], seed)
+        return whatever_is_kept(laboratory)(name, tried[0], tried[1:], seed)
 
     values = pairs(plan, measure)
     try:
-        return screening.effects(plan, values, margin=task.margin), spent
+        return screening.effects(plan, values, margin=task.margin, level=level), spent
     except UsageError:  # too many of them failed: nothing is shown
         return (), spent
 

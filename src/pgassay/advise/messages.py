@@ -303,6 +303,11 @@ def confirms_better(name: str) -> str:
     return f"confirming the {name}, which was shown to do better than what was left"
 
 
+def lines_of_better(name: str, lines: Sequence[str]) -> str:
+    """A step begins."""
+    return f"trying {counted(len(lines), 'line')} of the {name} in and out: {', '.join(lines)}"
+
+
 def confirms_front(points: int, lines: int, blocks: int) -> str:
     """A step begins."""
     without = f", and without {counted(lines, 'line')} of theirs" if lines else ""

@@ -36,6 +36,8 @@ SPARE_OF_LINES = 4
 SPARE_APART = 6
 """The same of settings that are screened apart from those whose servers take turns: they are few."""
 LEVEL = 0.95
+KNOWN_BY = 8
+"""The same of lines that are many, or that hidden settings are tried beside."""
 LINES = "the advised lines"
 LOOK = 9
 """Pairs after which it is asked whether a setting does so much that the others show nothing beside it."""

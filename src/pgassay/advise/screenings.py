@@ -15,7 +15,7 @@ from pgassay.advise import budget, messages, screening
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Measured, Plan, Screened
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.task import Laboratory, Measure, Task, Tell, V, fitting, relative
+from pgassay.advise.task import Measure, Task, Tell, Trials, V, fitting, relative
 from pgassay.design.validity import rule_of
 
 _TURNED_LOOK = 6
@@ -41,12 +41,12 @@ def in_turns(space: Space) -> tuple[str, ...]:
 
 
 def screened(
-    task: Task, laboratory: Laboratory, tell: Tell = lambda text: None, noted: MutableSequence[Noted] | None = None
+    task: Task, trials: Trials[float], tell: Tell = lambda text: None, noted: MutableSequence[Noted] | None = None
 ) -> Screening:
     """The screening of a task; raises `UsageError` where it tells nothing."""
     if task.turned:
-        return _Apart(task, laboratory, tell, noted).screened()
-    return _at_once(task, relative(task, laboratory.batch, ratio, noted), tell)
+        return _Apart(task, trials, tell, noted).screened()
+    return _at_once(task, relative(task, trials, ratio, noted), tell)
 
 
 def screened_pairs(
@@ -123,7 +123,7 @@ class _Apart:
     """Settings in turns first, then the others, both beside what hides them."""
 
     task: Task
-    laboratory: Laboratory
+    trials: Trials[float]
     tell: Tell
     noted: MutableSequence[Noted] | None
 
@@ -185,12 +185,12 @@ class _Apart:
         """Measures relative to the start with each hiding setting at its better level."""
         better = screening.better_levels(hiding, higher=self.task.higher)
         space = replace(self.task.space, start=self.task.space.start.with_values(better))
-        return relative(replace(self.task, space=space), self.laboratory.batch, ratio, self.noted)
+        return relative(replace(self.task, space=space), self.trials, ratio, self.noted)
 
     def _absolute(self, name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, float | None]:
         """Measures as they are, without the start: in a pair what servers in turns share cancels."""
         tried = fitting(wanted, self.task.limits, self.noted)
-        values = self.laboratory.batch(name, tried[0], tried[1:], seed) if len(tried) > 1 else {}
+        values = self.trials(name, tried[0], tried[1:], seed) if len(tried) > 1 else {}
         return {each: None for each in wanted if each not in tried} | dict(values)
 
 

@@ -8,7 +8,7 @@ Processors and libraries of linear algebra differ in the last bits, and a choice
 them: the fit goes down exact gradients to its end, and what it finds and expects is rounded.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,9 +159,16 @@ def promising(process: Smoothed | None, measured: Batches) -> list[tuple[Configu
 
 
 def hopeful(
-    process: Smoothed, near: Configuration, limits: Limits, taken: Collection[Configuration], spreads: float
+    process: Smoothed,
+    near: Configuration,
+    limits: Limits,
+    taken: Collection[Configuration],
+    spreads: float,
+    likely: Callable[[Sequence[Configuration]], Sequence[Configuration]] = lambda line: line,
 ) -> Configuration | None:
     """Where most may be hoped for, setting by setting from `near` on, that is not `taken`; None where all are.
+
+    Of each line only what is `likely` to keep what must hold.
 
     With more `spreads` what is little known is hoped more of (N. Srinivas and others, "Gaussian process optimization in
     the bandit setting", 2010).
@@ -172,7 +179,7 @@ def hopeful(
         before = found
         for dimension in process.space.dimensions:
             line = [found.with_values({dimension.name: level}) for level in dimension.levels]
-            line = [each for each in line if allowed(each, limits)]
+            line = [*likely([each for each in line if allowed(each, limits)])]
             if line:
                 hopes |= zip(line, process.hopes(line, spreads).tolist(), strict=True)
                 highest = max(line, key=lambda each: hopes[each])
@@ -192,17 +199,19 @@ def trimmed(
     least: float,
     most: int,
     keep: Collection[str] = (),
+    keeps: Callable[[Configuration], bool] = lambda each: True,
 ) -> Configuration:
     """Without the lines of which together less than `least` (a log-ratio) is expected: proving them costs others' time.
 
     Nor with more than `most` lines, whatever is expected of them; but always with those to `keep`.
-    Where something failed on the way, only to what was seen to work.
+    Where something failed on the way, only to what was seen to work, and only to what `keeps` what must hold.
     """
     start, whole = found if process is None else process.space.start, found
     failed = any(None in gains for gains in measured.values())
 
     def usable(each: Configuration) -> bool:
-        return allowed(each, limits) and (not failed or (each in measured and None not in measured[each]))
+        works = not failed or (each in measured and None not in measured[each])
+        return works and allowed(each, limits) and keeps(each)
 
     while process is not None:
         lines = found.changes_from(start)

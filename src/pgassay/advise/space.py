@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 
 from pgassay.advise import messages
 from pgassay.advise.knowledge import Risk, Scale, Setting
@@ -107,6 +108,11 @@ class Space:
     def rule_of_thumb(self) -> Configuration:
         """The start, but every setting for which there is a rule of thumb at its level."""
         return self.start.with_values({each.name: each.rule for each in self.dimensions if each.setting.rule})
+
+    @property
+    def size(self) -> int:
+        """How many configurations it has."""
+        return prod(len(each.levels) for each in self.dimensions)
 
     def seen_in(self, names: Collection[str], configuration: Configuration) -> Configuration:
         """The start with what a configuration says of these settings alone."""

@@ -14,6 +14,7 @@ from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Noted
 from pgassay.advise.front import Kept
+from pgassay.advise.keeping import Holding, Slacks
 from pgassay.advise.robust import Condition
 from pgassay.advise.space import Configuration, Space
 from pgassay.advise.windows import Longer
@@ -34,10 +35,21 @@ class Laboratory(Protocol):
         """One trial of each, of the start too; None for what failed, and nothing for what was disturbed."""
         ...
 
+    def held(self, name: str) -> Holding:
+        """What the trials of a batch have that had a result, and how far each is from the limits, kept or broken.
+
+        Nothing where there are no limits.
+        """
+        ...
+
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
     ) -> Mapping[Configuration, Compared]:
         """Blocks of all of them until every verdict is settled or the budget is used."""
+        ...
+
+    def spent_s(self, name: str) -> float:
+        """How long a study took; 0 where there was none of that name."""
         ...
 
     def kept(self, name: str) -> tuple[Kept, ...]:
@@ -82,6 +94,22 @@ class Task:
     """What is to be said of the load beside every answer."""
     longer: tuple[Longer, ...] = ()
     """What would be tried with longer windows."""
+
+
+def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials[float]:
+    """The batches of a laboratory, in which a trial that breaks a limit has its value all the same.
+
+    How far each is from the limits goes to `slacks`.
+    """
+
+    def measure(name: str, start: Configuration, wanted: Sequence[Configuration], seed: int) -> Values:
+        found = laboratory.batch(name, start, wanted, seed)
+        held = laboratory.held(name)
+        if slacks is not None:
+            slacks.add(start, held)
+        return {**found, **{each: one.value for each, one in held.items()}}
+
+    return measure
 
 
 def fitting(

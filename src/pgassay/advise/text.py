@@ -12,6 +12,7 @@ from pgassay.advise.elimination import Line, inverted, shown_to_help
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.lines import Level
 from pgassay.advise.screening import LINES, Screened, Standing
+from pgassay.advise.takeover import Apart, Outdone
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
 from pgassay.analysis.verdicts import Kind
@@ -93,11 +94,21 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     if confirmed(advice) and advice.outdone:
         by = advice.outdone
         told = ratio_interval(*inverted(by.found))
-        yield f"the {by.by} was shown to do better than the lines of the search, and was taken: {told} against them"
+        yield (
+            f"the {by.by} was shown to do better than the lines of the search, and was taken: {told} against them;"
+            f" {_apart(by, sum(each.kept for each in advice.lines))}"
+        )
     yield from _removed(task, advice)
     if advice.idle:
         told = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
         yield f"left out before the proof, since next to nothing was expected of it: {told}"
+
+
+def _apart(outdone: Outdone, kept: int) -> str:
+    """What came of its lines."""
+    if outdone.apart is Apart.DONE:
+        return f"of its {counted(outdone.lines, 'line')} {kept} {'is' if kept == 1 else 'are'} left, {outdone.apart}"
+    return outdone.apart
 
 
 def _removed(task: Task, advice: Advice) -> Iterator[str]:
@@ -203,6 +214,8 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
             for each in advice.levels
         ],
         "outdone_by": advice.outdone.by if advice.outdone else None,
+        "outdone_lines": advice.outdone.apart.name if advice.outdone else None,
+        "taken_in_and_out": [screened_values(each) for each in advice.taken_in_and_out],
         "in_and_out": [screened_values(each) for each in advice.in_and_out],
         "refused": failures_page.values(advice.refused),
         "known": [{**screened_values(each), "beside_lines": each.beside == LINES} for each in advice.known],
@@ -240,7 +253,11 @@ def _risky(task: Task, line: Line) -> bool:
 def gain(line: Line, objective: str) -> str:
     """What a line earns: the configuration with it against that without it."""
     if line.taken_from:
-        return f"a line of the {line.taken_from}, which was shown to do better as a whole; not tried by itself"
+        said = "not tried by itself"
+        if line.screened:
+            found = line.screened
+            said = f"in and out beside its other lines {ratio_interval(found.effect, found.low, found.high)}"
+        return f"a line of the {line.taken_from}, which was shown to do better as a whole; {said}"
     if line.screened:
         return f"{shown_by(line.screened)}; in the confirmation {without(line)}"
     if line.together:

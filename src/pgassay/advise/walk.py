@@ -6,21 +6,23 @@ It holds no state: walked again over what was measured already, it decides the s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import exp, log, prod
+from math import exp, log
 
 from pgassay.advise import budget, lines, messages, robust, screening, screenings
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
 from pgassay.advise.front import SURE, Kept
+from pgassay.advise.keeping import Keeping, Slacks
 from pgassay.advise.lines import Level
-from pgassay.advise.proof import CONFIRMATION, Outdone, Proved, proved
+from pgassay.advise.proof import CONFIRMATION, Proved, proved, shares
 from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import Search
 from pgassay.advise.smoothing import Batches, by_configuration, hopeful, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.task import Laboratory, Measure, Task, Tell, relative
+from pgassay.advise.takeover import Answer, Evidence, Outdone, answered
+from pgassay.advise.task import Laboratory, Measure, Task, Tell, relative, whatever_is_kept
 from pgassay.analysis.verdicts import Kind
 
 ELSEWHERE = "elsewhere"
@@ -71,6 +73,8 @@ class Advice:
     """Lines of which the search's level was set against the usual one."""
     outdone: Outdone | None = None
     """What was shown to do better than the search's lines, and is recommended instead."""
+    taken_in_and_out: tuple[Screened, ...] = ()
+    """Effects of its lines, each in or out beside its other ones."""
     refused: tuple[Failure, ...] = ()
     """What was refused or failed on the way."""
 
@@ -102,8 +106,10 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
 def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -> Advice:
     """The same; what does not fit the limits is `noted`."""
     start = task.space.start
-    measure = relative(task, laboratory.batch, screenings.ratio, noted)
-    first = screenings.screened(task, laboratory, tell, noted)
+    slacks = Slacks()
+    batches_of = whatever_is_kept(laboratory, slacks)
+    measure = relative(task, batches_of, screenings.ratio, noted)
+    first = screenings.screened(task, batches_of, tell, noted)
     task, plan, values, screened = first.task, first.plan, first.values, first.found
     noted.extend(lowered(task.space, plan.levels, task.limits))
     names = screening.worth_searching(screened, budget.SEARCHED_MAX)
@@ -113,39 +119,52 @@ def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) 
     if not names:
         return nothing
     tell(messages.searches(names))
-    before, batches = _search(task, plan, screened, names, values, measure)
+    before, batches = _search(task, plan, screened, names, values, measure, slacks)
     measured = by_configuration(batches)
     failed += sum(None in each for each in measured.values())
-    process = smoothed(task.space.narrowed(names), [*before, *batches])
-    ranked = promising(process, batches)
+    searched = task.space.narrowed(names)
+    process, keeping = smoothed(searched, [*before, *batches]), slacks.keeping(searched)
+    ranked = keeping.safest(promising(process, batches))
     if not ranked:
         return nothing
     best, gain = _finalist(task, ranked, laboratory)
-    whole = best = _whole(task, best, screened, measured)
+    whole = best = _whole(task, best, screened, measured, keeping)
     shown = lines.shown(task, best, screened) | lines.contested(task, best, screened)
     least = lines.IDLE * log(1 + task.margin)
-    best = trimmed(process, best, task.limits, measured, least, budget.LINES_MAX, keep=shown)
+    keeps = partial(keeping.as_safe, other=best)
+    best = trimmed(process, best, task.limits, measured, least, budget.LINES_MAX, keep=shown, keeps=keeps)
     gain = gain if process is None else process.gain(best)
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
     pairs = partial(screenings.screened_pairs, task, kind="lines", seed=300)
     tried, trials = lines.in_and_out(task, best, screened, laboratory, tell, pairs, noted)
-    levels = lines.levels_of(task, best, screened, tried)
+    levels = [
+        each if keeping.as_safe(best.with_values({each.name: each.taken}), best) else replace(each, taken=each.chosen)
+        for each in lines.levels_of(task, best, screened, tried)
+    ]
     earned, why = lines.earned(task, best, screened, tried, levels)
     spare_s = task.amounts.lines_s - task.amounts.trial_s * trials
     if earned == start:
         found = laboratory.study(WHOLE, best, [start], task.seed + 2, task.amounts.confirmation_s + spare_s)
-        proof = Proved((), None, {}, found.get(start), WHOLE)
+        answer = Answer(Proved((), None, {}, found.get(start), WHOLE))
     else:
         gain = gain if process is None else process.gain(earned)
-        proof = proved(task, earned, why, laboratory, tell, spare_s)
+        given_s = task.amounts.confirmation_s + spare_s
+        candidate = proved(task, earned, why, laboratory, tell, shares(task, given_s))
+        evidence = Evidence(
+            screened, tried, partial(screenings.screened_pairs, task, kind="taken-lines", seed=400), noted
+        )
+        given_s += task.amounts.restoration_s + budget.unsearched_s(task.amounts, searched.size)
+        answer = answered(task, candidate, evidence, laboratory, tell, given_s)
+    proof = answer.proved
     known = {each.name for each in levels} | {each.name for each in proof.lines}
     told = (*proof.lines, *lines.unearned(best, earned, start, tried, known))
     seen = (*_seen(values), *_gains(measured, 1 if task.higher else -1))
     advice = Advice(
         screened, fixed, told, best, gain, len(measured), failed, proof.chosen, proof.final, proof.proof, (), seen,
-        whole.changes_from(best), tried, proof.study, laboratory.kept(proof.study) if proof.proof else (), levels,
-        proof.outdone,
+        whole.changes_from(best), tried, proof.study, laboratory.kept(proof.study) if proof.proof else (),
+        tuple(levels),
+        answer.outdone, answer.tried,
     )  # fmt: skip
     confirmed = advice.confirmed and advice.recommended
     return replace(advice, robust=_elsewhere(task, confirmed, laboratory, tell)) if confirmed else advice
@@ -156,9 +175,18 @@ def _whole(
     best: Configuration,
     screened: Sequence[Screened],
     measured: Mapping[Configuration, Sequence[float | None]],
+    keeping: Keeping,
 ) -> Configuration:
-    """The best with all that the screening has shown; where something failed on the way, only what was seen to work."""
+    """The best with all that the screening has shown, or as much of it as does not make it break a limit.
+
+    Where something failed on the way, only what was seen to work.
+    """
     found = lines.completed(task, best, screened)
+    if not keeping.as_safe(found, best):
+        found = best
+        for each in screened:
+            more = lines.completed(task, found, [each])
+            found = more if keeping.as_safe(more, best) else found
     failed = any(None in gains for gains in measured.values())
     return best if failed and (found not in measured or None in measured[found]) else found
 
@@ -180,8 +208,12 @@ def _search(
     names: Sequence[str],
     values: screening.Measured,
     measure: Measure[float],
+    slacks: Slacks,
 ) -> tuple[Batches, Batches]:
-    """What the screening saw in the settings that are searched, and what the search measured: gains by batch."""
+    """What the screening saw in the settings that are searched, and what the search measured: gains by batch.
+
+    The estimator is told that what breaks a limit has failed; the process knows how likely it is to do so.
+    """
     space = task.space.narrowed(names)
     sign = 1 if task.higher else -1
 
@@ -191,7 +223,7 @@ def _search(
     search = Search(space, task.limits, task.seed)
     for pair in values:
         for configuration, value in pair.items():
-            search.tell(configuration, gain(value))
+            search.tell(configuration, None if slacks.breaks(configuration) else gain(value))
     before = [
         [(task.space.seen_in(names, each), gain(value)) for at in batch for each, value in values[at].items()]
         for batch in screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH)
@@ -205,34 +237,41 @@ def _search(
         )
     ]
     found: list[list[tuple[Configuration, float | None]]] = []
-    batches = budget.batches_of(task.amounts, prod(len(each.levels) for each in space.dimensions))
+    batches = budget.batches_of(task.amounts, space.size)
     for number in range(1, batches + 1):
         batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
         if number == batches:
-            batch = [each for each, _ in promising(smoothed(space, [*before, *found]), found)[:_AGAIN]]
+            best = [each for each, _ in promising(smoothed(space, [*before, *found]), found)]
+            batch = slacks.keeping(space).likely(best)[:_AGAIN]
         else:
-            batch += _guesses(space, before, found, task.limits, [*batch, space.start])
+            keeping = slacks.keeping(space)
+            batch += _guesses(space, before, found, task.limits, [*batch, space.start], keeping)
         while len(batch) < (_AGAIN if number == batches and batch else budget.BATCH):
             batch.append(search.ask([*batch, space.start]))
         new = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
         found.append([(configuration, gain(value)) for configuration, value in new.items()])
         for configuration, value in new.items():
-            search.tell(configuration, gain(value))
+            search.tell(configuration, None if slacks.breaks(configuration) else gain(value))
     return before, found
 
 
 def _guesses(
-    space: Space, before: Batches, found: Batches, limits: Limits, taken: Sequence[Configuration]
+    space: Space,
+    before: Batches,
+    found: Batches,
+    limits: Limits,
+    taken: Sequence[Configuration],
+    keeping: Keeping,
 ) -> list[Configuration]:
-    """Where all trials so far let expect or hope for most."""
+    """Where all trials so far let expect or hope for most, of what is likely to keep its limits."""
     process = smoothed(space, [*before, *found])
-    seen = promising(process, found)
+    seen = keeping.safest(promising(process, found))
     guesses: list[Configuration] = []
     if process is None:
         return guesses
     near = seen[0][0] if seen else taken[0]
     for spreads in GUESSES:
-        guess = hopeful(process, near, limits, [*taken, *guesses], spreads)
+        guess = hopeful(process, near, limits, [*taken, *guesses], spreads, keeping.likely)
         guesses += [] if guess is None else [guess]
     return guesses
 
