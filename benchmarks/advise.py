@@ -1,7 +1,7 @@
 """Does an advice hold? Simulated servers with known truth: effects, an interaction, an optimum inside, placebos, noise.
 
 usage: python -m benchmarks.advise [--servers 40] [--noises 0.03,0.10,0.30] [--settings 15] [--samplers] [--seed 1]
-           [--recorded FILE]
+           [--recorded FILE] [--drift SHARE]
 
 Each server has so many settings, of which four matter: two by their level, one with its best level inside, and one only
 together with the first. A trial has log-normal noise, a batch or block a common one of 10 %. Printed for each noise:
@@ -10,7 +10,7 @@ random search and by Optuna's TPE whose winner is the best sample; what winner's
 too much; and how often a placebo was recommended. With --samplers only the search itself, by several samplers of
 Optuna, without the proof: which one to take. With --recorded the truth is the surface that a recorded advice's trials
 draw (benchmarks/recorded_surrogate.py), at its noise unless --noises is given; which of its settings do nothing nobody
-knows. All figures are of a simulation.
+knows. With --drift the machine changes by so much in a hundred trials, steadily. All figures are of a simulation.
 """
 
 import argparse
@@ -82,6 +82,8 @@ class Server:
     """Of a trial of a batch that differs only in settings whose servers may take turns; None where none may."""
     turned: int = 0
     """Trials of such batches, among all."""
+    drift: float = 0.0
+    """What every trial adds to the log-speed of those after it: a machine that gets slower or faster."""
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"advise/{self.seed}")
@@ -112,7 +114,7 @@ class Server:
     def measure(self, configuration: Configuration, common: float = 0.0) -> float | None:
         """One trial."""
         self.trials += 1
-        noise = self.chance.gauss(0, self.noise_of(configuration))
+        noise = self.chance.gauss(0, self.noise_of(configuration)) + self.drift * self.trials
         return None if self.fails(configuration) else 1000 * exp(self.truth(configuration) + common + noise)
 
     def batch(
@@ -311,9 +313,10 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=1200.0, help="seconds")
     parser.add_argument("--samplers", action="store_true")
     parser.add_argument("--recorded", type=Path, metavar="FILE")
+    parser.add_argument("--drift", type=float, default=0.0, help="of speed in a hundred trials, such as -0.2")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    made, own_noise = servers(arguments.recorded, arguments.settings)
+    made, own_noise = servers(arguments.recorded, arguments.settings, log(1 + arguments.drift) / 100)
     print(HEAD)
     for noise in map(float, (arguments.noises or own_noise).split(",")):
         seeds = range(arguments.seed, arguments.seed + arguments.servers)
@@ -328,10 +331,10 @@ def main() -> None:
             print(row(f"{way}, best so far", noise, found), flush=True)
 
 
-def servers(path: Path | None, settings: int) -> tuple[Callable[[float, int], Server], str]:
+def servers(path: Path | None, settings: int, drift: float = 0.0) -> tuple[Callable[[float, int], Server], str]:
     """What makes a server of a noise and a seed, and the noises that are tried unless others are asked for."""
     if path is None:
-        return lambda noise, seed: Server(space_with(settings), noise, seed), "0.03,0.10,0.30"
+        return lambda noise, seed: Server(space_with(settings), noise, seed, drift=drift), "0.03,0.10,0.30"
     kept = recorded_surrogate.read(path)
     surface = recorded_surrogate.surface(kept)
     print(recorded_surrogate.told(kept, surface))
@@ -339,8 +342,9 @@ def servers(path: Path | None, settings: int) -> tuple[Callable[[float, int], Se
 
     def recorded(noise: float, seed: int) -> Server:
         return RecordedServer(
-            kept.space, noise, seed, trial_s=kept.trial_s, room=kept.limits, surface=surface, highest=highest
-        )
+            kept.space, noise, seed, trial_s=kept.trial_s, room=kept.limits, drift=drift, surface=surface,
+            highest=highest,
+        )  # fmt: skip
 
     return recorded, f"{surface.noise:.4f}"
 

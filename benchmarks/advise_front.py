@@ -1,10 +1,12 @@
 """Does a front hold? Simulated servers with two objectives of known truth: speed, and a cost that trades against it.
 
-usage: python -m benchmarks.advise_front [--servers 40] [--noises 0.03,0.10,0.30] [--settings 15] [--seed 1]
+usage: python -m benchmarks.advise_front [--servers 40] [--noises 0.03,0.10,0.30] [--settings 15] [--objectives 2|3]
+           [--points 5] [--budget 1200] [--seed 1]
 
-The servers are those of benchmarks/advise.py. Printed for each noise: the share of the area below the true front that
-the points to choose from miss, and how many of these points are false: truly no better than the start in anything, or
-truly worse in both, by more than 2 %, than another configuration that was measured beside it. As many points are taken
+The servers are those of benchmarks/advise.py; with three objectives they are speed, a tail of latency, and bytes.
+Printed for each noise: the share of the area (of three: the volume) below the true front that the points to choose from
+miss, and how many of these points are false: truly no better than the start in anything, or truly worse in everything,
+by more than 2 %, than another configuration that was measured beside it. As many points are taken
 of what random search and Optuna's samplers saw in as many trials, and of the true front itself: so much is missed by
 being few. All figures are of a simulation.
 """
@@ -12,9 +14,11 @@ being few. All figures are of a simulation.
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import exp, log
 from statistics import fmean, median
+from typing import ClassVar
 
 from optuna.samplers import BaseSampler, NSGAIISampler
 
@@ -31,6 +35,8 @@ from pgassay.study.thresholds import Limit
 
 COST = Response("cost", "cost of a transaction", "us", Better.LOWER)
 OBJECTIVES = ("tps", "cost")
+TAIL = Response("p99", "99th percentile of latency", "ms", Better.LOWER)
+SIZE = Response("bytes", "bytes on the drive", "bytes", Better.LOWER)
 COST_NOISE = 0.3
 """Of the noise of speed: costs repeat better."""
 
@@ -40,16 +46,26 @@ class TwoServer(Server):
     """Two objectives: what makes it fast costs, but for one setting. A `front_walk.FrontLaboratory`."""
 
     limits: tuple[Limit, ...] = ()
+    responses: ClassVar[Mapping[str, Response]] = {"tps": TPS, "cost": COST}
+
+    @property
+    def others(self) -> tuple[bool, ...]:
+        """Is more better, of each objective but speed?"""
+        return tuple(each.better is Better.HIGHER for each in self.responses.values())[1:]
+
+    def places(self, configuration: Configuration) -> list[float]:
+        """Of each setting that matters where it is between its lowest level, 0, and its highest, 1."""
+        return [index_of(each.levels, configuration.values[each.name]) / (len(each.levels) - 1)
+                for each in self.space.dimensions[:ACTIVE]]  # fmt: skip
 
     def cost(self, configuration: Configuration) -> float:
         """The true log-cost: 0 at the start."""
-        at = [index_of(each.levels, configuration.values[each.name]) / (len(each.levels) - 1)
-              for each in self.space.dimensions[:ACTIVE]]  # fmt: skip
+        at = self.places(configuration)
         one, two, inside, together = self.sizes
         return 0.8 * one * at[0] ** 2 + 0.6 * two * at[1] - 0.3 * inside * at[2] - 0.5 * together * at[3]
 
-    def gains(self, configuration: Configuration) -> tuple[float, float]:
-        """The truth of both, higher is better."""
+    def gains(self, configuration: Configuration) -> tuple[float, ...]:
+        """The truth of each, higher is better."""
         return self.truth(configuration), -self.cost(configuration)
 
     def configurations(self) -> list[Configuration]:
@@ -58,7 +74,7 @@ class TwoServer(Server):
         levels = product(*(each.levels for each in self.space.dimensions[:ACTIVE]))
         return [self.space.start.with_values(dict(zip(names, each, strict=True))) for each in levels]
 
-    def both(self, configuration: Configuration, common: float) -> tuple[float, ...] | None:
+    def all_of(self, configuration: Configuration, common: float) -> tuple[float, ...] | None:
         """One trial."""
         speed = self.measure(configuration, common)
         noise = self.chance.gauss(0, COST_NOISE * self.noise)
@@ -69,30 +85,74 @@ class TwoServer(Server):
     ) -> Mapping[Configuration, tuple[float, ...] | None]:
         """One trial of each; one that breaks a limit has failed."""
         common = self.chance.gauss(0, BATCH_NOISE)
-        found = {each: self.both(each, common) for each in (start, *configurations)}
+        found = {each: self.all_of(each, common) for each in (start, *configurations)}
         return {each: values and (values if self._keeps(values) else None) for each, values in found.items()}
 
     def _keeps(self, values: tuple[float, ...]) -> bool:
-        return all(values[OBJECTIVES.index(each.response.name)] < each.value for each in self.limits)
+        return all(values[[*self.responses].index(each.response.name)] < each.value for each in self.limits)
 
     def seen(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
     ) -> Seen:
         """So many blocks of all."""
-        everything, observations = [start, *arms], {each: list[Observation]() for each in OBJECTIVES}
+        everything, observations = [start, *arms], {each: list[Observation]() for each in self.responses}
         failed: dict[Configuration, str] = {}
         for block in range(1, blocks + 1):
             common = self.chance.gauss(0, BATCH_NOISE)
             for number, each in enumerate(everything):
-                values = self.both(each, common)
+                values = self.all_of(each, common)
                 if values is None:
                     failed[each] = "does not start"
-                for response, value in zip(OBJECTIVES, values or (), strict=False):
+                for response, value in zip(self.responses, values or (), strict=False):
                     observations[response].append(Observation(block, str(number), "", "", value))
-        return Seen(everything, observations, {"tps": TPS, "cost": COST}, self.limits, failed)
+        return Seen(everything, observations, self.responses, self.limits, failed)
 
 
-def area(points: Iterable[tuple[float, ...]], corner: tuple[float, float]) -> float:
+@dataclass
+class ThreeServer(TwoServer):
+    """Three objectives: what makes it fast costs in the tail of latency or in bytes, and a setting trades these two.
+
+    Each has noise of its own; what disturbs a whole batch slows its tail as well, and leaves bytes alone.
+    """
+
+    responses: ClassVar[Mapping[str, Response]] = {"tps": TPS, "p99": TAIL, "bytes": SIZE}
+
+    def tail(self, configuration: Configuration) -> float:
+        """The true log of the tail of latency: 0 at the start."""
+        at, (one, _, inside, _) = self.places(configuration), self.sizes
+        return 0.7 * one * at[0] - 0.4 * inside * at[2]
+
+    def size(self, configuration: Configuration) -> float:
+        """The true log of the bytes: 0 at the start."""
+        at, (_, two, inside, together) = self.places(configuration), self.sizes
+        return 0.8 * two * at[1] + 0.3 * inside * at[2] ** 2 - 0.5 * together * at[3]
+
+    def gains(self, configuration: Configuration) -> tuple[float, ...]:
+        """The truth of each, higher is better."""
+        return self.truth(configuration), -self.tail(configuration), -self.size(configuration)
+
+    def all_of(self, configuration: Configuration, common: float) -> tuple[float, ...] | None:
+        """One trial."""
+        speed = self.measure(configuration, common)
+        tail, size = self.chance.gauss(0, self.noise), self.chance.gauss(0, COST_NOISE * self.noise)
+        if speed is None:
+            return None
+        return speed, 10 * exp(self.tail(configuration) + tail - common), 1e9 * exp(self.size(configuration) + size)
+
+
+def volume(points: Iterable[tuple[float, ...]], corner: tuple[float, ...]) -> float:
+    """Of what these points dominate, from `corner` on: an area, or a volume, slice by slice."""
+    inside = [each for each in points if all(mine > low for mine, low in zip(each, corner, strict=True))]
+    if len(corner) == 2:
+        return area(inside, corner)
+    found, low = 0.0, corner[-1]
+    for height in sorted({each[-1] for each in inside}):
+        found += (height - low) * volume([each[:-1] for each in inside if each[-1] >= height], corner[:-1])
+        low = height
+    return found
+
+
+def area(points: Iterable[tuple[float, ...]], corner: tuple[float, ...]) -> float:
     """Of what these points dominate, from `corner` on."""
     found, height = 0.0, corner[1]
     for right, up, *_ in sorted(points, reverse=True):
@@ -104,7 +164,7 @@ def area(points: Iterable[tuple[float, ...]], corner: tuple[float, float]) -> fl
 
 @dataclass(frozen=True)
 class FrontOutcome:
-    """One server, one way: the share of the front's area that is missed, and how many of how many points are false."""
+    """One server, one way: the share of the front's area (or volume) that is missed, and how many points are false."""
 
     missed: float
     points: int
@@ -115,7 +175,7 @@ class FrontOutcome:
 def fronted(server: TwoServer, offered: Sequence[Configuration], beside: Sequence[Configuration]) -> FrontOutcome:
     """What was offered, by the truth; `beside` it others were measured."""
     every = [server.gains(each) for each in server.configurations()]
-    corner = (min(each[0] for each in every), min(each[1] for each in every))
+    corner = tuple(min(column) for column in zip(*every, strict=True))
     truths = [server.gains(each) for each in offered]
     others = [server.gains(each) for each in beside]
     sure = log(1 + RESOLUTION)
@@ -123,21 +183,21 @@ def fronted(server: TwoServer, offered: Sequence[Configuration], beside: Sequenc
         max(mine) <= 0 or any(all(b > a + sure for a, b in zip(mine, theirs, strict=True)) for theirs in others)
         for mine in truths
     )
-    missed = 1 - area([(0.0, 0.0), *truths], corner) / area(every, corner)
+    missed = 1 - volume([(0.0,) * len(corner), *truths], corner) / volume(every, corner)
     return FrontOutcome(missed, len(offered), false, server.trials)
 
 
-def advised_front(server: TwoServer, budget_s: float) -> FrontOutcome:
-    """By pgassay advise with two objectives."""
-    steps = front_amounts(budget_s, TRIAL_S, len(server.space.dimensions), points=FRONT_POINTS)
-    task = Task(server.space, LIMITS, steps, True, 0.05, server.seed, (False,))
-    found = walk_front(task, server, OBJECTIVES, RESOLUTION, lambda said: None)
+def advised_front(server: TwoServer, budget_s: float, points: int = FRONT_POINTS) -> FrontOutcome:
+    """By pgassay advise with all of the server's objectives."""
+    steps = front_amounts(budget_s, TRIAL_S, len(server.space.dimensions), points=points)
+    task = Task(server.space, LIMITS, steps, True, 0.05, server.seed, server.others)
+    found = walk_front(task, server, [*server.responses], RESOLUTION, lambda said: None)
     return fronted(server, [each.configuration for each in found.front], [each.configuration for each in found.points])
 
 
-def searched_front(server: TwoServer, trials: int, sampler: str) -> FrontOutcome:
+def searched_front(server: TwoServer, trials: int, sampler: str, points: int = FRONT_POINTS) -> FrontOutcome:
     """By the best samples of a search that has as many trials; of these as many as we confirm."""
-    search = Search(server.space, LIMITS, server.seed, front_sampler(sampler, server.seed), len(OBJECTIVES))
+    search = Search(server.space, LIMITS, server.seed, front_sampler(sampler, server.seed), len(server.responses))
     start, seen = server.space.start, dict[Configuration, Gains]()
     while server.trials < trials:
         batch: list[Configuration] = []
@@ -147,12 +207,19 @@ def searched_front(server: TwoServer, trials: int, sampler: str) -> FrontOutcome
         base = values[start]
         for each in batch:
             value = values[each]
-            gain = (log(value[0] / base[0]), -log(value[1] / base[1])) if value and base else None
+            gain = _gain(server, value, base) if value and base else None
             search.tell(each, gain)
             if gain is not None:
                 seen[each] = gain
-    chosen = [each for each in picked({**seen, start: (0.0, 0.0)}, FRONT_POINTS) if each != start]
+    known = {**seen, start: (0.0,) * len(server.responses)}
+    chosen = [each for each in picked(known, points) if each != start]
     return fronted(server, chosen, [*chosen, start])
+
+
+def _gain(server: TwoServer, value: tuple[float, ...], base: tuple[float, ...]) -> Gains:
+    """Log-ratios to the start, higher is better."""
+    signs = (1 if each.better is Better.HIGHER else -1 for each in server.responses.values())
+    return tuple(sign * log(mine / its) for sign, mine, its in zip(signs, value, base, strict=True))
 
 
 def row(name: str, noise: float, outcomes: Sequence[FrontOutcome]) -> str:
@@ -174,10 +241,10 @@ def front_sampler(name: str, seed: int) -> BaseSampler:
     return NSGAIISampler(seed=seed, population_size=4 * BATCH) if name == "nsga-ii" else sampler_of(name, seed)
 
 
-def ideal(server: TwoServer) -> FrontOutcome:
+def ideal(server: TwoServer, points: int = FRONT_POINTS) -> FrontOutcome:
     """By as many points of the true front, picked as we pick: what no way with so few points can beat by much."""
     gains = {each: server.gains(each) for each in server.configurations()}
-    return fronted(server, picked(gains, FRONT_POINTS), [])
+    return fronted(server, picked(gains, points), [])
 
 
 def main() -> None:
@@ -187,22 +254,25 @@ def main() -> None:
     parser.add_argument("--noises", default="0.03,0.10,0.30")
     parser.add_argument("--settings", type=int, default=15)
     parser.add_argument("--budget", type=float, default=1200.0, help="seconds, of trials of 6 s")
+    parser.add_argument("--points", type=int, default=FRONT_POINTS, help="to choose from, at most")
+    parser.add_argument("--objectives", type=int, choices=(2, 3), default=2)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    kind = TwoServer if arguments.objectives == 2 else ThreeServer
     print(HEAD)
     space, seeds = space_with(arguments.settings), range(arguments.seed, arguments.seed + arguments.servers)
     for noise in map(float, arguments.noises.split(",")):
-        ours = [advised_front(TwoServer(space, noise, seed), arguments.budget) for seed in seeds]
+        made = partial(kind, space, noise)
+        ours = [advised_front(made(seed), arguments.budget, arguments.points) for seed in seeds]
         print(row("pgassay advise", noise, ours), flush=True)
         for way in ("random", "tpe", "nsga-ii"):
             found = [
-                searched_front(TwoServer(space, noise, seed), each.trials, way)
+                searched_front(made(seed), each.trials, way, arguments.points)
                 for seed, each in zip(seeds, ours, strict=True)
             ]
             print(row(f"{way}, best as seen", noise, found), flush=True)
-        print(
-            row("five of the true front", noise, [ideal(TwoServer(space, noise, seed)) for seed in seeds]), flush=True
-        )
+        best = [ideal(made(seed), arguments.points) for seed in seeds]
+        print(row("as many of the true front", noise, best), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.advise import Server, space_with
 from pgassay.advise.advice_page import slices
 from pgassay.advise.elimination import Compared, Line
-from pgassay.advise.explain import company, costs, explain, require_known, slice_of, sliced
+from pgassay.advise.explain import company, costs, explain, require_known, slice_of, sliced, values
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice, walk
@@ -58,6 +58,15 @@ def test_a_setting_is_explained_from_its_screening_to_its_manual() -> None:
     assert any(line.startswith("screening: s0 1 to 16") for line in told)
     assert any("no evidence" in line for line in told)
     assert any(line.endswith(", advised") for line in told)
+
+
+def test_scripts_have_the_same_of_a_setting() -> None:
+    wanted, advice = found()
+    told = values("s0", wanted, advice)
+    assert [each["name"] for each in told["known"]] == ["s0"]
+    assert told["lines"][0]["kept"]
+    assert sum(len(each["ratios"]) for each in told["slice"]) == len(advice.seen)
+    assert values("fsync", wanted, advice)["slice"] == []
 
 
 def with_costs(*named: str) -> Line:

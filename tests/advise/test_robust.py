@@ -16,7 +16,7 @@ from pgassay.advise.text import plan, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.lab.run import write_study
 from pgassay.report.findings import Findings
-from pgassay.report.section import Table
+from pgassay.report.section import Sentences, Table
 from pgassay.testing.planted import make_run
 
 LOAD = {"clients": 4, "scale": "20"}
@@ -116,6 +116,23 @@ def test_without_conditions_it_says_that_nothing_else_was_tried() -> None:
     assert "at 2 clients, 8 clients, scale 40" in plan(asked, ["tps"])
 
 
+def test_of_a_load_whose_data_have_no_scale_it_is_said_that_twice_the_data_was_not_tried(tmp_path: Path) -> None:
+    """As a capture's: its clients can be varied, and its data cannot."""
+    wanted, found = usual()
+    said = "at twice the data: not tried, since the data of this load have no scale"
+    assert said not in render(wanted, found, "tps", "x")
+    assert said not in plan(wanted, ["tps"])
+    clients = conditions_of({"clients": 4, "script": "a.sql"})
+    wanted = replace(wanted, conditions=clients)
+    found = replace(found, robust=tuple(each for each in found.robust if each.condition.varied == "clients"))
+    assert render(wanted, found, "tps", "x").splitlines().count(said) == 1
+    assert said in plan(wanted, ["tps"])
+    _, advice = sections(wanted, found, "tps")
+    sentences = next(iter(advice.blocks(Findings(make_run(tmp_path / "run")))))
+    assert isinstance(sentences, Sentences)
+    assert sentences.texts.count(said) == 1
+
+
 def test_what_was_not_confirmed_is_not_tried_elsewhere() -> None:
     _, found = advised(Server(space_with(6), 0.01, 3, sizes=(0.0, 0.0, 0.0, 0.0)))
     assert found.robust == ()
@@ -136,7 +153,8 @@ def test_what_has_no_result_there_fails_and_what_lost_its_trials_is_open() -> No
     start = Configuration({"work_mem": "4MB"})
     found = judged((two, eight), {two: None, eight: {}}, {"start": start})
     assert [each.standing for each in found] == [Standing.FAILS, Standing.OPEN]
-    assert [line.partition(":")[0] for line in robust_page.sentences(found, "tps")] == ["at 2 clients", "at 8 clients"]
+    told = [line.partition(":")[0] for line in robust_page.sentences(found, "tps")]
+    assert told == ["at 2 clients", "at 8 clients", "at twice the data"]
 
 
 def test_the_study_varies_the_load_and_nothing_of_it_is_given_twice() -> None:

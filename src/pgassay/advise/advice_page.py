@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import failures_page, robust_page, text
+from pgassay.advise import drift_page, failures_page, robust_page, text
 from pgassay.advise.explain import AtLevel, costs, sliced
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.task import Task
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 _ROW, _SLICE = 24, 140
 _SHADES = {Standing.ACTIVE: PALETTE[0], Standing.OPEN: INK, Standing.PLACEBO: GREY}
-_WORDS = {Standing.ACTIVE: "matters", Standing.OPEN: "open", Standing.PLACEBO: "does not matter"}
+_SEEN = (
+    "Change against the start in per cent. Dots: single trials of the screening and the search, whatever the other "
+    "settings were; ticks: their geometric means."
+)
+WORDS = {Standing.ACTIVE: "matters", Standing.OPEN: "open", Standing.PLACEBO: "does not matter"}
+"""Of a screened setting, for readers."""
 
 
 def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
@@ -57,7 +62,7 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
         found = [
             [
                 each.name, each.start, each.far, ratio_interval(each.effect, each.low, each.high),
-                _WORDS[each.standing], f"beside {each.beside}" if each.beside else "over all of the screening",
+                WORDS[each.standing], f"beside {each.beside}" if each.beside else "over all of the screening",
             ]
             for each in _sorted(advice.known)
         ]  # fmt: skip
@@ -71,6 +76,7 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
             ),
         )
         yield from failures_page.table(advice.refused)
+        yield from drift_page.picture({objective: advice.starts}, {objective: title})
 
     answer = contents.headline_instead((text.headline(advice, objective),))
     return answer, Section("advice", "The advice", blocks, link="Advice", open=True)
@@ -121,43 +127,59 @@ def drawing(screened: Sequence[Screened], title: str, margin: float) -> Drawing 
 
 def slices(shapes: Mapping[str, Sequence[AtLevel]], title: str) -> Drawing:
     """What screening and search saw at each level of a setting, a panel each; dots are trials."""
+    return Drawing(
+        "What was seen at each level",
+        f"{_SEEN} Blue: the level that is advised. They show a shape and prove nothing.",
+        stacked([panel(name, title, levels) for name, levels in shapes.items()]),
+    )
+
+
+def slices_by_objective(name: str, shapes: Mapping[str, Sequence[AtLevel]]) -> Drawing:
+    """The same of one setting, a panel for each objective (by its title)."""
+    return Drawing(
+        f"What was seen at each level of {name}",
+        f"{_SEEN} Blue: the level of a line of a point to choose from. They show a shape and prove nothing.",
+        stacked([panel(name, title, levels) for title, levels in shapes.items()]),
+    )
+
+
+def stacked(panels: Sequence[Any]) -> Any:
+    """Panels below each other."""
+    import altair as alt
+
+    return panels[0] if len(panels) == 1 else alt.vconcat(*panels)
+
+
+def panel(name: str, title: str, levels: Sequence[AtLevel]) -> Any:
+    """One slice: the levels of a setting, and the response by its `title`."""
     import altair as alt
 
     from pgassay.report import charts
 
-    panels = []
-    for name, levels in shapes.items():
-        rows = [
-            {
-                "level": each.level, "seen": _percent(ratio), "mean": _percent(each.mean),
-                "shade": PALETTE[0] if each.advised else GREY,
-            }
-            for each in levels
-            for ratio in each.ratios
-        ]  # fmt: skip
-        x = alt.X("level:N", title=name, sort=[each.level for each in levels], axis=alt.Axis(labelAngle=0))
-        y = alt.Y("seen:Q", title=charts.wrapped(f"{title}, %", _SLICE))
-        shade = alt.Color("shade:N", scale=None, legend=None)
-        layers = [
-            alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(y=alt.YDatum(0)),
-            alt.Chart().mark_point(filled=True, size=30, opacity=0.6).encode(x=x, y=y, color=shade),
-            alt.Chart().mark_tick(thickness=2, size=24, color=INK).encode(x=x, y=alt.Y("mean:Q")),
-        ]
-        panels.append(charts.layered(layers, rows, _SLICE))
-    return Drawing(
-        "What was seen at each level",
-        "Change against the start in per cent. Dots: single trials of the screening and the search, whatever the other "
-        "settings were; ticks: their geometric means. Blue: the level that is advised. They show a shape and prove "
-        "nothing.",
-        panels[0] if len(panels) == 1 else alt.vconcat(*panels),
-    )
+    rows = [
+        {
+            "level": each.level, "seen": _percent(ratio), "mean": _percent(each.mean),
+            "shade": PALETTE[0] if each.advised else GREY,
+        }
+        for each in levels
+        for ratio in each.ratios
+    ]  # fmt: skip
+    x = alt.X("level:N", title=name, sort=[each.level for each in levels], axis=alt.Axis(labelAngle=0))
+    y = alt.Y("seen:Q", title=charts.wrapped(f"{title}, %", _SLICE))
+    shade = alt.Color("shade:N", scale=None, legend=None)
+    layers = [
+        alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(y=alt.YDatum(0)),
+        alt.Chart().mark_point(filled=True, size=30, opacity=0.6).encode(x=x, y=y, color=shade),
+        alt.Chart().mark_tick(thickness=2, size=24, color=INK).encode(x=x, y=alt.Y("mean:Q")),
+    ]
+    return charts.layered(layers, rows, _SLICE)
 
 
 def rows_of(screened: Sequence[Screened]) -> list[dict[str, Any]]:
     """What is drawn: a row for each setting, the largest effect first, in per cent."""
     return [
         {
-            "name": each.name, "levels": f"{each.start} to {each.far}", "standing": _WORDS[each.standing],
+            "name": each.name, "levels": f"{each.start} to {each.far}", "standing": WORDS[each.standing],
             "shade": _SHADES[each.standing], "effect": _percent(each.effect), "low": _percent(each.low),
             "high": _percent(each.high),
         }

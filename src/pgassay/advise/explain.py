@@ -4,16 +4,17 @@ A slice is what screening and search saw at each of its levels, over whatever th
 look, which show a shape and prove nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean
+from typing import Any
 
-from pgassay.advise import messages, text
+from pgassay.advise import messages, robust_page, text
 from pgassay.advise.elimination import Line, inverted
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.screening import Screened
-from pgassay.advise.space import index_of
+from pgassay.advise.space import Configuration, Space, index_of
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
 from pgassay.report.words import counted, ratio_interval
@@ -36,12 +37,20 @@ class AtLevel:
 
 def slice_of(name: str, task: Task, advice: Advice) -> tuple[AtLevel, ...]:
     """The levels of a setting at which something was seen, in their order."""
-    levels = task.space.dimension(name).levels
+    advised = [each.value for each in advice.lines if each.kept and each.name == name]
+    return at_levels(name, task.space, advice.seen, advised)
+
+
+def at_levels(
+    name: str, space: Space, seen: Iterable[tuple[Configuration, float]], advised: Collection[str]
+) -> tuple[AtLevel, ...]:
+    """The same of any trials, with the levels that are `advised`."""
+    levels = space.dimension(name).levels
     ratios: dict[int, list[float]] = {}
-    for configuration, ratio in advice.seen:
+    for configuration, ratio in seen:
         ratios.setdefault(index_of(levels, configuration.values[name]), []).append(ratio)
-    advised = {canonical(each.value) for each in advice.lines if each.kept and each.name == name}
-    return tuple(AtLevel(levels[at], tuple(ratios[at]), canonical(levels[at]) in advised) for at in sorted(ratios))
+    chosen = set(map(canonical, advised))
+    return tuple(AtLevel(levels[at], tuple(ratios[at]), canonical(levels[at]) in chosen) for at in sorted(ratios))
 
 
 def sliced(task: Task, advice: Advice) -> dict[str, tuple[AtLevel, ...]]:
@@ -60,8 +69,11 @@ def require_known(name: str, task: Task | None) -> None:
         raise messages.unknown_setting(name, known)
 
 
-def explain(name: str, task: Task | None, advice: Advice | None) -> str:
-    """What is known of a setting, and what an advice found of it; see `require_known`."""
+def explain(name: str, task: Task | None, advice: Advice | None, found: Iterable[str] = ()) -> str:
+    """What is known of a setting, and what an advice found of it; see `require_known`.
+
+    `found` are sentences of another kind of advice.
+    """
     if task and name in task.space.left_out and name not in known_settings():
         return f"{name}: not tried: {task.space.left_out[name]}\n"
     setting = text.setting_in(task, name) if task else known_settings()[name]
@@ -76,7 +88,7 @@ def explain(name: str, task: Task | None, advice: Advice | None) -> str:
         told.append(f"not tried: {task.space.left_out[name]}")
     if task and advice:
         told += _found(name, task, advice)
-    return "\n".join([*told, f"manual: {setting.manual}"]) + "\n"
+    return "\n".join([*told, *found, f"manual: {setting.manual}"]) + "\n"
 
 
 def _found(name: str, task: Task, advice: Advice) -> Iterator[str]:
@@ -88,11 +100,43 @@ def _found(name: str, task: Task, advice: Advice) -> Iterator[str]:
             yield f"{line.name} = {line.value}: {'kept' if line.kept else 'removed'}; {text.without(line)}"
             yield from company(line, screened)
             yield from costs(line)
-    if advice.seen and any(each.name == name for each in task.space.dimensions):
+    if advice.seen and _tried(name, task):
         yield "seen by screening and search, whatever the other settings were; single trials, no evidence:"
         for each in slice_of(name, task, advice):
-            mark = ", advised" if each.advised else ""
-            yield f"  {each.level}: {_percent(each.mean)} in the mean of {counted(len(each.ratios), 'trial')}{mark}"
+            yield f"  {level_words(each)}{', advised' if each.advised else ''}"
+
+
+def level_words(each: AtLevel) -> str:
+    """What was seen at a level."""
+    return f"{each.level}: {_percent(each.mean)} in the mean of {counted(len(each.ratios), 'trial')}"
+
+
+def values(name: str, task: Task, advice: Advice) -> dict[str, Any]:
+    """What an advice found of a setting, for scripts."""
+    return {
+        "name": name,
+        "not_tried": task.space.left_out.get(name),
+        "known": [text.screened_values(each) for each in advice.known if each.name == name],
+        "lines": [
+            {
+                "value": each.value, "kept": each.kept,
+                "without": robust_page.compared_values(each.without) if each.without else None,
+                "costs": list(each.without.costs) if each.without else [],
+            }
+            for each in advice.lines
+            if each.name == name
+        ],
+        "slice": slice_values(slice_of(name, task, advice)) if _tried(name, task) else [],
+    }  # fmt: skip
+
+
+def slice_values(levels: Iterable[AtLevel]) -> list[Mapping[str, Any]]:
+    """A slice for scripts: of each level every trial as a ratio to the start."""
+    return [{"level": each.level, "ratios": list(each.ratios), "advised": each.advised} for each in levels]
+
+
+def _tried(name: str, task: Task) -> bool:
+    return any(each.name == name for each in task.space.dimensions)
 
 
 def company(line: Line, screened: Screened | None) -> Iterator[str]:
@@ -101,13 +145,16 @@ def company(line: Line, screened: Screened | None) -> Iterator[str]:
         return
     if canonical(screened.far) != canonical(line.value):
         return
-    gain, low, high = inverted(line.without)
-    told = f"{ratio_interval(gain, low, high)} beside the other lines"
+    yield f"interaction: {interaction(inverted(line.without), screened)}"
+
+
+def interaction(gain: tuple[float, float, float], screened: Screened) -> str:
+    """What a line does beside the other lines (estimate, low, high) against what it does over all of the screening."""
+    told = f"{ratio_interval(*gain)} beside the other lines"
     alone = f"{ratio_interval(screened.effect, screened.low, screened.high)} over all of the screening"
-    if low > screened.high or high < screened.low:
-        yield f"interaction: {told}, {alone}: it acts otherwise in this company"
-    else:
-        yield f"interaction: none shown: {told}, {alone}"
+    if gain[1] > screened.high or gain[2] < screened.low:
+        return f"{told}, {alone}: it acts otherwise in this company"
+    return f"none shown: {told}, {alone}"
 
 
 def costs(line: Line) -> Iterator[str]:

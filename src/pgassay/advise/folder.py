@@ -45,6 +45,12 @@ class _Result(msgspec.Struct):
     settings: dict[str, str]
 
 
+class _Answer(msgspec.Struct):
+    """The same of where its page is."""
+
+    study: str | None = None
+
+
 def point_file(label: str) -> str:
     """The lines of a point of a front, for postgresql.auto.conf."""
     return f"point-{label}.conf"
@@ -57,6 +63,22 @@ def advised(folder: Path) -> dict[str, str]:
     except (OSError, msgspec.DecodeError):
         raise messages.not_ended(folder) from None
     return found.settings
+
+
+def is_advice(folder: Path) -> bool:
+    """Is it the folder of an advice, and no run?"""
+    return (folder / TASK_FILE).is_file()
+
+
+def answered(folder: Path) -> Path:
+    """The run whose page has the answer of an advice; raises `UsageError` where it has not ended, or has no page."""
+    try:
+        found = msgspec.json.decode((folder / RESULT_FILE).read_bytes(), type=_Answer)
+    except (OSError, msgspec.DecodeError):
+        raise messages.not_ended(folder) from None
+    if found.study is None:
+        raise messages.no_page(folder)
+    return folder / found.study
 
 
 def begin(folder: Path, kept: Kept) -> None:

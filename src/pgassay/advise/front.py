@@ -58,6 +58,8 @@ class Seen:
     responses: Mapping[str, Response]
     limits: Sequence[Limit]
     failed: Mapping[Configuration, str] = field(default_factory=dict)
+    costs: Sequence[str] = ()
+    """Those of the responses that are costs of a transaction and no objectives; they decide nothing."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,10 @@ class Point:
     """Of each line the objectives for which the screening has shown that it helps."""
     left_out: Mapping[str, tuple[Effect, ...]] = field(default_factory=dict)
     """Of each line that was left out beside it: the point against itself without the line, of each objective."""
+    costs: tuple[str, ...] = ()
+    """Costs that surely moved against the start, in words, the largest first."""
+    line_costs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The same of each line that was left out: of the point without it against the point."""
 
 
 def dominates(one: Gains, other: Gains, width: float = 0.0) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import failures_page, front_text
+from pgassay.advise import drift_page, failures_page, front_explain, front_settings_page, front_text
 from pgassay.advise.front import Standing
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.task import Task
@@ -34,7 +34,10 @@ def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tupl
     def blocks(findings: "Findings") -> Iterator[Block]:
         titles = [findings.responses[each].title for each in objectives]
         head, rows = front_text.table(advice, objectives)
-        shown = [[*row, front_text.changes(task, each)] for row, each in zip(rows, advice.points, strict=True)]
+        shown = [
+            [*row, front_text.changes(task, each), *(front_text.costs(each) or ("–",))]
+            for row, each in zip(rows, advice.points, strict=True)
+        ]
         if task.remarks:
             yield Sentences(task.remarks)
         yield Figure("front-points", lambda: drawing(advice, titles), key=1)
@@ -42,17 +45,21 @@ def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tupl
             "ratios to the start; intervals hold for all of these points and objectives together, at 95 %",
             "a limit's probability is that of one further trial",
         )
-        yield Table([*head, "changes"], shown, "Points to choose from", notes)
+        yield Table([*head, "changes", "costs that moved"], shown, "Points to choose from", notes)
         if advice.front:
             yield _lines(task, advice, objectives)
         for each in advice.front:
             yield Folded(
                 f"Lines of {each.label}", (Code(front_text.auto_conf(task, each, objectives), "postgresql.auto.conf"),)
             )
+        starts = front_text.starts(advice, objectives)
+        yield Sentences(tuple(drift_page.sentences(starts)))
         yield from failures_page.table(advice.refused)
+        yield from drift_page.picture(starts, dict(zip(objectives, titles, strict=True)))
 
     answer = contents.headline_instead((front_text.headline(advice, objectives),))
-    return answer, replace(verdict.SECTION, title="The front", blocks=blocks, link="Front", open=True)
+    front = replace(verdict.SECTION, title="The front", blocks=blocks, link="Front", open=True)
+    return answer, front, front_settings_page.section(task, advice, objectives)
 
 
 def _lines(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> Table:
@@ -61,12 +68,13 @@ def _lines(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> Table:
         [
             each.label, f"{name} = {value}", *front_text.line_effects(each, name, objectives),
             front_text.line_standing(task, each, name, objectives),
+            "; ".join(front_explain.costs(name, task, each)) or "no cost surely moved",
         ]
         for each in advice.front
         for name, value in each.configuration.changes_from(task.space.start).items()
     ]  # fmt: skip
     notes = ("a point against itself without the line; intervals hold for all lines and objectives together, at 95 %",)
-    return Table(["point", "line", *objectives, "standing"], rows, "Their lines", notes, texts=True)
+    return Table(["point", "line", *objectives, "standing", "costs"], rows, "Their lines", notes, texts=True)
 
 
 def drawing(advice: FrontAdvice, titles: Sequence[str]) -> Drawing | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import exp
 from typing import Any
 
-from pgassay.advise import failures_page
+from pgassay.advise import drift_page, failures_page
 from pgassay.advise.front import Point, Standing, helps
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.knowledge import Risk
@@ -86,18 +86,6 @@ def line_standing(task: Task, point: Point, name: str, objectives: Sequence[str]
     return "; ".join(each for each in (harms or "not shown to help beside the others", shown) if each)
 
 
-def explained(name: str, advice: FrontAdvice, objectives: Sequence[str]) -> str:
-    """What the screening found of a setting, for each objective."""
-    told = [
-        f"screening by {objective}: {screened_words(each)}: {each.standing}"
-        for objective, screened in zip(objectives, advice.screened, strict=True)
-        for each in screened
-        if each.name == name
-    ]
-    told += [f"point {each.label}: {name} = {each.configuration.values[name]}" for each in advice.front]
-    return "\n".join(told) + "\n" if told else ""
-
-
 def table(advice: FrontAdvice, objectives: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Head and rows: every configuration that was confirmed, with its intervals against the start."""
     limits = [each.limit for each in advice.points[0].kept] if advice.points else []
@@ -121,6 +109,11 @@ def changes(task: Task, point: Point) -> str:
     return ", ".join(f"{name} = {value}" for name, value in told.items()) or "nothing"
 
 
+def costs(point: Point) -> tuple[str, ...]:
+    """Which costs surely moved against the start; nothing where none did, or none was measured."""
+    return ("; ".join(point.costs),) if point.costs else ()
+
+
 def effect_words(effect: Effect) -> str:
     """A ratio with its interval, or that there is none."""
     return ratio_interval(effect.estimate, effect.low, effect.high) if effect.bounded else "not measured"
@@ -142,6 +135,7 @@ def _sentences(task: Task, advice: FrontAdvice, objectives: Sequence[str], folde
         for point in advice.points:
             if point.searched:
                 yield f"{point.label}: {changes(task, point)}"
+                yield from (f"  costs against the start: {each}" for each in costs(point))
         yield from _shrinkage(advice, objectives)
     if advice.front:
         yield f"risks: {_risks(task, advice) or 'none of these points trades durability'}"
@@ -152,12 +146,18 @@ def _sentences(task: Task, advice: FrontAdvice, objectives: Sequence[str], folde
     for objective, screened in zip(objectives, advice.screened, strict=True):
         yield from _screened(objective, screened, task.margin)
     yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
+    yield from drift_page.sentences(starts(advice, objectives))
     yield from failures_page.sentences(advice.refused)
     if task.space.left_out:
         yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
     if advice.points:
         yield f"picture: {folder}/{CONFIRMATION}/{REPORT}/{PAGE}"
     yield f"record: {folder}"
+
+
+def starts(advice: FrontAdvice, objectives: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """What the start had beside each batch, by objective."""
+    return {objective: tuple(each[at] for each in advice.starts) for at, objective in enumerate(objectives)}
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -210,10 +210,11 @@ def values(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: s
                     {
                         "name": name, "value": value, "standing": line_standing(task, each, name, objectives),
                         "effects": [effect_values(effect) for effect in each.left_out.get(name, ())],
+                        "costs_without": list(each.line_costs.get(name, ())),
                     }
                     for name, value in each.configuration.changes_from(task.space.start).items()
                 ],
-                "effects": [effect_values(effect) for effect in each.effects],
+                "effects": [effect_values(effect) for effect in each.effects], "costs": list(each.costs),
                 "keep": {one.limit: one.probability for one in each.kept},
                 "searched": {name: exp(seen) for name, seen in zip(objectives, each.searched, strict=False)},
             }
@@ -230,7 +231,9 @@ def values(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: s
             for objective, screened in zip(objectives, advice.screened, strict=True)
         },
         "refused": failures_page.values(advice.refused),
+        "drift": drift_page.values(starts(advice, objectives)),
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
+        "study": CONFIRMATION if advice.points else None,
         "record": folder,
     }  # fmt: skip

@@ -7,11 +7,11 @@ that: it is said of each what it earns.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log, prod
+from math import exp, log, prod
 from string import ascii_uppercase
 from typing import Protocol
 
-from pgassay.advise import budget, front, messages, screening
+from pgassay.advise import budget, front, front_costs, messages, screening
 from pgassay.advise.constraints import allowed, within
 from pgassay.advise.elimination import left_out_in_turn, shown_to_help
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
@@ -57,6 +57,10 @@ class FrontAdvice:
     failed: int
     refused: tuple[Failure, ...] = ()
     """What was refused or failed on the way."""
+    seen: tuple[tuple[Configuration, tuple[float, ...]], ...] = ()
+    """What screening and search measured, of each objective the ratio to the start: each a trial, and no evidence."""
+    starts: tuple[tuple[float, ...], ...] = ()
+    """What the start had beside each batch of the screening and the search, by objective."""
 
     @property
     def front(self) -> tuple[Point, ...]:
@@ -69,8 +73,9 @@ def walk_front(
 ) -> FrontAdvice:
     """From a task to points to choose from. Raises `UsageError` where screening tells nothing."""
     noted: list[Noted] = []
-    found = _walked(task, laboratory, objectives, resolution, tell, noted)
-    return replace(found, refused=gathered(noted, task.space.start))
+    starts: list[tuple[float, ...]] = []
+    found = _walked(task, laboratory, objectives, resolution, tell, noted, starts)
+    return replace(found, refused=gathered(noted, task.space.start), starts=tuple(starts))
 
 
 def _walked(
@@ -80,12 +85,13 @@ def _walked(
     resolution: float,
     tell: Tell,
     noted: list[Noted],
+    starts: list[tuple[float, ...]],
 ) -> FrontAdvice:
-    """The same; what does not fit the limits is `noted`."""
+    """The same; what does not fit the limits is `noted`, and the start of each batch kept."""
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
     noted.extend(lowered(task.space, plan.levels, task.limits))
-    measure = relative(task, laboratory.vectors, _vector_ratio, noted)
+    measure = relative(task, laboratory.vectors, _vector_ratio, noted, starts)
     values = screened_pairs(task, plan, measure)
     level = 1 - 0.05 / len(objectives)
 
@@ -99,7 +105,8 @@ def _walked(
     names = worth_searching(screened, budget.LINES_MAX)
     fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
     failed = len({each for pair in values for each, value in pair.items() if value is None})
-    nothing = FrontAdvice(screened, fixed, (), 0, failed)
+    looked = tuple((each, value) for pair in values for each, value in pair.items() if value is not None)
+    nothing = FrontAdvice(screened, fixed, (), 0, failed, seen=looked)
     if not names:
         return nothing
     tell(messages.searches(names))
@@ -107,6 +114,7 @@ def _walked(
     tried = {each for batch in batches for each, _ in batch}
     broken = {each for batch in batches for each, gains in batch if gains is None}
     failed += len(broken)
+    nothing = replace(nothing, trials=len(tried), failed=failed, seen=(*looked, *_found(task, batches)))
     process = front.expected(task.space.narrowed(names), before, batches, len(objectives))
     start = {task.space.start: (0.0,) * len(objectives)}
     gains = {**start, **front.promising(process, batches)}
@@ -119,7 +127,7 @@ def _walked(
         gains = {**start, **{each: process.gains(each) for each in trim}}
     chosen = [each for each in front.picked(gains, task.amounts.finalists) if each != task.space.start]
     if not chosen:
-        return replace(nothing, trials=len(tried), failed=failed)
+        return nothing
     labels = _labels(task, chosen)
     own = list(dict.fromkeys([task.space.start, *labels.values()]))
     without = _without(task, chosen, own, {each: shown(each) for each in chosen})
@@ -134,7 +142,34 @@ def _walked(
     points = tuple(
         replace(each, shown=shown(each.configuration), left_out=lines.get(each.configuration, {})) for each in points
     )
-    return FrontAdvice(screened, fixed, points, len(tried), failed)
+    return replace(nothing, points=_with_costs(points, seen, without, blocks))
+
+
+def _with_costs(
+    points: Sequence[Point], seen: Seen, without: Mapping[Configuration, Mapping[str, Configuration]], blocks: int
+) -> tuple[Point, ...]:
+    """The points with the costs that surely moved: against the start, and where a line was left out."""
+    start = seen.configurations[0]
+    mine = [(each.configuration, start) for each in points if each.configuration != start]
+    lines = [(other, point) for point, others in without.items() for other in others.values()]
+    moved = front_costs.moved(seen, list(dict.fromkeys([*mine, *lines])), blocks)
+    return tuple(
+        replace(
+            each,
+            costs=moved.get((each.configuration, start), ()),
+            line_costs={
+                name: moved[other, each.configuration] for name, other in without.get(each.configuration, {}).items()
+            },
+        )
+        for each in points
+    )
+
+
+def _found(task: Task, batches: front.Trials) -> tuple[tuple[Configuration, tuple[float, ...]], ...]:
+    """What a search measured, as ratios to the start."""
+    return tuple(
+        (each, tuple(map(exp, _ratios(task, gains)))) for batch in batches for each, gains in batch if gains is not None
+    )
 
 
 def _without(

@@ -31,7 +31,7 @@ from pgassay.lab.run import WrittenStudy, continue_run, prepare, run_study, writ
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
-from pgassay.report import page
+from pgassay.report import own_sections, page
 from pgassay.report.findings import Findings
 from pgassay.report.section import Section
 from pgassay.study.document import Document
@@ -140,8 +140,11 @@ class RealLaboratory:
         named = _named(findings.study, tried)
         numbers = {treatment: str(everything.index(each)) for treatment, each in named.items()}
         limits = self._limits(findings)
-        wanted = {*self.question.objectives, *(each.response.name for each in limits)}
         valid = [each for each in findings.trials if each.status is Status.VALID]
+        known = {name for each in valid for name, value in each.responses.items() if value is not None}
+        known -= {*self.question.objectives}
+        costs = [name for name, each in findings.responses.items() if each.cost and name in known]
+        wanted = {*self.question.objectives, *(each.response.name for each in limits), *costs}
         observations = {
             response: [Observation(each.block, numbers[each.treatment], "", "", each.responses.get(response))
                        for each in valid]
@@ -150,15 +153,16 @@ class RealLaboratory:
         outcomes = dict(refused) | {
             named[each.treatment]: "; ".join(reason.detail for reason in each.reasons) for each in findings.outcomes
         }
-        return Seen(everything, observations, findings.responses, limits, outcomes)
+        return Seen(everything, observations, findings.responses, limits, outcomes, costs)
 
     def refused(self) -> tuple[Failure, ...]:
         """What was refused or failed in the runs that were asked for so far, by its reasons."""
         return gathered(self.noted, self.space.start)
 
     def report(self, name: str, sections: Sequence[Section]) -> None:
-        """The page of a study, with sections of one's own at its head."""
-        page.write(Findings(Run.open(self.folder / name)), self.folder / name / REPORT, own=sections)
+        """The page of a study, with sections of one's own at its head; they are kept for every page of it."""
+        findings = Findings(Run.open(self.folder / name))
+        page.write(findings, self.folder / name / REPORT, own=own_sections.keep(findings, sections))
 
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float

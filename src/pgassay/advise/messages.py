@@ -347,6 +347,11 @@ def not_ended(path: object) -> UsageError:
     return UsageError(f'"{path}" has no result', f"let it end: pgassay advise --resume {path}")
 
 
+def no_page(path: object) -> UsageError:
+    """An advice that ended before anything was confirmed, or one of a version that did not say where its page is."""
+    return UsageError(f'"{path}" has no page: nothing was confirmed', f"see it with: pgassay advise --resume {path}")
+
+
 def stopped(name: str, detail: str, path: object) -> PgassayError:
     """A run of the advice stopped; alone it could be resumed, but nobody would go on with the advice."""
     return PgassayError(

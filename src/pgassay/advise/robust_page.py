@@ -3,29 +3,40 @@
 The answer first: whether the advice still wins, and where it does not, between which loads the winner changes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pgassay.advise.elimination import Compared, inverted
-from pgassay.advise.robust import DEFAULT, START, Condition, Standing, Tried, amount
+from pgassay.advise.robust import DEFAULT, SCALE, START, Condition, Standing, Tried, amount
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Table
 from pgassay.report.words import duration, ratio_interval
+
+NO_SCALE = "at twice the data: not tried, since the data of this load have no scale"
+"""Of a capture, or of scripts with data of their own."""
 
 
 def planned(conditions: Sequence[Condition], robust_s: float) -> str:
     """Where an advice will be tried again, for its plan."""
     if not conditions:
         return "the advice is not tried at other loads (--robust does)"
-    return f"then at most {duration(robust_s)} at {', '.join(each.name for each in conditions)}"
+    told = f"then at most {duration(robust_s)} at {', '.join(each.name for each in conditions)}"
+    return told if _scaled(conditions) else f"{told}; {NO_SCALE}"
+
+
+def _scaled(conditions: Iterable[Condition]) -> bool:
+    """Is the size of the data one of those that are varied, whether it could be tried or not?"""
+    return any(each.varied == SCALE for each in conditions)
 
 
 def sentences(tried: Sequence[Tried], objective: str) -> Iterator[str]:
-    """A sentence for each condition; one in all where none was tried."""
+    """A sentence for each condition, and one where the data cannot grow; one in all where none was tried."""
     if not tried:
         yield "other loads: not tried (--robust does)"
     for each in tried:
         yield f"at {each.condition.name}: {_found(each, objective)}"
+    if tried and not _scaled(each.condition for each in tried):
+        yield NO_SCALE
 
 
 def _found(tried: Tried, objective: str) -> str:

@@ -41,12 +41,20 @@ def in_turns(space: Space) -> tuple[str, ...]:
 
 
 def screened(
-    task: Task, trials: Trials[float], tell: Tell = lambda text: None, noted: MutableSequence[Noted] | None = None
+    task: Task,
+    trials: Trials[float],
+    tell: Tell = lambda text: None,
+    noted: MutableSequence[Noted] | None = None,
+    starts: MutableSequence[float] | None = None,
 ) -> Screening:
-    """The screening of a task; raises `UsageError` where it tells nothing."""
+    """The screening of a task; raises `UsageError` where it tells nothing.
+
+    What the start had in each batch goes to `starts`; servers in turns have none of the start beside them.
+    """
     if task.turned:
         return _Apart(task, trials, tell, noted).screened()
-    return _at_once(task, relative(task, trials, ratio, noted), tell)
+    measure: Measure[float] = relative(task, trials, ratio, noted, [] if starts is None else starts)
+    return _at_once(task, measure, tell)
 
 
 def screened_pairs(

@@ -131,10 +131,12 @@ def relative(
     trials: Trials[V],
     ratio: Callable[[V | None, V | None], V | None],
     noted: MutableSequence[Noted] | None = None,
+    starts: MutableSequence[V] | None = None,
 ) -> Measure[V]:
     """Measures a batch as `ratio`s to its start; what may not be tried has failed without a trial, and is `noted`.
 
     What other programs disturbed is missing: it has not failed, and teaches nothing. `ratio` is None for what failed.
+    What the start had in each batch goes to `starts`.
     """
     start = task.space.start
 
@@ -144,6 +146,8 @@ def relative(
         base = values.get(start)
         found: dict[Configuration, V | None] = {each: None for each in wanted if each != start and each not in tried}
         found |= {each: None for each in tried if each in values and values[each] is None}
+        if starts is not None and base is not None:
+            starts.append(base)
         itself = ratio(base, base)
         if itself is not None:
             found |= {each: ratio(values[each], base) for each in tried if each in values}

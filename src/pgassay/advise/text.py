@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import exp, isfinite
 from typing import Any
 
-from pgassay.advise import failures_page, robust_page
+from pgassay.advise import drift_page, failures_page, robust_page
 from pgassay.advise.elimination import Line, inverted, shown_to_help
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.lines import Level
@@ -102,6 +102,7 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     if advice.idle:
         told = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
         yield f"left out before the proof, since next to nothing was expected of it: {told}"
+    yield from drift_page.sentences({objective: advice.starts})
 
 
 def _apart(outdone: Outdone, kept: int) -> str:
@@ -218,9 +219,11 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "taken_in_and_out": [screened_values(each) for each in advice.taken_in_and_out],
         "in_and_out": [screened_values(each) for each in advice.in_and_out],
         "refused": failures_page.values(advice.refused),
+        "drift": drift_page.values({objective: advice.starts}),
         "known": [{**screened_values(each), "beside_lines": each.beside == LINES} for each in advice.known],
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
+        "study": advice.study if advice.proof else None,
         "record": folder,
     }  # fmt: skip
 

@@ -77,6 +77,8 @@ class Advice:
     """Effects of its lines, each in or out beside its other ones."""
     refused: tuple[Failure, ...] = ()
     """What was refused or failed on the way."""
+    starts: tuple[float, ...] = ()
+    """What the start had beside each batch of the screening and the search, in their order."""
 
     @property
     def known(self) -> tuple[Screened, ...]:
@@ -99,17 +101,18 @@ class Advice:
 def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
     """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening tells nothing."""
     noted: list[Noted] = []
-    found = _walked(task, laboratory, tell, noted)
-    return replace(found, refused=gathered(noted, task.space.start))
+    starts: list[float] = []
+    found = _walked(task, laboratory, tell, noted, starts)
+    return replace(found, refused=gathered(noted, task.space.start), starts=tuple(starts))
 
 
-def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -> Advice:
-    """The same; what does not fit the limits is `noted`."""
+def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], starts: list[float]) -> Advice:
+    """The same; what does not fit the limits is `noted`, and the start of each batch kept."""
     start = task.space.start
     slacks = Slacks()
     batches_of = whatever_is_kept(laboratory, slacks)
-    measure = relative(task, batches_of, screenings.ratio, noted)
-    first = screenings.screened(task, batches_of, tell, noted)
+    measure = relative(task, batches_of, screenings.ratio, noted, starts)
+    first = screenings.screened(task, batches_of, tell, noted, starts)
     task, plan, values, screened = first.task, first.plan, first.values, first.found
     noted.extend(lowered(task.space, plan.levels, task.limits))
     names = screening.worth_searching(screened, budget.SEARCHED_MAX)

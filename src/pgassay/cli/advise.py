@@ -243,7 +243,7 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
         return messages.INTERRUPTED
     (path / folder.RESULT_FILE).write_text(to_json(answer.values) + "\n", encoding="utf-8")
     if arguments.explain:
-        print(answer.explained, end="")
+        print(to_json(answer.setting) + "\n" if arguments.json else answer.explained, end="")
     elif arguments.json:
         print(to_json(answer.values))
     elif arguments.quiet:
@@ -255,17 +255,17 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
 
 @dataclass(frozen=True)
 class _Answer:
-    """What is printed of an advice: for scripts, in a line, whole, and of one setting."""
+    """What is printed of an advice: for scripts, in a line, whole, and of one setting, in words and for scripts."""
 
     values: dict[str, Any]
     headline: str
     told: str
     explained: str
+    setting: "Mapping[str, Any]"
 
 
 def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
-    from pgassay.advise import advice_page, folder, text
-    from pgassay.advise.explain import explain
+    from pgassay.advise import advice_page, explain, folder, text
     from pgassay.advise.walk import walk
 
     task, objective = kept.task, kept.question.objective
@@ -278,12 +278,13 @@ def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, n
         text.values(task, advice, objective, str(path)),
         text.headline(advice, objective),
         text.render(task, advice, objective, str(path)),
-        explain(name, task, advice) if name else "",
+        explain.explain(name, task, advice) if name else "",
+        explain.values(name, task, advice) if name else {},
     )
 
 
 def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
-    from pgassay.advise import folder, front_page, front_text
+    from pgassay.advise import folder, front_explain, front_page, front_text
     from pgassay.advise.explain import explain
     from pgassay.advise.front_walk import walk_front
     from pgassay.advise.proof import CONFIRMATION
@@ -296,10 +297,12 @@ def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path,
     for point in advice.front:
         lines = front_text.auto_conf(task, point, objectives)
         (path / folder.point_file(point.label)).write_text(lines, encoding="utf-8")
-    explained = explain(name, task, None) + front_text.explained(name, advice, objectives) if name else ""
+    by_setting = front_explain.by_setting(task, advice, objectives)
+    found = front_explain.sentences(name, task, advice, objectives) if name else ()
     return _Answer(
-        front_text.values(task, advice, objectives, str(path)),
+        {**front_text.values(task, advice, objectives, str(path)), "by_setting": by_setting},
         front_text.headline(advice, objectives),
         front_text.render(task, advice, objectives, str(path)),
-        explained,
+        explain(name, task, None, found) if name else "",
+        front_explain.values(name, task, advice, objectives) if name else {},
     )

@@ -1,6 +1,7 @@
 """`pgassay report RUN…`: the HTML report and its figures, written again from the record; JUnit and Markdown for CI.
 
-Of many runs on the hosts of a fleet (`--on`), whose pages this machine writes.
+Of many runs on the hosts of a fleet (`--on`), whose pages this machine writes. An advice is a folder of runs, of which
+one has the page with its answer.
 """
 
 import argparse
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a run directory")
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or that of an advice")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME"
     )
@@ -64,8 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _folders(arguments: argparse.Namespace) -> dict[Path, Path]:
-    """Where the page of each run goes; raises `UsageError` where several would be one."""
-    runs = list(dict.fromkeys(path.absolute() for path in arguments.runs))
+    """Where the page of each run goes; raises `UsageError` where several would be one.
+
+    Of an advice it is the run whose page has the answer; several are told apart by the names that were given.
+    """
+    given = list(dict.fromkeys(path.absolute() for path in arguments.runs))
+    runs = [_with_answer(path) for path in given]
     if len(runs) > 1:
         for option in ("junit", "markdown"):
             if getattr(arguments, option):
@@ -74,9 +79,20 @@ def _folders(arguments: argparse.Namespace) -> dict[Path, Path]:
         return {path: path / REPORT for path in runs}
     if len(runs) == 1:
         return {runs[0]: arguments.out}
-    if len({path.name for path in runs}) < len(runs):
+    if len({path.name for path in given}) < len(given):
         raise alike_names(arguments.out)
-    return {path: arguments.out / path.name for path in runs}
+    return {run: arguments.out / path.name for run, path in zip(runs, given, strict=True)}
+
+
+def _with_answer(path: Path) -> Path:
+    """The run itself, or of an advice's folder the one whose page has its answer."""
+    from pgassay.record.directory import HEADER_FILE
+
+    if (path / HEADER_FILE).exists():
+        return path
+    from pgassay.advise import folder
+
+    return folder.answered(path) if folder.is_advice(path) else path
 
 
 def _write_for_ci(findings: "Findings", arguments: argparse.Namespace) -> None:

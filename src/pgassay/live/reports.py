@@ -17,7 +17,7 @@ from pgassay import scratch
 from pgassay.live.access import policy
 from pgassay.live.catalogue import signature
 from pgassay.record.reading import Run
-from pgassay.report import page
+from pgassay.report import own_sections, page
 from pgassay.report.files import DATA
 from pgassay.report.findings import Findings
 
@@ -50,7 +50,7 @@ class Reports:
     def of(self, identity: str, run: Path) -> Report:
         """The report of a run as it stands; raises whatever a damaged record makes of it."""
         with self._lock:
-            written = signature(run)
+            written = f"{signature(run)} {own_sections.stamp(run)}"
             known = self._kept.get(identity)
             if known is not None and known[0] == written:
                 self._kept.move_to_end(identity)

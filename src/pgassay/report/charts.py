@@ -312,8 +312,10 @@ def specified(figure: Any) -> dict[str, Any]:
     """The figure in the house's look as a specification, checked against Vega-Lite's schema.
 
     All of it at once and without its rows: the schema allows anything there, and looking at each takes most of the
-    time. Raises `jsonschema.ValidationError`.
+    time. A specification that was kept is one already. Raises `jsonschema.ValidationError`.
     """
+    if isinstance(figure, Mapping):
+        return dict(figure)
     found: dict[str, Any] = styled(figure).to_dict(validate=False)
     alt.Root.validate(_without_rows(found))
     return found

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup, escape
 
-from pgassay.report import contents, vega, words
+from pgassay.report import contents, own_sections, vega, words
 from pgassay.report.arrangement import arranged, contained, flat
 from pgassay.report.colours import dark_style
 from pgassay.report.files import DATA, FIGURES, write_data, write_pictures
@@ -76,7 +76,7 @@ def write(
     """Write `report.html`, the data of its tables and figures, with `pictures` PNG and SVG; returns the page's path.
 
     `menu` are names and addresses of pages around it, where it is served. `own` sections stand before all others, and
-    in place of those that have their names.
+    in place of those that have their names; without them those that were kept beside the run.
     """
     made = chapters(findings, own=own)
     directory.mkdir(parents=True, exist_ok=True)
@@ -91,10 +91,12 @@ def write(
 def chapters(findings: "Findings", *, drawn: bool = True, own: Sequence[Section] = ()) -> tuple[Chapter, ...]:
     """Every section that has something for the page, its figures drawn if `drawn`.
 
-    Key figures stand before "What to distrust", and not in their sections; what is not available comes last.
+    Key figures stand before "What to distrust", and not in their sections; what is not available comes last. `own` as
+    of `write`.
     """
     from altair.utils.schemapi import debug_mode
 
+    own = own or own_sections.kept(findings)
     with debug_mode(False):  # each part by itself; `specified` checks the whole
         named = {section.name for section in own}
         others = (section for section in contents.sections() if section.name not in named)

@@ -1,0 +1,133 @@
+"""Sections of a page that its run alone does not give, kept beside the run: `own-sections.json`.
+
+What an advice says of its confirmation comes from many runs. It is kept as blocks, with what they draw, so that the
+page is whole however often it is made again, here or on a host of a fleet, without what made them. A run that has got
+more trials since then has other intervals: what was kept is not shown with them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pgassay.record.disk import replace_file
+from pgassay.record.errors import damaged
+from pgassay.report.json_values import to_json
+from pgassay.report.section import (
+    Block,
+    Cell,
+    Code,
+    Drawing,
+    Figure,
+    Folded,
+    Listing,
+    Section,
+    Sentences,
+    Surface,
+    Table,
+    VerdictRow,
+    Verdicts,
+)
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+FILE = "own-sections.json"
+FORMAT = 1
+_PLAIN = (Sentences, Table, Verdicts, Listing, Code)
+_KINDS: Mapping[str, type[Sentences | Table | Verdicts | Listing | Code]] = {each.kind: each for each in _PLAIN}
+
+
+def keep(findings: "Findings", sections: Sequence[Section]) -> tuple[Section, ...]:
+    """Write what these sections show of the run beside it, and return them as `kept` does."""
+    from altair.utils.schemapi import debug_mode
+
+    run = findings.run
+    with debug_mode(False):
+        told = [
+            {
+                "name": each.name, "title": each.title, "link": each.link, "open": each.open,
+                "blocks": _encoded(each.shown(findings, Surface.PAGE)),
+            }
+            for each in sections
+        ]  # fmt: skip
+    whole = {"format": FORMAT, "trials": len(findings.trials), "sections": told}
+    replace_file(run.disk, run.path / FILE, (to_json(whole) + "\n").encode())
+    return kept(findings)
+
+
+def kept(findings: "Findings") -> tuple[Section, ...]:
+    """The sections that were kept; none where there are none, or of another state of the run. Raises `DamagedError`."""
+    run = findings.run
+    path = run.path / FILE
+    if not run.disk.exists(path):
+        return ()
+    try:
+        found = msgspec.json.decode(run.disk.read(path))
+        if (found["format"], found["trials"]) != (FORMAT, len(findings.trials)):
+            return ()
+        return tuple(map(_section, found["sections"]))
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError) as failure:
+        raise damaged(run.path, f"{FILE}: {failure}") from failure
+
+
+def stamp(run: Path) -> str:
+    """Another text whenever other sections were kept beside the run at this path."""
+    try:
+        return str((run / FILE).stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+def _section(told: Mapping[str, Any]) -> Section:
+    blocks = _decoded(told["blocks"])
+    return Section(told["name"], told["title"], lambda _: blocks, link=told["link"], open=told["open"])
+
+
+def _encoded(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for each in blocks:
+        if isinstance(each, Folded):
+            values: dict[str, Any] = {"summary": each.summary, "blocks": _encoded(each.blocks)}
+        elif isinstance(each, Figure):
+            values = {"name": each.name, "key": each.key, "drawn": _drawn(each)}
+        else:
+            values = asdict(each)
+            values.pop("on", None)
+        found.append({"kind": each.kind, **values})
+    return found
+
+
+def _drawn(figure: Figure) -> str | dict[str, Any] | None:
+    from pgassay.report.charts import specified
+
+    found = figure.draw()
+    if not isinstance(found, Drawing):
+        return found
+    return {"title": found.title, "caption": found.caption, "chart": specified(found.chart)}
+
+
+def _decoded(told: Iterable[Mapping[str, Any]]) -> tuple[Block, ...]:
+    return tuple(map(_block, told))
+
+
+def _block(told: Mapping[str, Any]) -> Block:
+    kind = told["kind"]
+    values = {name: value for name, value in told.items() if name != "kind"}
+    if kind == Folded.kind:
+        return Folded(values["summary"], _decoded(values["blocks"]))
+    if kind == Figure.kind:
+        drawn = values["drawn"]
+        drawing = Drawing(**drawn) if isinstance(drawn, dict) else drawn
+        return Figure(values["name"], lambda: drawing, values["key"])
+    if kind == Verdicts.kind:
+        return Verdicts([VerdictRow(**row) for row in values["rows"]])
+    if kind == Table.kind:
+        values["rows"] = [[_cell(cell) for cell in row] for row in values["rows"]]
+    return _KINDS[kind](**values)
+
+
+def _cell(told: str | dict[str, Any]) -> str | Cell:
+    return told if isinstance(told, str) else Cell(**told)
