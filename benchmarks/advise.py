@@ -1,16 +1,21 @@
 """Does an advice hold? Simulated servers with known truth: effects, an interaction, an optimum inside, placebos, noise.
 
-usage: python -m benchmarks.advise [--servers 40] [--noises 0.03,0.10,0.30] [--settings 15] [--samplers] [--seed 1]
-           [--recorded FILE] [--drift SHARE]
+usage: python -m benchmarks.advise [--servers 40] [--noises 0.03,0.10,0.30] [--settings 15] [--samplers [WAYS]]
+           [--seed 1] [--recorded FILE] [--trial SECONDS] [--noise-from-start SHARE] [--only-ours] [--drift SHARE]
 
 Each server has so many settings, of which four matter: two by their level, one with its best level inside, and one only
 together with the first. A trial has log-normal noise, a batch or block a common one of 10 %. Printed for each noise:
 the true gain left on the table (regret, in per cent of speed) after the same number of trials by pgassay advise, by
 random search and by Optuna's TPE whose winner is the best sample; what winner's sample and our confirmation promised
-too much; and how often a placebo was recommended. With --samplers only the search itself, by several samplers of
-Optuna, without the proof: which one to take. With --recorded the truth is the surface that a recorded advice's trials
-draw (benchmarks/recorded_surrogate.py), at its noise unless --noises is given; which of its settings do nothing nobody
-knows. With --drift the machine changes by so much in a hundred trials, steadily. All figures are of a simulation.
+too much; and how often a placebo was recommended. With --samplers only the search itself, without the proof, by the
+ways of benchmarks/advise_samplers.py: which one to take. With --recorded the truth is the surface that a recorded
+advice's trials draw (benchmarks/recorded_surrogate.py), at its noise unless --noises is given; which of its settings do
+nothing nobody knows. With --drift the machine changes by so much in a hundred trials, steadily. All figures are of a
+simulation.
+
+--noises are of trials of 6 s, of which 2.6 s are the server's start and the clone. With --trial a trial is shorter or
+longer: so many more or fewer fit into the budget, and what is within the measured window, all but the share of the
+noise (of its variance) that --noise-from-start says, is larger or smaller by the window's length.
 """
 
 import argparse
@@ -18,16 +23,16 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import exp, isfinite, log
+from math import exp, isfinite, log, sqrt
 from pathlib import Path
 from statistics import fmean, median
 
-from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.samplers import BaseSampler
 
-from benchmarks import recorded_surrogate
+from benchmarks import advise_samplers, recorded_surrogate
 from benchmarks.recorded_surrogate import Surface
 from benchmarks.simulated_study import played
-from pgassay.advise.budget import BATCH, BLOCKS_MAX, BLOCKS_MIN, amounts
+from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN, amounts
 from pgassay.advise.constraints import Limits
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.front import Kept
@@ -35,7 +40,6 @@ from pgassay.advise.keeping import Holding
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.screenings import in_turns
-from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
 from pgassay.advise.task import Task
 from pgassay.advise.text import confirmed
@@ -48,7 +52,8 @@ from pgassay.study.responses import Better, Response
 BATCH_NOISE = 0.10
 ACTIVE = 4
 TPS = Response("tps", "transactions per second", "1/s", Better.HIGHER)
-TRIAL_S = 6.0
+TRIAL_S, START_S = 6.0, 2.6
+"""A trial, and what of it is always the server's start and the clone."""
 RESOLUTION = 0.02
 BLOCKS = 10
 LIMITS = Limits(64 << 30, 4)
@@ -256,32 +261,33 @@ def advised(server: Server, budget_s: float) -> Outcome:
     )
 
 
-def searched(server: Server, trials: int, sampler: str) -> Outcome:
-    """By the best sample of a search that has as many trials."""
-    search = Search(server.space, server.room, server.seed, sampler_of(sampler, server.seed))
+def searched(server: Server, trials: int, way: str) -> Outcome:
+    """By a search that has as many trials: what it expects most of, or else the best sample."""
+    search = advise_samplers.proposer_of(way, server.space, server.room, server.seed)
     start, seen = server.space.start, dict[Configuration, float]()
     while server.trials < trials:
-        batch: list[Configuration] = []
-        while len(batch) < BATCH:
-            batch.append(search.ask([*batch, start]))
+        batch = search.batch()
         values = server.batch("", start, batch, 0)
         base = values[start]
-        for each in batch:
-            value = values[each]
-            gain = log(value / base) if value and base else None
-            search.tell(each, gain)
+        gains = [(each, log(value / base) if (value := values[each]) and base else None) for each in batch]
+        search.learn(gains)
+        for each, gain in gains:
             if gain is not None:
                 seen[each] = max(gain, seen.get(each, gain))
-    winner = max(seen, key=lambda each: seen[each])
+    winner = search.choice() or max(seen, key=lambda each: seen[each])
     truth = server.truth(winner)
     return Outcome(server.best() - truth, seen[winner] - truth, placebos(server, winner), server.trials)
 
 
 def sampler_of(name: str, seed: int) -> BaseSampler:
     """One of Optuna's samplers."""
-    if name == "random":
-        return RandomSampler(seed=seed)
-    return TPESampler(seed=seed, multivariate=name == "tpe multivariate")
+    return advise_samplers.sampler_of(name, seed)
+
+
+def noise_at(noise: float, trial_s: float, from_start: float) -> float:
+    """Of a trial of that length, where one of the usual length has `noise`."""
+    window = (TRIAL_S - START_S) / (trial_s - START_S)
+    return noise * sqrt(from_start + (1 - from_start) * window)
 
 
 def row(name: str, noise: float, outcomes: Sequence[Outcome]) -> str:
@@ -301,6 +307,8 @@ def percent(value: float) -> str:
     return f"{100 * (exp(value) - 1):+.1f} %"
 
 
+SAMPLED = 130
+"""Trials of a search by itself."""
 HEAD = "noise  way                         regret    mean      promised   placebos  answers  trials"
 
 
@@ -311,30 +319,48 @@ def main() -> None:
     parser.add_argument("--noises", default="", help="of a trial (default: 0.03,0.10,0.30, or what was recorded)")
     parser.add_argument("--settings", type=int, default=15)
     parser.add_argument("--budget", type=float, default=1200.0, help="seconds")
-    parser.add_argument("--samplers", action="store_true")
+    parser.add_argument(
+        "--samplers",
+        nargs="?",
+        const=",".join(advise_samplers.WAYS),
+        metavar="WAYS",
+        help="the search alone (all ways)",
+    )
     parser.add_argument("--recorded", type=Path, metavar="FILE")
     parser.add_argument("--drift", type=float, default=0.0, help="of speed in a hundred trials, such as -0.2")
+    parser.add_argument("--trial", type=float, metavar="SECONDS", help=f"of a trial (default: {TRIAL_S:g})")
+    parser.add_argument("--noise-from-start", type=float, default=0.0, metavar="SHARE", help="of the noise's variance")
+    parser.add_argument("--only-ours", action="store_true", help="pgassay advise alone")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    made, own_noise = servers(arguments.recorded, arguments.settings, log(1 + arguments.drift) / 100)
+    if arguments.trial is not None and (arguments.recorded or arguments.samplers or arguments.trial <= START_S):
+        parser.error(f"--trial is longer than {START_S:g} s, and neither with --recorded nor with --samplers")
+    trial_s = arguments.trial or TRIAL_S
+    made, own_noise = servers(arguments.recorded, arguments.settings, trial_s, log(1 + arguments.drift) / 100)
+    seeds = range(arguments.seed, arguments.seed + arguments.servers)
+    ways: tuple[str, ...] = () if arguments.only_ours else ("random", "tpe")
+    if arguments.samplers:
+        ways = advise_samplers.possible(arguments.samplers.split(","))
     print(HEAD)
-    for noise in map(float, (arguments.noises or own_noise).split(",")):
-        seeds = range(arguments.seed, arguments.seed + arguments.servers)
-        ways = ("random", "tpe", "tpe multivariate") if arguments.samplers else ("random", "tpe")
-        counts = dict.fromkeys(seeds, 130)
+    for usual in map(float, (arguments.noises or own_noise).split(",")):
+        noise = usual if arguments.recorded else noise_at(usual, trial_s, arguments.noise_from_start)
+        counts = dict.fromkeys(seeds, SAMPLED)
         if not arguments.samplers:
             ours = [advised(made(noise, seed), arguments.budget) for seed in seeds]
             counts = {seed: each.trials for seed, each in zip(seeds, ours, strict=True)}
             print(row("pgassay advise", noise, ours), flush=True)
         for way in ways:
             found = [searched(made(noise, seed), counts[seed], way) for seed in seeds]
-            print(row(f"{way}, best so far", noise, found), flush=True)
+            print(row(way if way == advise_samplers.HALF else f"{way}, best so far", noise, found), flush=True)
 
 
-def servers(path: Path | None, settings: int, drift: float = 0.0) -> tuple[Callable[[float, int], Server], str]:
+def servers(
+    path: Path | None, settings: int, trial_s: float = TRIAL_S, drift: float = 0.0
+) -> tuple[Callable[[float, int], Server], str]:
     """What makes a server of a noise and a seed, and the noises that are tried unless others are asked for."""
     if path is None:
-        return lambda noise, seed: Server(space_with(settings), noise, seed, drift=drift), "0.03,0.10,0.30"
+        made = partial(Server, space_with(settings), trial_s=trial_s, drift=drift)
+        return lambda noise, seed: made(noise, seed), "0.03,0.10,0.30"
     kept = recorded_surrogate.read(path)
     surface = recorded_surrogate.surface(kept)
     print(recorded_surrogate.told(kept, surface))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pgassay.advise.elimination import Compared
-from pgassay.advise.laboratory import Question, document
+from pgassay.advise.question import Question, document
 from pgassay.advise.space import Configuration, Space
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import verdict

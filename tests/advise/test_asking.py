@@ -18,7 +18,7 @@ from pgassay.advise.asking import (
 from pgassay.advise.failures import broken
 from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.knowledge import known_settings
-from pgassay.advise.laboratory import Question, document
+from pgassay.advise.question import Question, document
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.catalogue import every_factor

@@ -10,7 +10,7 @@ import pytest
 from pgassay.advise.asking import settings_of
 from pgassay.advise.here import CheckSettings, barred, built, require_levels
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
-from pgassay.advise.laboratory import Question
+from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.bench.errors import SettingError
 from pgassay.errors import UsageError

@@ -8,7 +8,8 @@ import pytest
 from pgassay.advise.advice_page import configurations
 from pgassay.advise.asking import settings_of
 from pgassay.advise.budget import BLOCKS_MIN
-from pgassay.advise.laboratory import Question, RealLaboratory, document, names_of
+from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.question import Question, document, names_of
 from pgassay.advise.space import Machine, space_of
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.run import WrittenStudy, journalled, write_study

@@ -10,7 +10,8 @@ import pytest
 from pgassay.advise import refusals
 from pgassay.advise.asking import settings_of
 from pgassay.advise.failures import Cause, Failure
-from pgassay.advise.laboratory import Question, RealLaboratory
+from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.question import Question
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import relative
 from pgassay.advise.text import render

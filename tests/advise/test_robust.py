@@ -8,7 +8,7 @@ from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
 from pgassay.advise import budget, robust_page
 from pgassay.advise.advice_page import sections
 from pgassay.advise.constraints import Limits
-from pgassay.advise.laboratory import Question, at_conditions, document
+from pgassay.advise.question import Question, at_conditions, document
 from pgassay.advise.robust import Condition, Standing, conditions_of, judged, possible
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task

@@ -9,7 +9,7 @@ from benchmarks.advise import Server, space_with
 from benchmarks.advise_real import plain, told
 from pgassay.advise import folder
 from pgassay.advise.folder import Kept
-from pgassay.advise.laboratory import Question
+from pgassay.advise.question import Question
 from pgassay.errors import UsageError
 from tests.advise.test_walk import task
 

@@ -13,7 +13,7 @@ from pgassay.advise.asking import settings_of
 from pgassay.advise.budget import amounts
 from pgassay.advise.constraints import Limits
 from pgassay.advise.folder import Kept
-from pgassay.advise.laboratory import Question
+from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, space_of
 from pgassay.advise.task import Task
 from pgassay.testing.planted import make_run

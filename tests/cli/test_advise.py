@@ -7,7 +7,7 @@ import pytest
 from benchmarks.advise import Server, space_with
 from pgassay.advise import search
 from pgassay.advise.folder import Kept, begin
-from pgassay.advise.laboratory import Question
+from pgassay.advise.question import Question
 from pgassay.cli import main
 from tests.advise.test_walk import task
 

@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.advise_front import OBJECTIVES
 from pgassay.advise import advice_page, folder, front_page, front_text, text
-from pgassay.advise.laboratory import Question, RealLaboratory
+from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.question import Question
 from pgassay.cli import main
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions

@@ -38,6 +38,16 @@ _FRAME = """<!doctype html><title>frame</title><style>body { margin: 0 } iframe 
   document.getElementById("answer").textContent = JSON.stringify(event.data);
 });</script>
 """
+RUN_AXE = """
+const found = await axe.run(document, { resultTypes: ["violations"] });
+return found.violations.map((each) => `${each.id}: ${each.nodes[0].html} ${each.nodes[0].failureSummary}`);
+"""
+WIDE = """
+const page = document.documentElement;
+const over = [...document.querySelectorAll("main *")].filter((each) =>
+  !each.closest(".wide, .chart, pre") && each.getBoundingClientRect().right > page.clientWidth + 1);
+return { scroll: page.scrollWidth - page.clientWidth, over: over.map((each) => each.outerHTML.slice(0, 80)) };
+"""
 OPEN_ALL = 'document.querySelectorAll("details").forEach((fold) => { fold.open = true; });'
 
 
@@ -94,8 +104,20 @@ def printed_pages(page: Path, folder: Path) -> int:
     return pdf.read_bytes().count(b"/Type /Page\n")
 
 
+def console(page: Path, folder: Path) -> list[str]:
+    """What the page says on the console, errors of its scripts among it."""
+    done = _started(
+        folder, "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", page.absolute().as_uri()
+    )
+    return [line.partition("CONSOLE")[2] for line in done.stderr.splitlines() if ":CONSOLE" in line]
+
+
 def _run(folder: Path, *options: str) -> str:
+    return _started(folder, *options).stdout
+
+
+def _started(folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     command = [chromium(), *_FLAGS, f"--user-data-dir={folder / 'profile'}", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done

@@ -8,7 +8,7 @@ import pytest
 from pgassay.report import page
 from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
-from tests.report.browser import OPEN_ALL, ask, axe, chromium, printed_pages
+from tests.report.browser import OPEN_ALL, RUN_AXE, WIDE, ask, chromium, console, printed_pages
 from tests.report.crossed import make_crossed
 from tests.report.cut_runs import make_cuts
 from tests.report.scaled import make_scaled
@@ -17,16 +17,6 @@ from tests.report.turned import make_turned
 pytestmark = [pytest.mark.slow]
 SCREENS, SCREEN = 4, 900
 PAGES = 5
-RUN_AXE = """
-const found = await axe.run(document, { resultTypes: ["violations"] });
-return found.violations.map((each) => `${each.id}: ${each.nodes[0].html} ${each.nodes[0].failureSummary}`);
-"""
-WIDE = """
-const page = document.documentElement;
-const over = [...document.querySelectorAll("main *")].filter((each) =>
-  !each.closest(".wide, .chart, pre") && each.getBoundingClientRect().right > page.clientWidth + 1);
-return { scroll: page.scrollWidth - page.clientWidth, over: over.map((each) => each.outerHTML.slice(0, 80)) };
-"""
 SORTED = """
 const table = document.querySelector("#measurements table.sorts");
 const head = table.querySelectorAll("th")[2];
@@ -56,11 +46,6 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return page.write(Findings(MADE[request.param](folder / "run")), folder / "report")
 
 
-@pytest.fixture(scope="session")
-def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return axe(tmp_path_factory.mktemp("axe"))
-
-
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 380])
 def test_axe_finds_no_violation(written: Path, axe_script: str, tmp_path: Path, width: int, dark: bool) -> None:
@@ -77,6 +62,10 @@ def test_axe_would_find_one(written: Path, axe_script: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("width", [1400, 380])
 def test_nothing_runs_over_the_edge(written: Path, tmp_path: Path, width: int, first: str) -> None:
     assert ask(written, tmp_path, WIDE, first=first, width=width, dark=False) == {"scroll": 0, "over": []}
+
+
+def test_the_console_is_empty(written: Path, tmp_path: Path) -> None:
+    assert console(written, tmp_path) == []
 
 
 def test_the_answer_takes_four_screens_at_most(written: Path, tmp_path: Path) -> None:

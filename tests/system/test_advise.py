@@ -9,7 +9,8 @@ from pgassay.advise import refusals
 from pgassay.advise.asking import settings_of
 from pgassay.advise.here import built, require_levels, stranger
 from pgassay.advise.knowledge import Setting, known_settings
-from pgassay.advise.laboratory import Question, RealLaboratory
+from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, space_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Watcher

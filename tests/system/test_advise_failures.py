@@ -5,7 +5,8 @@ from contextlib import nullcontext
 import pytest
 
 from pgassay.advise.asking import settings_of
-from pgassay.advise.laboratory import Question, RealLaboratory
+from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, space_of
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions

@@ -11,7 +11,8 @@ import pytest
 
 from pgassay.advise.asking import settings_of
 from pgassay.advise.constraints import Limits, allowed
-from pgassay.advise.laboratory import Question, RealLaboratory
+from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.question import Question
 from pgassay.advise.search import Search
 from pgassay.advise.space import Machine, space_of
 from pgassay.host import groups

@@ -15,7 +15,7 @@ from pgassay.advise.budget import Amounts, Turns
 from pgassay.advise.constraints import MEMORY, Limits, limit_bytes, require_room, within
 from pgassay.advise.here import barred, built, require_levels, stranger
 from pgassay.advise.knowledge import NO_SETTINGS, OF_THE_HOST, SERVER, Setting, known_settings, setting_of
-from pgassay.advise.laboratory import Question, document
+from pgassay.advise.question import Question, document
 from pgassay.advise.refusals import OURS
 from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import Machine, Space, space_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from pgassay.advise import messages
-from pgassay.advise.laboratory import Question
+from pgassay.advise.question import Question
 from pgassay.advise.task import Task
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.errors import already_there

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgassay.advise import messages
 from pgassay.advise.knowledge import OF_THE_HOST, SERVER, Scale, Setting
-from pgassay.advise.laboratory import Question
+from pgassay.advise.question import Question
 from pgassay.advise.space import Space
 from pgassay.bench.errors import SettingError
 from pgassay.bench.factor import Factor

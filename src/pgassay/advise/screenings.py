@@ -53,7 +53,8 @@ def screened(
     """
     if task.turned:
         return _Apart(task, trials, tell, noted).screened()
-    measure: Measure[float] = relative(task, trials, ratio, noted, [] if starts is None else starts)
+    kept: MutableSequence[float] = [] if starts is None else starts
+    measure = relative(task, trials, ratio, noted, kept)
     return _at_once(task, measure, tell)
 
 

@@ -24,6 +24,8 @@ Batches = Sequence[Sequence[tuple[Configuration, float | None]]]
 """Gains (log-ratios to the start of their batch, higher is better), batch by batch; None for what failed."""
 Gained = Mapping[Configuration, Sequence[float | None]]
 """The same by configuration."""
+Variance = Callable[[Configuration], float]
+"""How many times the usual variance a trial of a configuration has."""
 _FEWEST = 8
 """With fewer trials there is nothing to smooth."""
 _FITTED = 120
@@ -68,20 +70,24 @@ class Smoothed:
         return round(float((near @ self.weights)[0]), _GAIN_DIGITS)
 
 
-def smoothed(space: Space, batches: Batches) -> Smoothed | None:
-    """The process that makes what was seen most likely; None where too little was seen."""
+def smoothed(space: Space, batches: Batches, variance: Variance = lambda each: 1.0) -> Smoothed | None:
+    """The process that makes what was seen most likely; None where too little was seen.
+
+    All trials count as equally noisy unless somebody knows their `variance`, as a simulation does.
+    """
     seen = [
-        (number, _place(space, each), gain)
+        (number, _place(space, each), gain, variance(each))
         for number, batch in enumerate(batches)
         for each, gain in batch
         if gain is not None and each != space.start
     ]
     if len(seen) < _FEWEST:
         return None
-    points = np.array([place for _, place, _ in seen])
-    gains = np.array([gain for _, _, gain in seen])
-    numbers = np.array([number for number, _, _ in seen])
-    shared = np.eye(len(seen)) + (numbers[:, None] == numbers[None, :])
+    points = np.array([place for _, place, _, _ in seen])
+    gains = np.array([gain for _, _, gain, _ in seen])
+    numbers = np.array([number for number, _, _, _ in seen])
+    own = np.diag([times for _, _, _, times in seen])
+    shared = own + variance(space.start) * (numbers[:, None] == numbers[None, :])
     origin = _place(space, space.start)
     some = np.unique(np.linspace(0, len(seen) - 1, min(len(seen), _FITTED)).astype(int))
     fit = Fit(points[some], gains[some], shared[np.ix_(some, some)], origin)

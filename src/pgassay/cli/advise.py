@@ -160,7 +160,7 @@ def _begin(arguments: argparse.Namespace) -> int:
 def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tuple[str, ...]]":
     """What is asked for, and what a capture leaves to be said."""
     from pgassay.advise.asking import Wish, objectives_of, read_configuration, read_space
-    from pgassay.advise.laboratory import Question
+    from pgassay.advise.question import Question
     from pgassay.study import quantities
 
     quick = arguments.quick

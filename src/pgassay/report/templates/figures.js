@@ -24,7 +24,7 @@ function draw(place, specification, ready = () => {}) {
     [drawn, busy] = [room, false];
     if (Math.floor(place.clientWidth) !== room) fit();
   };
-  const watched = new ResizeObserver(fit);
+  const watched = new ResizeObserver(() => requestAnimationFrame(fit));  // what it resizes is told of in the next frame
   watched.observe(place);
   return watched;
 }
