@@ -139,7 +139,7 @@ def test_what_was_not_confirmed_is_not_tried_elsewhere() -> None:
 
 
 def test_a_load_that_does_not_fit_the_memory_is_left_out_with_its_reason() -> None:
-    both = (Configuration({"work_mem": "256MB", "shared_buffers": "1GB"}),)
+    both = (Configuration({"work_mem": "128MB", "shared_buffers": "1GB"}),)
     run, left_out = possible(conditions_of({"clients": 4}), both, Limits(4 << 30, 4))
     assert [each.name for each in run] == ["2 clients"]
     (eight,) = left_out

@@ -165,57 +165,79 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     (higher, *others), trial_s = _tried(wish.question, space, bench)
 
     usual = within(space.dimensions, space.rule_of_thumb, limits)
-    references = len({space.start, space.default, usual})
-    taken = max(len(each.changes_from(space.start)) for each in (space.default, usual))
-    conditions = () if others else _conditions(wish)
-
-    turned_s = None if others else _turned_s(wish.question, space, bench, trial_s)
-
-    def turned(space: Space) -> tuple[str, ...]:
-        found = screenings.in_turns(space) if turned_s else ()
-        return found if len(found) >= _TURNED_LEAST else ()
-
-    def steps_of(count: int, each_s: float, budget_s: float, turns: Turns | None = None) -> Amounts:
-        if others:
-            points = budget.FRONT_POINTS_QUICK if wish.quick else budget.FRONT_POINTS
-            return budget.front_amounts(budget_s, each_s, count, points=points)
-        return budget.amounts(
-            budget_s,
-            each_s,
-            count,
-            finalists=1 if wish.quick else 3,
-            conditions=len(conditions),
-            references=references,
-            taken=taken,
-            turns=turns,
-        )
-
-    def steps(space: Space) -> Amounts:
-        count = len(turned(space))
-        turns = Turns(count, turned_s) if turned_s and count else None
-        return steps_of(len(space.dimensions), trial_s, wish.budget_s, turns)
-
-    def needed_s(count: int, longer_s: float) -> float:
-        return steps_of(count, trial_s + _OVERHEAD * longer_s, _UNBOUNDED_S).needed_s
-
-    if conditions and not wish.robust and not _fits(steps, space):
-        conditions = ()
+    spending = _Spending(
+        wish.quick,
+        wish.budget_s,
+        trial_s,
+        None if others else _turned_s(wish.question, space, bench, trial_s),
+        bool(others),
+        0 if others else len(_conditions(wish)),
+        len({space.start, space.default, usual}),
+        max(len(each.changes_from(space.start)) for each in (space.default, usual)),
+    )
+    if spending.conditions and not wish.robust and not _fits(spending.steps, space):
+        spending = replace(spending, conditions=0)
     if wish.quick and not named:
-        space = as_many_as_fit(space, wish.start, steps)
-    longer = () if wish.quick and not named else longer_windows(settings, space, window_s, needed_s)
-    further = tuple(others)
+        space = as_many_as_fit(space, wish.start, spending.steps)
+    longer = () if wish.quick and not named else longer_windows(settings, space, window_s, spending.needed_s)
     return Task(
         space,
         limits,
-        steps(space),
+        spending.steps(space),
         higher,
         wish.margin,
         wish.seed,
-        further,
-        conditions,
-        turned=turned(space),
+        tuple(others),
+        _conditions(wish) if spending.conditions else (),
+        turned=spending.turned(space),
         longer=longer,
     )
+
+
+@dataclass(frozen=True)
+class _Spending:
+    """What the steps of an advice depend on beside its space, and how they share the budget."""
+
+    quick: bool
+    budget_s: float
+    trial_s: float
+    turned_s: float | None
+    """See `_turned_s`."""
+    several: bool
+    """Are there several objectives?"""
+    conditions: int
+    references: int
+    taken: int
+
+    def turned(self, space: Space) -> tuple[str, ...]:
+        """The settings that are screened by servers in turns."""
+        found = screenings.in_turns(space) if self.turned_s else ()
+        return found if len(found) >= _TURNED_LEAST else ()
+
+    def steps(self, space: Space) -> Amounts:
+        """Of this space; raises `UsageError` where the budget is too small."""
+        count = len(self.turned(space))
+        turns = Turns(count, self.turned_s) if self.turned_s and count else None
+        return self._steps(len(space.dimensions), self.trial_s, self.budget_s, turns)
+
+    def needed_s(self, count: int, longer_s: float) -> float:
+        """The least that so many settings take whose trials are so much longer."""
+        return self._steps(count, self.trial_s + _OVERHEAD * longer_s, _UNBOUNDED_S).needed_s
+
+    def _steps(self, count: int, trial_s: float, budget_s: float, turns: Turns | None = None) -> Amounts:
+        if self.several:
+            points = budget.FRONT_POINTS_QUICK if self.quick else budget.FRONT_POINTS
+            return budget.front_amounts(budget_s, trial_s, count, points=points)
+        return budget.amounts(
+            budget_s,
+            trial_s,
+            count,
+            finalists=1 if self.quick else 3,
+            conditions=self.conditions,
+            references=self.references,
+            taken=self.taken,
+            turns=turns,
+        )
 
 
 def _conditions(wish: Wish) -> tuple[Condition, ...]:
