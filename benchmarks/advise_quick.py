@@ -23,7 +23,7 @@ from statistics import fmean, median
 
 from benchmarks.advise import Server
 from pgassay.advise.asking import as_many_as_fit, settings_of
-from pgassay.advise.budget import Amounts, Turns, amounts
+from pgassay.advise.budget import LINES_QUICK, Amounts, Turns, amounts
 from pgassay.advise.constraints import Limits
 from pgassay.advise.screening import Standing
 from pgassay.advise.screenings import in_turns
@@ -103,7 +103,7 @@ class Run:
 def steps_of(space: Space, trial_s: float, turned: bool) -> Amounts:
     """How the budget is spent."""
     turns = Turns(len(in_turns(space)), TURNED * trial_s) if turned else None
-    return amounts(BUDGET_S, trial_s, len(space.dimensions), finalists=1, turns=turns)
+    return amounts(BUDGET_S, trial_s, len(space.dimensions), finalists=1, turns=turns, lines_max=LINES_QUICK)
 
 
 def space_and_fit(trial_s: float, turned: bool) -> Space:

@@ -236,6 +236,7 @@ class _Spending:
             conditions=self.conditions,
             references=self.references,
             taken=self.taken,
+            lines_max=budget.LINES_QUICK if self.quick else budget.LINES_MAX,
             turns=turns,
         )
 

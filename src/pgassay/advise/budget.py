@@ -4,7 +4,14 @@ from dataclasses import dataclass
 
 from pgassay.advise import messages
 from pgassay.advise.robust import ARMS_MAX
-from pgassay.advise.screening import KNOWN_BY, SPARE, SPARE_APART, batches_needed, least_pairs, rows_needed
+from pgassay.advise.screening import (
+    KNOWN_BY,
+    SPARE,
+    SPARE_APART,
+    batches_needed,
+    least_pairs,
+    rows_needed,
+)
 
 PAIRS_A_BATCH = 3
 """Rows with their mirrors that share one trial of the start."""
@@ -13,8 +20,8 @@ BATCH = 6
 
 SEARCHED_MAX = 10
 """Settings that are searched."""
-LINES_MAX = 6
-"""Lines that may be recommended."""
+LINES_MAX, LINES_QUICK = 6, 4
+"""Lines that may be recommended beside those that the screening has shown to help, and so many of the quick form."""
 BLOCKS_MIN, BLOCKS_MAX = 5, 20
 _BATCHES_MIN = 3
 REFERENCES = 3
@@ -55,6 +62,7 @@ class Least:
     robust_s: float
     restoration_s: float
     takeover_s: float = 0.0
+    lines_max: int = LINES_MAX
     turns: Turns | None = None
     taken_lines_s: float = 0.0
 
@@ -85,6 +93,8 @@ class Amounts:
     takeover_s: float = 0.0
     """Of proving the default or the rule of thumb where one does better; none, and it is not taken, where there is no
     time."""
+    lines_max: int = LINES_MAX
+    """Lines that may be put to the proof beside those that the screening has shown to help."""
     turns: Turns | None = None
     taken_lines_s: float = 0.0
     """Of telling its lines apart, and proving those that are left; none where that is too much of the time to spare,
@@ -101,6 +111,7 @@ def amounts(
     references: int = REFERENCES,
     turns: Turns | None = None,
     taken: int | None = None,
+    lines_max: int = LINES_MAX,
 ) -> Amounts:
     """The steps within a budget; raises `UsageError` where it is too small, and says what it needs.
 
@@ -108,7 +119,8 @@ def amounts(
     they have at most: as many as there are settings, unless that is known.
     """
     apart = settings - turns.settings if turns else 0
-    pairs, lines = rows_needed(turns.settings if turns else settings), min(settings, LINES_MAX)
+    in_turns = rows_needed(turns.settings) if turns else 0
+    pairs, lines = in_turns or rows_needed(settings), min(settings, lines_max)
     pairs += rows_needed(apart, SPARE_APART) if apart else 0
     least = Least(
         pairs,
@@ -119,6 +131,7 @@ def amounts(
         robust_s=trial_s * BLOCKS_MIN * ARMS_MAX * conditions,
         restoration_s=trial_s * BLOCKS_MIN * (lines + 4),  # put back in turn, the rest; what is left at once, twice
         takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # what was left is beside them
+        lines_max=lines_max,
         turns=turns,
         taken_lines_s=trial_s * _trials_of_taken(settings if taken is None else min(taken, settings))
         if references > 1
@@ -126,7 +139,7 @@ def amounts(
     )
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
     trials = _screening(apart if turns else settings, turns) + _BATCHES_MIN * (BATCH + 1) + finals
-    in_turns_s = turns.trial_s * 2 * rows_needed(turns.settings) if turns else 0.0
+    in_turns_s = turns.trial_s * 2 * in_turns if turns else 0.0
     needed_s = in_turns_s + trial_s * trials + least.lines_s + least.confirmation_s + least.robust_s
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
@@ -183,6 +196,7 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
         least=least,
         spare_s=spare_s,
         takeover_s=takeover_s,
+        lines_max=least.lines_max,
         turns=least.turns,
         taken_lines_s=taken_lines_s,
     )

@@ -135,7 +135,7 @@ def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], 
     shown = lines.shown(task, best, screened) | lines.contested(task, best, screened)
     least = lines.IDLE * log(1 + task.margin)
     keeps = partial(keeping.as_safe, other=best)
-    best = trimmed(process, best, task.limits, measured, least, budget.LINES_MAX, keep=shown, keeps=keeps)
+    best = trimmed(process, best, task.limits, measured, least, task.amounts.lines_max, keep=shown, keeps=keeps)
     gain = gain if process is None else process.gain(best)
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
