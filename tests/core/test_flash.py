@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pgassay import _core
 from pgassay._core import FlashDrive, FlashInput, FlashTrace, flash_theory, write_flash_trace
-from pgassay.drive.smart import parse_media
+from pgassay.drive.nvme_logs import parse_media
 
 BLOCKS = 4096
 
@@ -102,7 +102,7 @@ def test_streams_that_tell_hot_from_cold_write_less() -> None:
 def test_what_reads_a_real_drives_log_reads_this_one() -> None:
     drive = small()
     drive.write(np.arange(100, dtype=np.uint32))
-    read = parse_media(json.dumps(drive.health()))
+    read = parse_media(("ocp", "smart-add-log"), json.dumps(drive.health()))
     assert read is not None
     assert (read.nand, read.unit_bytes) == (100 * 4096, 1)
 

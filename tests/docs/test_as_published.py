@@ -95,7 +95,7 @@ def test_the_rows_study_by_study_count_the_claims_that_are_judged_now() -> None:
     assert "one ratio by the other" in space.text
     assert "one ratio by the other" in told("it takes far less on the CSD")
     pattern = [claim for claim in tpcc.claims(tpcc.parsed()) if claim.than]
-    assert f"{_word(len(pattern))} claims since that run" in told("the same pattern at 1.4 TB")
+    assert f"{_word(len(pattern))} claims" in told("the same pattern at 1.4 TB")
 
 
 def _word(count: int) -> str:
