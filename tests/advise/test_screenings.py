@@ -99,6 +99,38 @@ def test_values_are_told_relative_to_the_start_that_no_turn_had(hiding: float) -
     assert checked == 2 * len(found.plan.pairs)
 
 
+class Disturbed(Noted):
+    """Of each batch in turns one trial was disturbed, and is missing."""
+
+    def batch(
+        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
+    ) -> Mapping[Configuration, float | None]:
+        """One trial of each but one."""
+        found = super().batch(name, start, configurations, seed)
+        if name.startswith("screening-apart"):
+            return found
+        return {each: value for each, value in found.items() if each != configurations[0]}
+
+
+def test_a_trial_that_was_disturbed_moves_no_other_of_its_batch() -> None:
+    server = Disturbed(space(), 0.001, 1)
+    server.effects = {"s0": 3.0, "s2": 0.2, "s5": -0.1}
+    turned = screenings.in_turns(server.space)
+    steps = budget.amounts(3600.0, TRIAL_S, 10, finalists=1, turns=Turns(len(turned), 1.6 * TRIAL_S))
+    found = screenings.screened(Task(server.space, LIMITS, steps, True, 0.05, 1, turned=turned), server.batch)
+    known = [(each, value) for pair in found.values for each, value in pair.items() if value is not None]
+    assert len(known) < 2 * len(found.plan.pairs)
+    assert all(log(value) == pytest.approx(server.truth(each), abs=0.2) for each, value in known)
+
+
+def test_what_was_measured_together_is_known_as_a_batch() -> None:
+    server, found = screened({"s0": 3.0})
+    batches = [set(batch) for name, batch in server.batches]
+    told = [{row for at in batch for row in found.values[at]} for batch in found.batches]
+    assert len(told) == len(batches)
+    assert all(any(mine <= each for each in batches) for mine in told)
+
+
 def test_both_parts_begin_beside_what_hides_them() -> None:
     server, found = screened({"s0": 3.0, "s2": 0.2, "shared_buffers": 0.3})
     by_name = {each.name: each for each in found.found}

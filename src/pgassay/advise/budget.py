@@ -21,7 +21,7 @@ BATCH = 6
 SEARCHED_MAX = 10
 """Settings that are searched."""
 LINES_MAX, LINES_QUICK = 6, 4
-"""Lines that may be recommended beside those that the screening has shown to help, and so many of the quick form."""
+"""Lines that are put to the proof, unless the screening has shown more to help; and so many of the quick form."""
 BLOCKS_MIN, BLOCKS_MAX = 5, 20
 _BATCHES_MIN = 3
 REFERENCES = 3
@@ -94,7 +94,7 @@ class Amounts:
     """Of proving the default or the rule of thumb where one does better; none, and it is not taken, where there is no
     time."""
     lines_max: int = LINES_MAX
-    """Lines that may be put to the proof beside those that the screening has shown to help."""
+    """Lines that are put to the proof, unless the screening has shown more to help."""
     turns: Turns | None = None
     taken_lines_s: float = 0.0
     """Of telling its lines apart, and proving those that are left; none where that is too much of the time to spare,

@@ -95,6 +95,9 @@ def _found(name: str, task: Task, advice: Advice) -> Iterator[str]:
     screened = next((each for each in advice.screened if each.name == name), None)
     if screened:
         yield f"screening: {text.screened_words(screened)}: {screened.standing}"
+    known = next((each for each in advice.known if each.name == name), None)
+    if known and known != screened:
+        yield f"since then: {text.screened_words(known)}: {known.standing}"
     for line in advice.lines:
         if line.name == name:
             yield f"{line.name} = {line.value}: {'kept' if line.kept else 'removed'}; {text.without(line)}"

@@ -123,16 +123,13 @@ class Keeping:
     def safest(self, ranked: Sequence[tuple[Configuration, float]]) -> list[tuple[Configuration, float]]:
         """Of configurations with what is expected of them, the best first, those that surely enough keep the limits.
 
-        Where none does, those that keep them most probably, as many as there are: the first is as good a try as any.
+        Where none does, the one that keeps them most probably.
         """
         if not self.limits or not ranked:
             return list(ranked)
         found = self.probabilities([each for each, _ in ranked])
         sure = [each for each, probability in zip(ranked, found, strict=True) if probability >= SURE]
-        if sure:
-            return sure
-        order = sorted(range(len(ranked)), key=lambda at: -found[at])
-        return [ranked[at] for at in order]
+        return sure or [ranked[max(range(len(ranked)), key=found.__getitem__)]]
 
     def as_safe(self, one: Configuration, other: Configuration) -> bool:
         """Does the one keep the limits surely enough, or as probably as the other?"""

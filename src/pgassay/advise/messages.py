@@ -262,7 +262,7 @@ def screens(settings: int, trials: int) -> str:
 
 def screens_in_turns(settings: int, trials: int) -> str:
     """A step begins."""
-    return f"screening {settings} settings in {trials} configurations, by servers in turns"
+    return f"screening {counted(settings, 'setting')} in {trials} configurations, by servers in turns"
 
 
 def screens_apart(names: Sequence[str], trials: int, beside: str) -> str:

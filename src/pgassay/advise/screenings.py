@@ -19,7 +19,8 @@ from pgassay.advise.task import Measure, Task, Tell, Trials, V, fitting, relativ
 from pgassay.design.validity import rule_of
 
 _TURNED_LOOK = 6
-"""Pairs of servers in turns after which it is asked what `screening.LOOK` pairs one after the other are asked."""
+"""Pairs of servers in turns after which it is asked whether one setting hides the others; `screening.LOOK` pairs one
+after the other find two such settings as well."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,19 @@ class Screening:
     values: Measured
     """Of each pair of the plan, relative to the start."""
     found: tuple[Screened, ...]
+    parts: tuple[int, ...] = ()
+    """How many pairs each of the plans has that were measured after each other; none where it was one."""
+
+    @property
+    def batches(self) -> tuple[tuple[int, ...], ...]:
+        """Numbers of the pairs that were measured together."""
+        found: list[tuple[int, ...]] = []
+        at = 0
+        for size in self.parts or (len(self.plan.pairs),):
+            part = screening.in_batches(self.plan.pairs[at : at + size], budget.PAIRS_A_BATCH)
+            found += [tuple(at + number for number in batch) for batch in part]
+            at += size
+        return tuple(found)
 
 
 def in_turns(space: Space) -> tuple[str, ...]:
@@ -94,7 +108,8 @@ def _at_once(task: Task, measure: Measure[float], tell: Tell) -> Screening:
     plan = screening.joined(first, rest)
     after = budget.screened_again(task.amounts, len(plan.names))
     if after is None:
-        return Screening(task, plan, values, screening.effects(plan, values, margin=task.margin))
+        found = screening.effects(plan, values, margin=task.margin, level=screening.BESIDE_LEVEL)
+        return Screening(task, plan, values, found)
     found = screening.effects(plan, values, margin=task.margin, level=screening.FIRST_LEVEL)
     if not screening.worth_more(plan, found, task.margin):
         return Screening(task, plan, values, found)
@@ -103,7 +118,8 @@ def _at_once(task: Task, measure: Measure[float], tell: Tell) -> Screening:
     values = (*values, *screened_pairs(task, more, measure, "screening-again", 150))
     plan = screening.joined(plan, more)
     found = screening.effects(plan, values, margin=task.margin, level=screening.SECOND_LEVEL)
-    return Screening(replace(task, amounts=after), plan, values, found)
+    parts = (len(plan.pairs) - len(more.pairs), len(more.pairs))
+    return Screening(replace(task, amounts=after), plan, values, found, parts)
 
 
 def _beside(
@@ -119,7 +135,8 @@ def _beside(
     own = screened_pairs(task, plan, measure, "screening-beside", 170)
     found = screening.effects(plan, own, margin=task.margin, level=screening.BESIDE_LEVEL)
     spent = _spent(task, task.amounts.trial_s * budget.trials_of(len(first.pairs)))
-    return Screening(spent, screening.joined(first, plan), (*values, *own), (*hiding, *found))
+    parts = (len(first.pairs), len(plan.pairs))
+    return Screening(spent, screening.joined(first, plan), (*values, *own), (*hiding, *found), parts)
 
 
 def _spent(task: Task, spent_s: float) -> Task:
@@ -159,8 +176,7 @@ class _Apart:
         others = self._others(hiding)
         slow = screened_pairs(task, others, self._beside(hiding), "screening-apart", 190) if others else ()
         count = len(plan.names) + (len(others.names) if others else 0)
-        level = screening.BESIDE_LEVEL if hiding else screening.LEVEL
-        effects = partial(self._effects, count=count, level=level)
+        effects = partial(self._effects, count=count, level=screening.BESIDE_LEVEL)
         in_turn, apart = effects(plan, values), effects(others, slow) if others else ()
         gain = _gain(hiding, higher=task.higher)
         parts = [(plan, _relative(plan, values, in_turn, gain))]
@@ -171,7 +187,8 @@ class _Apart:
         joined, everything = parts[0]
         for more, values_of_more in parts[1:]:
             joined, everything = screening.joined(joined, more), (*everything, *values_of_more)
-        return Screening(task, joined, everything, (*hiding, *in_turn, *apart))
+        sizes = tuple(len(each.pairs) for each, _ in parts)
+        return Screening(task, joined, everything, (*hiding, *in_turn, *apart), sizes)
 
     def _effects(self, plan: Plan, values: Measured, *, count: int, level: float) -> tuple[Screened, ...]:
         """Of a part of the settings, at its part of the error rate."""
@@ -187,8 +204,10 @@ class _Apart:
         found = screening.plan_beside(
             space, self.task.limits, hiding, self.task.seed, higher=self.task.higher, spare=screening.SPARE_APART
         )
+        if not found.names:
+            return None
         self.tell(messages.screens_apart(found.names, 2 * len(found.pairs), found.beside))
-        return found if found.names else None
+        return found
 
     def _beside(self, hiding: Sequence[Screened]) -> Measure[float]:
         """Measures relative to the start with each hiding setting at its better level."""
@@ -214,14 +233,19 @@ def _gain(hiding: Sequence[Screened], *, higher: bool) -> float:
 def _relative(plan: Plan, values: Measured, found: Sequence[Screened], gain: float) -> Measured:
     """Values of a batch without a start, relative to it as far as the effects that were found tell.
 
-    A row and its mirror are together as far from the start as half of all effects; `gain` is what the plan is beside.
+    Each value says by them what the start would have had in its batch; `gain` is what the plan is beside.
     """
-    middle = gain * exp(sum(log(each.effect) for each in found if each.name in plan.names) / 2)
+    far = {each.name: log(each.effect) for each in found}
     scaled: dict[int, Mapping[Configuration, float | None]] = {}
     for batch in screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH):
-        known = [log(each) for index in batch for each in values[index].values() if each]
-        if known:
-            scaled |= {index: _scaled(values[index], middle / exp(fmean(known))) for index in batch}
+        starts = [
+            log(value) - log(gain) - sum(far.get(n, 0.0) for n, sign in zip(plan.names, signs, strict=True) if sign > 0)
+            for index in batch
+            for signs, each in plan.pairs[index].signed
+            if (value := values[index].get(each))
+        ]
+        if starts:
+            scaled |= {index: _scaled(values[index], exp(-fmean(starts))) for index in batch}
     return tuple(scaled.get(index, dict.fromkeys(values[index])) for index in range(len(plan.pairs)))
 
 

@@ -35,10 +35,10 @@ class Apart(StrEnum):
     """What came of telling the lines apart of what was taken."""
 
     DONE = "the others were not shown to help"
-    ALL = "each of its lines was shown to help"
+    ALL = "none of its lines could be left out"
     NO_TIME = "which of its lines do it was not tried: there was no time for that, so all of them stay"
     NONE = "no more of its lines were shown to help by themselves, so all of them stay"
-    MISSED = "with only those of its lines that were shown to help it did worse, so all of them stay"
+    MISSED = "only those of its lines that were shown to help were not shown to do as well, so all of them stay"
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], 
     if not names:
         return nothing
     tell(messages.searches(names))
-    before, batches = _search(task, plan, screened, names, values, measure, slacks)
+    before, batches = _search(task, first, names, measure, slacks)
     measured = by_configuration(batches)
     failed += sum(None in each for each in measured.values())
     searched = task.space.narrowed(names)
@@ -205,19 +205,13 @@ def _gains(
 
 
 def _search(
-    task: Task,
-    plan: screening.Plan,
-    screened: Sequence[Screened],
-    names: Sequence[str],
-    values: screening.Measured,
-    measure: Measure[float],
-    slacks: Slacks,
+    task: Task, screened: screenings.Screening, names: Sequence[str], measure: Measure[float], slacks: Slacks
 ) -> tuple[Batches, Batches]:
     """What the screening saw in the settings that are searched, and what the search measured: gains by batch.
 
     The estimator is told that what breaks a limit has failed; the process knows how likely it is to do so.
     """
-    space = task.space.narrowed(names)
+    space, values = task.space.narrowed(names), screened.values
     sign = 1 if task.higher else -1
 
     def gain(value: float | None) -> float | None:
@@ -229,13 +223,13 @@ def _search(
             search.tell(configuration, None if slacks.breaks(configuration) else gain(value))
     before = [
         [(task.space.seen_in(names, each), gain(value)) for at in batch for each, value in values[at].items()]
-        for batch in screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH)
+        for batch in screened.batches
     ]
     usual = {name: each for name, each in task.space.rule_of_thumb.values.items() if name in names}
     first = [
         within(space.dimensions, each, task.limits)
         for each in (
-            screening.at_better_levels(space, screened, higher=task.higher),
+            screening.at_better_levels(space, screened.found, higher=task.higher),
             space.start.with_values(usual),
         )
     ]

@@ -53,8 +53,13 @@ def no_such_treatment(levels: Mapping[str, str]) -> str:
     return f"no treatment of this run is {listed} and no more"
 
 
+NO_SUCH_ARM = "no arm of this run has these levels"
+
+
 def no_such_pair(against: Mapping[str, str], than: Sequence[Mapping[str, str]] = ()) -> str:
     """A claim compares arms that differ in these levels alone, perhaps `than` others do; the run has no such arms."""
+    if not against:
+        return NO_SUCH_ARM
     listed = ", ".join(f"{name}={typed}" for name, typed in against.items())
     there = " or ".join(", ".join(f"{name}={typed}" for name, typed in each.items()) for each in than)
     return f"no two arms of this run differ in {listed} alone" + (f", and do so with {there}, too" if there else "")

@@ -67,7 +67,7 @@ def fuse_uring(of: Kernel) -> Finding:
         state = "on" if switch in ("Y", "1") else "off"
         return _known(FUSE_URING, f"FUSE over io_uring is there and switched {state}; emulated drives do without it")
     built = of.builds("FUSE_IO_URING")
-    if built is None or built != "n":
+    if built != "n":
         return _known(FUSE_URING, "no FUSE over io_uring is there (kernel 6.14 and later, with FUSE loaded)")
     return _known(FUSE_URING, "this kernel was built without FUSE over io_uring (CONFIG_FUSE_IO_URING)")
 

@@ -74,7 +74,7 @@ def _measured(findings: "Findings", asked: Claim) -> list[Own]:
         return list(_pairs(findings, asked, response)) or [_none(asked, messages.no_such_pair(asked.against))]
     if asked.against:
         return list(_changes(findings, asked, response)) or [_none(asked, messages.no_such_treatment(asked.against))]
-    return list(_levels(findings, asked, response)) or [_none(asked, "no arm of this run has these levels")]
+    return list(_levels(findings, asked, response)) or [_none(asked, messages.NO_SUCH_ARM)]
 
 
 def _none(asked: Claim, why: str) -> Own:
