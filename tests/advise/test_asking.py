@@ -8,6 +8,7 @@ from benchmarks.advise import space_with
 from pgassay.advise import budget
 from pgassay.advise.asking import (
     BROUGHT_BY,
+    Spending,
     as_many_as_fit,
     objective_of,
     objectives_of,
@@ -153,6 +154,16 @@ def test_the_quick_form_leaves_out_settings_of_nobody_until_the_budget_holds_the
     assert set(fewer.left_out) == {names[-2]}
     assert steps(fewer).needed_s <= 1200.0
     assert as_many_as_fit(space, names, steps) is space, "all are the user's: the refusal says what they need"
+
+
+def test_a_budget_that_a_plan_names_holds_a_screening_in_turns() -> None:
+    space = space_with(15)
+    now = Spending(False, 7200.0, 15.0, 24.0, 10.0, False, 0, 3, 5)
+    named_s = now.needed_s(space, 15, 590.0)
+    trial_s, turned_s = 15.0 + 1.15 * 590.0, 24.0 + 1.15 * 590.0 + 9.0 * 59.0
+    assert Spending(False, named_s, trial_s, turned_s, 600.0, False, 0, 3, 5).steps(space).needed_s <= named_s
+    apart = Spending(False, 7200.0, 15.0, None, 10.0, False, 0, 3, 5)
+    assert apart.needed_s(space, 15, 590.0) < named_s
 
 
 def test_what_is_no_setting_is_varied_as_what_it_is() -> None:

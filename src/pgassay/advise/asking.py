@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,11 +166,12 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     (higher, *others), trial_s = _tried(wish.question, space, bench)
 
     usual = within(space.dimensions, space.rule_of_thumb, limits)
-    spending = _Spending(
+    spending = Spending(
         wish.quick,
         wish.budget_s,
         trial_s,
         None if others else _turned_s(wish.question, space, bench, trial_s),
+        window_s,
         bool(others),
         0 if others else len(_conditions(wish)),
         len({space.start, space.default, usual}),
@@ -179,7 +181,9 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         spending = replace(spending, conditions=0)
     if wish.quick and not named:
         space = as_many_as_fit(space, wish.start, spending.steps)
-    longer = () if wish.quick and not named else longer_windows(settings, space, window_s, spending.needed_s)
+    longer = (
+        () if wish.quick and not named else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
+    )
     return Task(
         space,
         limits,
@@ -195,7 +199,7 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
 
 
 @dataclass(frozen=True)
-class _Spending:
+class Spending:
     """What the steps of an advice depend on beside its space, and how they share the budget."""
 
     quick: bool
@@ -203,6 +207,7 @@ class _Spending:
     trial_s: float
     turned_s: float | None
     """See `_turned_s`."""
+    window_s: float
     several: bool
     """Are there several objectives?"""
     conditions: int
@@ -220,9 +225,13 @@ class _Spending:
         turns = Turns(count, self.turned_s) if self.turned_s and count else None
         return self._steps(len(space.dimensions), self.trial_s, self.budget_s, turns)
 
-    def needed_s(self, count: int, longer_s: float) -> float:
-        """The least that so many settings take whose trials are so much longer."""
-        return self._steps(count, self.trial_s + _OVERHEAD * longer_s, _UNBOUNDED_S).needed_s
+    def needed_s(self, space: Space, count: int, longer_s: float) -> float:
+        """The least that so many settings take, those of this space among them, whose trials are so much longer."""
+        turns, turned = None, len(self.turned(space))
+        if self.turned_s and turned:
+            between_s = (self.turned_s - self.trial_s) * longer_s / self.window_s
+            turns = Turns(turned, self.turned_s + _OVERHEAD * longer_s + between_s)
+        return self._steps(count, self.trial_s + _OVERHEAD * longer_s, _UNBOUNDED_S, turns).needed_s
 
     def _steps(self, count: int, trial_s: float, budget_s: float, turns: Turns | None = None) -> Amounts:
         if self.several:
