@@ -121,13 +121,16 @@ def test_a_device_that_nobody_owns_up_to_is_not_written_over(loop: Path, capsys:
 def test_counters_that_stood_still_are_not_believed_by_later_runs(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """An emulated device stands for a real one here: it is not known to be ours while it is proven."""
     still = Still()
-    monkeypatch.setattr(device, "counters_of", still.of)
+    monkeypatch.setattr(_preparing, "counters_of", lambda path, runner: still.of(path))
     monkeypatch.setattr(preparation, "PATIENCE_S", 0.0)
     (place / "data").mkdir()
     with real.emulated_devices(place) as made:
         path = made("ssd", 128)
-        assert precondition(path, "--i-own", str(path), "--json") == 0
+        with monkeypatch.context() as real_one:
+            real_one.setattr(device, "counters_of", lambda path: None)
+            assert precondition(path, "--i-own", str(path), "--json") == 0
         answer = answered(capsys)
         said = "nand_bytes_written moved by 0B while 8MB of random data were written"
         assert answer["counters"] == f"not trusted: {said}"
@@ -160,17 +163,47 @@ def test_counters_that_stood_still_are_not_believed_by_later_runs(
 
 
 @pytest.mark.slow
-def test_a_drive_in_use_is_proven_beside_what_lies_on_it(point: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_drive_in_use_is_proven_beside_what_lies_on_it(
+    place: Path, point: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparation, "SPARE_LEAST_BYTES", 64 << 20)
     (point / "theirs").write_text("kept")
     free = free_blocks(point)
     assert main(["drive", "prove", str(point), "--proof", "128MB", "--json"]) == 2
-    assert "free, a proof writes 256MB" in capsys.readouterr().err
+    assert "free, this proof needs 320MB" in capsys.readouterr().err
     assert main(["drive", "prove", str(point), "--proof", "16MB", "--json"]) == 0
     answer = answered(capsys)
     assert answer["counters"] == "trusted: they moved as a known write must"
     assert answer["declare_as"] == f"compressing=directory:{point}"
+    assert answer["kept"] == "no: an emulated drive tells its counters itself"
+    assert not (place / "state" / "counters.json").exists()
     assert sorted(each.name for each in point.iterdir()) == ["lost+found", "theirs"]
     assert free_blocks(point) == free
+
+
+@pytest.mark.parametrize(("others_bytes", "kept"), [(0, "yes: "), (1 << 20, "no: other programs wrote meanwhile")])
+def test_a_proof_that_others_disturbed_does_not_replace_an_earlier_one(
+    others_bytes: int,
+    kept: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moved = preparation.Moved(8 << 20, (8 << 20) + others_bytes, 8 << 20)
+    tried = list[Path]()
+    monkeypatch.setattr(_preparing, "counters_of", lambda path, runner: dict)
+    monkeypatch.setattr(_preparing, "prove_in", lambda *_: preparation.Proof(moved, moved))
+
+    def keep(file: Path, path: Path, proof: preparation.Proof) -> str:
+        tried.append(path)
+        return ""
+
+    monkeypatch.setattr(_preparing, "keep_proof", keep)
+    assert main(["drive", "prove", str(tmp_path), "--json"]) == 0
+    answer = answered(capsys)
+    assert answer["kept"].startswith(kept)
+    assert len(tried) == (others_bytes == 0)
+    assert answer["counters"].startswith("not trusted: " if others_bytes else "trusted: ")
 
 
 def free_blocks(point: Path) -> int:

@@ -167,7 +167,7 @@ def test_a_drive_that_counts_by_another_log_still_tells_what_data_take() -> None
     assert counters.source == "nvme ocp smart-add-log"
 
 
-FDP = '{"hbmw":4096,"mbmw":8192,"mbe":0}'
+FDP = '{"hbmw":1024000,"mbmw":2048000,"mbe":0}'
 
 
 @pytest.mark.parametrize("version", HELPS)
@@ -177,19 +177,31 @@ def test_flexible_data_placement_is_asked_by_the_endurance_group_of_the_namespac
     runner = FakeRunner({"nvme": nvme(logs, version)})
     counters = SmartCounters(runner, DEVICE, DEVICE)
     there = group > 0 and "Invalid" not in HELPS[version]["fdp stats"]
-    assert counters().get("nand_bytes_written") == (8192 if there else None)
+    assert counters().get("nand_bytes_written") == (2_048_000 if there else None)
     asked = [list(call) for call in runner.calls if "stats" in call and "--help" not in call]
     assert [call[call.index("-e") + 1] for call in asked] == [str(group)] * there
+
+
+def test_one_of_several_endurance_groups_is_not_taken_for_the_whole_drive() -> None:
+    """The host's writes are those of the drive: set against one group's, they have no write amplification."""
+    logs = {
+        ("smart-log",): standard(1_000_000),
+        ("id-ns",): '{"endgid":1}',
+        ("fdp", "stats"): '{"hbmw":100000000000,"mbmw":150000000000,"mbe":0}',
+    }
+    counters = SmartCounters(FakeRunner({"nvme": nvme(logs, "3.0-rc1")}), DEVICE, DEVICE)
+    assert "nand_bytes_written" not in counters()
+    logs[("micron", "vs-nand-stats")] = LOGS["Micron, log 0xD0"][1]
+    counters = SmartCounters(FakeRunner({"nvme": nvme(logs, "3.0-rc1")}), DEVICE, DEVICE)
+    assert counters()["nand_bytes_written"] > 0
+    assert counters.source == "nvme micron vs-nand-stats"
 
 
 @pytest.mark.parametrize("form", LOGS)
 def test_every_form_is_reached_by_asking(form: str) -> None:
     """Each command that the code knows, by the newest version that has it: a parser that none reaches is dead."""
     command, text, media = LOGS[form]
-    host_units = (
-        1_000_000 if media.host is None or media.unit_bytes == 1 else media.host * (media.unit_bytes or 1 << 20)
-    )
-    written = host_units if media.host is None or media.unit_bytes == 1 else host_units / 512_000
+    written = 1_000_000 if media.host is None else media.host * (media.unit_bytes or 1 << 20) / 512_000
     logs = {
         ("smart-log",): f'{{"percent_used":1,"data_units_read":1,"data_units_written":"{max(1, round(written))}"}}',
         ("id-ns",): '{"endgid":1}',

@@ -50,7 +50,7 @@ def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
     answer = {
         "device": str(path),
         "erased": f"no: {found.not_erased}" if found.not_erased else "yes",
-        **_of_proof(found.proof, path, counters, f"device:{path}"),
+        **_of_proof(found.proof, path, counters, f"device:{path}", _not_kept(path)),
         "drive_writes": written.written / max(1, device.size_bytes(path)),
         "write_amplification": written.amplification[-1] if written.amplification else None,
         "settled": written.settled,
@@ -72,10 +72,11 @@ def prove(arguments: argparse.Namespace) -> Mapping[str, Any]:
     if counters is None:
         raise block_messages.nothing_counts(directory, mount.device)
     proof = prove_in(mount, directory, counters, time.sleep, amount_bytes, Told())
+    not_kept = _not_kept(path) or (block_messages.DISTURBED if proof.disturbed else "")
     answer = {
         "directory": str(directory),
         "device": mount.device,
-        **_of_proof(proof, path, counters, f"directory:{directory}"),
+        **_of_proof(proof, path, counters, f"directory:{directory}", not_kept),
     }
     return {name: value for name, value in answer.items() if value is not None}
 
@@ -92,11 +93,16 @@ def _proof_bytes(arguments: argparse.Namespace) -> int:
     return found
 
 
-def _of_proof(proof: Proof, path: Path, counters: DriveCounters | None, level: str) -> Mapping[str, Any]:
+def _not_kept(path: Path) -> str:
+    """Why no proof of this device is kept; empty for a real one."""
+    return "" if device.counters_of(path) is None else block_messages.EMULATED
+
+
+def _of_proof(proof: Proof, path: Path, counters: DriveCounters | None, level: str, not_kept: str) -> Mapping[str, Any]:
     """What the proof showed, and whether later runs will know it. Of a drive that nobody asked, there is none."""
     kept = None
     if counters is not None:
-        why = keep_proof(state_directory(os.environ) / counter_proofs.FILE, path, proof)
+        why = not_kept or keep_proof(state_directory(os.environ) / counter_proofs.FILE, path, proof)
         kept = f"no: {why}" if why else "yes: runs on this drive go by it"
     return {
         "counters": f"not trusted: {proof.problem}" if proof.problem else "trusted: they moved as a known write must",

@@ -172,10 +172,10 @@ class SmartOfMounts:
 def unit_bytes_of(media: Media, host_bytes: float) -> float | None:
     """The log's own unit, or the power of two that makes its host writes the standard log's; None where none does.
 
-    A vendor's unit that is contradicted by the standard log is none: several vendors' logs have one number, and a
-    plugin reads another vendor's by its own layout.
+    A unit that is contradicted by the standard log is none: several vendors' logs have one number, and a plugin reads
+    another vendor's by its own layout; and one endurance group of several is not what the whole drive was sent.
     """
-    if media.host is None or media.unit_bytes == 1:
+    if media.host is None:
         return media.unit_bytes
     told = sata.unit_bytes(media.host, host_bytes)
     if media.unit_bytes is None:

@@ -73,7 +73,7 @@ def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking:
 
 
 def known_in(file: Path) -> Known:
-    """What is known of drives' counters by the machine's file."""
+    """What is known of drives' counters by the machine's file; raises `RecordError` where it cannot be read."""
     proofs = counter_proofs.read(RealDisk(), file)
 
     def known(drive: str) -> Trust | None:

@@ -110,18 +110,18 @@ class Workbench:
             with self._interruption.held():
                 self._sockets = ownership.make_private_directory(self.account)
                 stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
+            options = self.options
+            places = DriveChoices(
+                self.data_directory,
+                options.allow_volatile,
+                options.keep_snapshots,
+                owned(options.owned),
+                options.dry_run,
+                options.snapshots_in,
+                self._proofs,
+            )
+            attacher = attacher_of(places, self.runner, self.account, self._lacking)
             self._given_back = stack.pop_all()
-        options = self.options
-        places = DriveChoices(
-            self.data_directory,
-            options.allow_volatile,
-            options.keep_snapshots,
-            owned(options.owned),
-            options.dry_run,
-            options.snapshots_in,
-            self._proofs,
-        )
-        attacher = attacher_of(places, self.runner, self.account, self._lacking)
         self._drives = Drives(places, attacher, self._interruption.held, self._given_back)
         return self
 

@@ -1,7 +1,8 @@
 """What known writes showed of drives' counters: one small file of the machine, which every later run here goes by.
 
 `counters.json` in the state directory (`lab.places.state_directory`), beside the list of changes to the machine; one
-entry a drive, by its own identity, the latest. A file that cannot be read counts as missing: nothing is proven then.
+entry a drive, by its own identity, the latest. A file that cannot be read is an error and never counts as missing: the
+proofs that failed would be forgotten, and counters believed that are known to be wrong.
 """
 
 from dataclasses import dataclass, field
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from pgassay.locks import alone
 from pgassay.record import formats
 from pgassay.record.disk import Disk, keep_file
-from pgassay.record.errors import as_record_error
+from pgassay.record.errors import as_record_error, unreadable_proofs
 
 FORMAT = 1
 FILE = "counters.json"
@@ -32,6 +34,12 @@ class CounterProof:
     """What zeros cost told; empty where that told nothing."""
 
 
+class _Stamp(msgspec.Struct):
+    """What the file says first; everything else may differ between formats."""
+
+    format: int
+
+
 @dataclass(frozen=True)
 class KnownProofs:
     """Every entry that the file holds."""
@@ -49,15 +57,22 @@ class KnownProofs:
 
 
 def read(disk: Disk, path: Path) -> KnownProofs:
-    """The machine's file; empty when there is none, it cannot be read, or a later version wrote it."""
+    """The machine's file; empty when there is none. Raises `RecordError` for one that cannot be read."""
     try:
-        found = msgspec.json.decode(disk.read(path), type=KnownProofs)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        data = disk.read(path)
+        stamp = msgspec.json.decode(data, type=_Stamp)
+        if stamp.format != FORMAT:
+            raise unreadable_proofs(path, f"it has format {stamp.format}, this pgassay reads {FORMAT}")
+        return msgspec.json.decode(data, type=KnownProofs)
+    except FileNotFoundError:
         return KnownProofs()
-    return found if found.format == FORMAT else KnownProofs()
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as failure:
+        raise unreadable_proofs(path, str(getattr(failure, "strerror", None) or failure)) from failure
 
 
 def remember(disk: Disk, path: Path, new: CounterProof) -> None:
     """Add one to the machine's file; raises `RecordError`."""
     with as_record_error(path, "keep what a known write showed of the counters"):
-        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with alone(path.with_suffix(".lock")):
+            keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))

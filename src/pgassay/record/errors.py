@@ -129,6 +129,14 @@ def as_record_error(path: Path, doing: str, otherwise: str = RESUME) -> Iterator
         raise RecordError(f'could not {doing} in "{path}": {failure.strerror or failure}', hint) from failure
 
 
+def unreadable_proofs(path: Path, what: str) -> RecordError:
+    """What is known of drives' counters cannot be told; nobody goes on as if nothing were known."""
+    return RecordError(
+        f'could not read what known writes showed of drives\' counters in "{path}": {what}',
+        "restore it from a copy, or remove it and prove the drives again with: pgassay drive prove DIR",
+    )
+
+
 def wrong_load(path: Path, driver: str) -> RecordError:
     """A form that only one load's runs can take."""
     return RecordError(f'run "{path}" is not of the load {driver}, so it cannot be written in that form')

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pgassay.bench.drive_counters import Counted
+from pgassay.bench.errors import DriveError
+from pgassay.bench.places import Mount
 from pgassay.drive.block.preparation import (
     PATIENCE_S,
     ROUNDS_A_DRIVE,
@@ -14,6 +17,7 @@ from pgassay.drive.block.preparation import (
     amplification,
     overwrite,
     prove,
+    prove_in,
     steady,
 )
 from pgassay.study.drives import Role
@@ -184,3 +188,22 @@ def test_a_round_in_which_a_counter_stood_still_tells_nothing() -> None:
     same = {"host_bytes_written": 1.0, "nand_bytes_written": 1.0}
     assert amplification(same, same) == []
     assert amplification(same, {"host_bytes_written": 3.0, "nand_bytes_written": 4.0}) == [1.5]
+
+
+@pytest.mark.parametrize(
+    ("size_gib", "free_gib", "said", "hint"),
+    [
+        (1000, 65, "this proof needs 66GB", "--proof 7GB"),
+        (1000, 50, "this proof needs 66GB", "no proof that would show anything fits"),
+        (10, 16, "this proof needs 17GB", "--proof 7GB"),
+        (10, 2.5, "this proof needs 17GB", "--proof 768MB"),
+    ],
+)
+def test_a_proof_leaves_others_on_the_drive_room_to_go_on(size_gib: int, free_gib: float, said: str, hint: str) -> None:
+    """A server beside it that cannot write its WAL stops."""
+    place = Path("/d")
+    mount = Mount(place, place, "ext4", "/dev/nvme0n1", "rw", size_gib << 30, round(free_gib * (1 << 30)), False)
+    with pytest.raises(DriveError, match=said) as refused:
+        prove_in(mount, place, dict, lambda _: None, 8 << 30, nothing_told)
+    assert refused.value.hint is not None
+    assert hint in refused.value.hint

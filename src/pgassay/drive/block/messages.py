@@ -114,13 +114,19 @@ def cannot_trim(device: Path, asked: str) -> UsageError:
 
 
 NO_IDENTITY = "the drive has no serial number by which a later run would know it"
+EMULATED = "an emulated drive tells its counters itself"
+DISTURBED = "other programs wrote meanwhile"
 
 
-def no_room_to_prove(directory: Path, needed_bytes: int, free_bytes: int) -> DriveError:
-    """Known before anything is written."""
+def no_room_to_prove(directory: Path, needed_bytes: int, free_bytes: int, fits_bytes: int) -> DriveError:
+    """Known before anything is written. `fits_bytes` is a proof for which there is room, or 0."""
+    unit = next((unit for unit in (1 << 30, 1 << 20) if fits_bytes >= unit), 1)
     return DriveError(
-        f'"{directory}" has {format_size(free_bytes)} free, a proof writes {format_size(needed_bytes)}',
-        "make room, or prove with less: --proof 1GB",
+        f'"{directory}" has {format_size(free_bytes)} free, this proof needs {format_size(needed_bytes)}, with what it '
+        "leaves to others",
+        f"make room, or prove with less: --proof {format_size(fits_bytes // unit * unit)}"
+        if fits_bytes
+        else "make room: no proof that would show anything fits",
     )
 
 

@@ -36,7 +36,11 @@ COMPRESSING_MOST = 0.5
 PATIENCE_S = 300.0
 """How long a drive may take to bring its log up to date."""
 _POLL_S = 5.0
-_LEFT_FREE_BYTES = 64 << 20
+SPARE_LEAST_BYTES = 1 << 30
+SPARE_PARTS = 20
+"""What a proof beside others' data leaves free at least, and as a part of the file system: they go on writing."""
+LEAST_USEFUL_BYTES = 512 << 20
+"""A smaller proof is lost in the steps of the coarsest counter."""
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
 ROUNDS = 5
 ROUNDS_A_DRIVE = 10
@@ -200,6 +204,14 @@ class Proof:
         return ""
 
     @property
+    def disturbed(self) -> bool:
+        """Was the drive sent more than the proof? On a drive in use that is other programs' work."""
+        return any(
+            each.host_bytes is not None and each.host_bytes > (1 + HOST_TOLERANCE) * each.written
+            for each in (self.zeros, self.noise)
+        )
+
+    @property
     def role(self) -> Role | None:
         """What the drive is, by what zeros cost it; None while its counters are not trusted.
 
@@ -254,12 +266,17 @@ def prove_in(
 ) -> Proof:
     """As `prove`, in a file that is gone afterwards: for a drive in use, beside what lies on it.
 
-    Raises `UsageError` where the file system may store less than it is sent, `DriveError` where it has no room.
+    Raises `UsageError` where the file system may store less than it is sent, `DriveError` where it has no room for
+    both writes and for what others write meanwhile.
     """
     if mount.filesystem not in KINDS or "compress" in mount.options:
         raise block_messages.not_written_as_sent(directory, mount.filesystem)
-    if mount.free_bytes < 2 * amount_bytes + _LEFT_FREE_BYTES:
-        raise block_messages.no_room_to_prove(directory, 2 * amount_bytes, mount.free_bytes)
+    spare_bytes = max(SPARE_LEAST_BYTES, mount.size_bytes // SPARE_PARTS)
+    needed_bytes = 2 * amount_bytes + spare_bytes
+    if mount.free_bytes < needed_bytes:
+        fits_bytes = (mount.free_bytes - spare_bytes) // 2
+        fits_bytes = fits_bytes if fits_bytes >= LEAST_USEFUL_BYTES else 0
+        raise block_messages.no_room_to_prove(directory, needed_bytes, mount.free_bytes, fits_bytes)
     with RawFile(directory, 2 * amount_bytes) as raw:
         return prove(raw, read, pause, amount_bytes, tell)
 
