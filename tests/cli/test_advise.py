@@ -1,5 +1,6 @@
 """The command's words before anything is measured: what it explains, what it refuses."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,12 @@ Captured = pytest.CaptureFixture[str]
 def refused(capsys: Captured, *words: str) -> str:
     assert main(["advise", *words]) == 2
     return capsys.readouterr().err
+
+
+def test_a_setting_is_explained_to_a_script(capsys: Captured) -> None:
+    assert main(["advise", "--explain", "work_mem", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["name"], told["default"], told["risk"]) == ("work_mem", "4MB", "safe")
 
 
 def test_a_setting_is_explained_without_a_server(capsys: Captured) -> None:

@@ -114,6 +114,17 @@ def level_words(each: AtLevel) -> str:
     return f"{each.level}: {_percent(each.mean)} in the mean of {counted(len(each.ratios), 'trial')}"
 
 
+def known_values(name: str) -> dict[str, Any]:
+    """What is known of a setting without an advice, for scripts."""
+    setting = known_settings()[name]
+    return {
+        "name": name, "default": setting.default, "low": setting.low or None, "high": setting.high or None,
+        "levels": list(setting.levels), "rule_of_thumb": setting.rule or None, "risk": setting.risk.value,
+        "risks": setting.risks or None, "reason": setting.reason or None, "applies_by": setting.apply,
+        "manual": setting.manual,
+    }  # fmt: skip
+
+
 def values(name: str, task: Task, advice: Advice) -> dict[str, Any]:
     """What an advice found of a setting, for scripts."""
     return {

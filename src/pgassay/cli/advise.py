@@ -126,10 +126,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from pgassay.advise.explain import explain, require_known
+    from pgassay.advise.explain import explain, known_values, require_known
+    from pgassay.report.json_values import to_json
 
-    require_known(arguments.explain, None)
-    print(explain(arguments.explain, None, None), end="")
+    name = arguments.explain
+    require_known(name, None)
+    print(to_json(known_values(name)) + "\n" if arguments.json else explain(name, None, None), end="")
     return messages.SUCCESS
 
 
