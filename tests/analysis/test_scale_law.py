@@ -76,6 +76,11 @@ def test_without_an_error_of_a_point_there_is_a_value_and_no_interval() -> None:
     assert close.value == pytest.approx(1.005)
 
 
+def test_three_points_of_two_sizes_leave_the_law_untested() -> None:
+    assert not trend([Point(20.0, 1.3, 0.01, 5), Point(20.0, 1.31, 0.01, 5), Point(5.0, 1.0, 0.01, 5)]).tested
+    assert not trend([Point(20.0, 1.3, inf, 1), Point(20.0, 1.31, 0.01, 5), Point(5.0, 1.0, 0.01, 5)]).tested
+
+
 def test_one_size_has_no_trend() -> None:
     with pytest.raises(ValueError, match="one size"):
         trend([Point(20.0, 1.0, 0.01, 5), Point(20.0, 1.1, 0.01, 5)])

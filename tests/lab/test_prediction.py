@@ -1,14 +1,17 @@
 """From a record's write signatures to other drives: what scales, what is checked against the drive's own ageing."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
+from math import log, sqrt
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pgassay._core import FlashOutOfSpaceError
 from pgassay.bench.write_signature import SUFFIX, WriteSignature, of_requests
 from pgassay.cli import main
 from pgassay.errors import UsageError
@@ -64,10 +67,11 @@ def recorded(
     noise: float = 0.0,
     database: Mapping[str, float] = DATABASE,
     compressing: WriteSignature | None = None,
+    more: Sequence[WriteSignature] = (),
 ) -> Run:
     """Two treatments, three trials each; so many times the data, and as much that is fixed; space has that noise.
 
-    With a signature `compressing` the load was recorded on such a drive, too.
+    With a signature `compressing` the load was recorded on such a drive, too, with `more` on further normal ones.
     """
     random = np.random.default_rng(round(100 * times))
     response = Response("physical_bytes", "flash", "bytes", Better.LOWER)
@@ -87,6 +91,8 @@ def recorded(
     }
     if compressing is not None:
         drives["csd"] = ("compressing", compressing)
+    drives |= {f"ssd{number}": ("page-mapped", each) for number, each in enumerate(more, 2)}
+    if len(drives) > 1:
         study["factors"] = {"drive.data": list(drives), **study["factors"]}
         study["design"] = {"baseline": {"drive.data": "ssd", **study["design"]["baseline"]}}
         study["fixed"] = {name: level for name, level in STUDY["fixed"].items() if name != "drive.data"}
@@ -168,6 +174,53 @@ def test_a_normal_drive_is_predicted_by_what_its_load_wrote_to_every_drive(tmp_p
     assert packed.interval[1] / packed.interval[0] < 1.03, "of the simulation alone"
 
 
+def test_a_recording_counts_once_in_what_recordings_differ_by(tmp_path: Path) -> None:
+    """Every normal drive of a load has all its recordings: three of them have two degrees of freedom, not four."""
+    run = recorded(
+        tmp_path / "run",
+        database={"100": DATABASE["100"]},
+        compressing=signature_with(2000),
+        more=[signature_with(1500)],
+    )
+    asked = Asked(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
+    for each in predictions([run], asked):
+        if each.kind != "page-mapped":
+            continue
+        logs = [log(found) for found in each.recordings[0] if found is not None]
+        assert len(logs) == 3
+        (drive,) = each.drives
+        assert drive.interval is not None
+        low, high = drive.interval
+        assert log(high / low) / 2 >= 4.3026 * stdev(logs) / sqrt(3)
+
+
+def test_what_is_not_known_of_a_simulation_is_no_error_of_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pgassay.flash.prediction.LIMIT", 0.5)
+    run = recorded(tmp_path / "run", compressing=signature_with(2000))
+    asked = Asked(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
+    for each in predictions([run], asked):
+        (drive,) = each.drives
+        assert drive.write_amplification is not None
+        assert drive.interval is None
+
+
+def test_a_drive_that_runs_out_of_space_has_no_figure_and_no_basis(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(recorded(tmp_path / "run").path)
+
+    def full(*_: object) -> None:
+        raise FlashOutOfSpaceError("full")
+
+    monkeypatch.setattr("pgassay.flash.prediction._run", full)
+    words = ("--data", "30MB", "--capacity", "64MB")
+    assert main(["predict", path, *words]) == 0
+    assert "write amplification not available: the drive runs out of space, " in capsys.readouterr().out
+    assert main(["predict", path, *words, "--json"]) == 0
+    first, _ = json.loads(capsys.readouterr().out)["simulated"]
+    assert (first["drives"][0]["write_amplification"], first["drives"][0]["basis"]) == (None, None)
+
+
 def test_a_run_without_signatures_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no write signature"):
         list(predictions([recorded(tmp_path / "run", aged=False)], Asked(1 << 30, 1 << 40, (0.07,))))
@@ -233,6 +286,9 @@ def test_runs_of_one_size_and_runs_without_a_treatment_in_common_are_refused(tmp
     one = recorded(tmp_path / "run")
     with pytest.raises(UsageError, match="nothing of other sizes"):
         list(predictions([one, one], Asked(1 << 30, 1 << 40, (0.07,))))
+    larger = recorded(tmp_path / "larger", times=4.0)
+    with pytest.raises(UsageError, match="nothing of other sizes"):
+        list(predictions([one, larger, one], Asked(1 << 30, 1 << 40, (0.07,))))
     other = recorded(tmp_path / "other", times=2.0, database={"90": 33.0 * MB, "50": 50.0 * MB})
     with pytest.raises(UsageError, match="no treatment in common"):
         list(predictions([one, other], Asked(1 << 30, 1 << 40, (0.07,))))
@@ -248,9 +304,9 @@ def test_runs_of_one_size_and_runs_without_a_treatment_in_common_are_refused(tmp
         (("--data", "2TB", "--capacity", "1TB"), "the data need"),
         (("--data", "1GB", "--capacity", "1TB", "--over-provisioning", "7"), "over-provisioning"),
         (("--data", "1GB", "--capacity", "1TB", "--live-share", "150%"), "live-share"),
-        (("--data", "1GB", "--capacity", "1TB", "--superblock", "0GB"), "--superblock must be 64 kB to 17.2 GB here"),
-        (("--data", "1GB", "--capacity", "1TB", "--superblock", "32kB"), "--superblock must be 64 kB"),
-        (("--data", "1GB", "--capacity", "1TB", "--superblock", "100GB"), "--superblock must be 64 kB"),
+        (("--data", "1GB", "--capacity", "1TB", "--superblock", "0GB"), "--superblock must be 64kB to 16GB here"),
+        (("--data", "1GB", "--capacity", "1TB", "--superblock", "32kB"), "--superblock must be 64kB"),
+        (("--data", "1GB", "--capacity", "1TB", "--superblock", "100GB"), "--superblock must be 64kB"),
         (("--data", "1GB", "--capacity", "1TB", "--superblock", "big"), "amount of memory"),
     ],
 )

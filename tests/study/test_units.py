@@ -9,6 +9,7 @@ from pgassay.study.units import (
     BYTES_PER_UNIT,
     MS_PER_UNIT,
     canonical,
+    format_at_most,
     format_bytes,
     format_number,
     format_size,
@@ -123,6 +124,11 @@ def test_formatted_bytes_parse_back_exactly(size: int) -> None:
 )
 def test_sizes_for_people(size: int, text: str) -> None:
     assert format_size(size) == text
+
+
+@given(st.integers(0, 1 << 50))
+def test_a_limit_is_named_by_what_is_within_it(limit: int) -> None:
+    assert 0.9 * limit - 1 <= parse_memory(format_at_most(limit)) <= limit
 
 
 def test_numbers_and_splitting() -> None:

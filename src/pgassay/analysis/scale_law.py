@@ -44,7 +44,7 @@ class Judgement:
     """What several models say of one figure: do they agree, and what does the original have, plus or minus?
 
     `value` and `half` (of the 95 % interval; infinite where it is not known) are on the points' scale. `tested` is
-    False where no point is left over to test the law by.
+    False where no third size is there to test the law by.
     """
 
     agree: bool
@@ -86,14 +86,15 @@ def trend(points: Sequence[Point]) -> Judgement:
     slope = sum(w * (each.by - x_mean) * (each.value - y_mean) for w, each in both) / spread
     value = y_mean + slope * (1 - x_mean)
     beyond = len(points) - 2
+    tested = len({each.by for each in points}) > 2
     if not all(isfinite(each.error) for each in points):
-        return Judgement(False, value, inf, tested=beyond > 0)
+        return Judgement(False, value, inf, tested)
     if beyond < 1:
         return Judgement(False, value, _half_of_two(points), tested=False)
     residual = sum(w * (each.value - y_mean - slope * (each.by - x_mean)) ** 2 for w, each in both)
     widened = max(1.0, residual / beyond)
     error = sqrt(widened * (1 / total + (1 - x_mean) ** 2 / spread))
-    return Judgement(False, value, float(stdtrit(beyond, _TWO_SIDED)) * error, tested=True)
+    return Judgement(False, value, float(stdtrit(beyond, _TWO_SIDED)) * error, tested)
 
 
 def _half_of_two(points: Sequence[Point]) -> float:

@@ -287,11 +287,9 @@ def not_above_zero(option: str) -> UsageError:
     return UsageError(f"{option} must be above 0", "for example 740GB")
 
 
-def no_superblock(least: int, most: int) -> UsageError:
+def no_superblock(least: str, most: str) -> UsageError:
     """A superblock that no drive of this capacity has."""
-    return UsageError(
-        f"--superblock must be {least >> 10} kB to {most / 1e9:.3g} GB here", "a drive has at least 64 superblocks"
-    )
+    return UsageError(f"--superblock must be {least} to {most} here", "a drive has at least 64 superblocks")
 
 
 def served(address: str) -> str:

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.flash.prediction import LEAST_SUPERBLOCK_BYTES, LEAST_SUPERBLOCKS, SIMULATED_BYTES
     from pgassay.lab.prediction import Asked, predictions
     from pgassay.study.quantities import share
-    from pgassay.study.units import parse_memory
+    from pgassay.study.units import format_at_most, format_size, parse_memory
 
     data, capacity = parse_memory(arguments.data), parse_memory(arguments.capacity)
     daily = parse_memory(arguments.writes_per_day) if arguments.writes_per_day else capacity
@@ -60,8 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     for name, value in given.items():
         if value <= 0:
             raise messages.not_above_zero(name)
-    if superblock is not None and not LEAST_SUPERBLOCK_BYTES <= superblock <= capacity // LEAST_SUPERBLOCKS:
-        raise messages.no_superblock(LEAST_SUPERBLOCK_BYTES, capacity // LEAST_SUPERBLOCKS)
+    largest = capacity // LEAST_SUPERBLOCKS
+    if superblock is not None and not LEAST_SUPERBLOCK_BYTES <= superblock <= largest:
+        raise messages.no_superblock(format_size(LEAST_SUPERBLOCK_BYTES), format_at_most(largest))
     spare = [share("--over-provisioning", each) for each in arguments.over_provisioning.split(",")]
     live = share("--live-share", arguments.live_share) if arguments.live_share else None
     records = [open_run(path) for path in arguments.runs]
@@ -93,9 +94,10 @@ def _lines(each: "Predicted", daily: int) -> Sequence[str]:
     for drive, basis, alone in zip(each.drives, each.bases, each.recordings, strict=True):
         years = drive.years(daily)
         several = f"; {len(alone)} recordings: {', '.join(map(words.number, alone))}" if len(alone) > 1 else ""
+        bracket = "" if basis is None else f" ({basis}, simulated{several})"
         lines.append(
             f"  over-provisioning {drive.target.over_provisioning * 100:.3g} %: write amplification {_known(drive)}"
-            f" ({basis}, simulated{several}),"
+            f"{bracket},"
             f" {words.number(years)} years at {words.size(daily)} a day and {drive.target.rated_cycles:,} cycles"
         )
     if each.wal_share:

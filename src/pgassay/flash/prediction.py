@@ -77,7 +77,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Simulated: write amplification (None where the drive ran out of space), its 95 % interval, the drive's life."""
+    """Simulated: write amplification (None where the drive ran out of space), its 95 % interval, the drive's life.
+
+    The interval is None where too few turns of the flash were measured to know it.
+    """
 
     target: Target
     write_amplification: float | None
@@ -122,7 +125,8 @@ def predict(
         settled, found = _run(drive, load)
     except _core.FlashOutOfSpaceError:
         return Prediction(target, None, None, settled=False)
-    return Prediction(target, found.mean, (found.low, found.high), settled)
+    known = found.independent or found.low < found.high
+    return Prediction(target, found.mean, (found.low, found.high) if known else None, settled)
 
 
 def _pages(blocks: int, target: Target) -> int:
@@ -208,7 +212,10 @@ class _Load:
 
 
 def _run(drive: _core.FlashDrive, load: _Load) -> tuple[bool, Estimate]:
-    """Fill, write until write amplification has settled, then until its mean is known; at most to the limit."""
+    """Fill, write until write amplification has settled, then until its mean is known; at most to the limit.
+
+    Without an interval at the limit, its ends are the mean and depend on each other.
+    """
     drive.write(*load.fill())
     per_window = max(1, round(_WINDOW * drive.logical_blocks))
     stretch = max(1.0, load.coldest_turn / drive.logical_blocks) / _WINDOW

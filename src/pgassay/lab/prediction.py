@@ -8,8 +8,8 @@ From runs at several scales space, compression and write amplification are led t
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from math import exp, log, sqrt
+from itertools import chain, pairwise
+from math import exp, inf, log, sqrt
 from statistics import fmean, median
 
 from pgassay.analysis.scale_law import Point
@@ -87,9 +87,9 @@ class Check:
 class Predicted:
     """One treatment: its space, what its drive would be like, and the check by the drive of each run.
 
-    `bases` say of each drive how its write amplification was led to the real size, `recordings` what each recording of
-    the run with the most data alone makes of it. The place is that of this run, and so is `wal_share`: of the drive
-    that is asked about, as it is simulated.
+    `bases` say of each drive how its write amplification was led to the real size (None: it runs out of space),
+    `recordings` what each recording of the run with the most data alone makes of it. The place is that of this run, and
+    so is `wal_share`: of the drive that is asked about, as it is simulated.
     """
 
     place: Place
@@ -97,7 +97,7 @@ class Predicted:
     physical: Figure
     compression: Figure
     drives: tuple[Prediction, ...]
-    bases: tuple[Basis, ...]
+    bases: tuple[Basis | None, ...]
     recordings: tuple[tuple[float | None, ...], ...]
     wal_share: float
     checks: tuple[Check, ...]
@@ -138,7 +138,7 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
 
     Runs are of one study, at several scales; which of them has how much data is told by the baseline's. Conditions are
     the same where they stand in the same place of their study: a model's warehouses are other ones. Raises `UsageError`
-    where no treatment was aged in all of them, or where all have the same size.
+    where no treatment was aged in all of them, or where two of them have the same size.
     """
     parts = [_parts(run, asked) for run in runs]
     if any(not each for each in parts):
@@ -147,11 +147,13 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
     if not names:
         raise messages.no_treatment_in_common()
     asked_about = {name: sorted((each[name] for each in parts), key=lambda part: part.times) for name in names}
-    if any(len(mine) > 1 and mine[-1].times < _APART * mine[0].times for mine in asked_about.values()):
+    if any(b.times < _APART * a.times for mine in asked_about.values() for a, b in pairwise(mine)):
         raise messages.runs_of_one_size()
     found = {name: [_simulated(part, asked) for part in mine] for name, mine in asked_about.items()}
+    by_run = zip(zip(*asked_about.values(), strict=True), zip(*found.values(), strict=True), strict=True)
+    spreads = [_spreads(of_run, simulated) for of_run, simulated in by_run]
     for name, mine in asked_about.items():
-        yield _predicted(mine, found[name], [_spreads(list(each)) for each in zip(*found.values(), strict=True)], asked)
+        yield _predicted(mine, found[name], spreads, asked)
 
 
 def _parts(run: Run, asked: Asked) -> Mapping[tuple[str, int], _Part]:
@@ -200,18 +202,36 @@ def _simulated(part: _Part, asked: Asked) -> _Simulated:
     ]
 
 
-def _spreads(treatments: Sequence[_Simulated]) -> Sequence[tuple[float, int]]:
+def _spreads(parts: Sequence[_Part], treatments: Sequence[_Simulated]) -> Sequence[tuple[float, int]]:
     """By over-provisioning: the variance between recordings of one treatment, and its degrees of freedom.
 
-    Of the logarithms, over all treatments of a run together: each has few recordings.
+    Of the logarithms, over all treatments of a run together: each has few recordings. Those that treatments share count
+    once.
     """
     found = []
     for of_drive in zip(*treatments, strict=True):
-        groups = [[log(each.write_amplification) for each in one if each.write_amplification] for one in of_drive]
-        freedom = sum(len(group) - 1 for group in groups if group)
-        squares = sum((each - fmean(group)) ** 2 for group in groups if group for each in group)
+        groups = _apart([_by_recording(part, one) for part, one in zip(parts, of_drive, strict=True)])
+        freedom = sum(len(group) - 1 for group in groups)
+        squares = sum((each - fmean(group)) ** 2 for group in groups for each in group)
         found.append((squares / freedom if freedom else 0.0, freedom))
     return found
+
+
+def _by_recording(part: _Part, found: Sequence[Prediction]) -> Mapping[int, float]:
+    """Logarithms of what was simulated, by the identity of each recording; without those that ran out of space."""
+    both = zip(part.recorded.recordings, found, strict=True)
+    return {id(of): log(each.write_amplification) for of, each in both if each.write_amplification}
+
+
+def _apart(groups: Sequence[Mapping[int, float]]) -> Sequence[Sequence[float]]:
+    """The groups whose recordings are not all in another one, and of equal ones the first."""
+    return [
+        list(group.values())
+        for number, group in enumerate(groups)
+        if group
+        and not any(group.keys() < other.keys() for other in groups)
+        and not any(group.keys() == other.keys() for other in groups[:number])
+    ]
 
 
 def _predicted(
@@ -224,7 +244,8 @@ def _predicted(
     largest = parts[0].recorded
     stored = physical([each.space.physical for each in parts]).times(asked.data_bytes)
     ratio = compression([each.space.compression for each in parts])
-    drives, bases = [], []
+    drives: list[Prediction] = []
+    bases: list[Basis | None] = []
     for number, spare in enumerate(asked.over_provisioning):
         target = _target(largest, asked, spare, stored.value, ratio.value, parts[0].times)
         points = [
@@ -234,7 +255,7 @@ def _predicted(
         known = [each for each in points if each is not None]
         if len(known) < len(points):  # one of them runs out of space
             drives.append(Prediction(target, None, None, settled=False))
-            bases.append(Basis.LINEAR if len(parts) == 1 else Basis.LAW)
+            bases.append(None)
             continue
         figure = amplification(known)
         settled = all(found.settled for each in simulated for found in each[number])
@@ -248,11 +269,16 @@ def _predicted(
 
 
 def _point(times: float, each: Sequence[Prediction], spread: tuple[float, int]) -> Point | None:
-    """The mean of one run's recordings, with the error of the simulations and, where it is known, that between them."""
+    """The mean of one run's recordings, with the error of the simulations and, where it is known, that between them.
+
+    The error is infinite where that of one simulation is not known.
+    """
     values = [log(found.write_amplification) for found in each if found.write_amplification]
     ends = [log(high / low) for found in each if found.interval for low, high in (found.interval,)]
     if len(values) < len(each):
         return None
+    if len(ends) < len(each):
+        return Point(times, fmean(values), inf, len(each))
     variance, freedom = spread
     if len(each) < 2:
         return Point(times, values[0], ends[0] / 2 / _NORMAL, _MANY)

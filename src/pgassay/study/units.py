@@ -108,3 +108,10 @@ def format_size(count: int) -> str:
     """For people, in PostgreSQL's units of 1024: `512B`, `72.2GB`, `108.3TB`."""
     unit = next((unit for unit in reversed(tuple(BYTES_PER_UNIT)) if count >= BYTES_PER_UNIT[unit]), "B")
     return f"{count / BYTES_PER_UNIT[unit]:.1f}".removesuffix(".0") + unit
+
+
+def format_at_most(count: int) -> str:
+    """As `format_size`, rounded down: what is read back is never more."""
+    unit = next((unit for unit in reversed(tuple(BYTES_PER_UNIT)) if count >= BYTES_PER_UNIT[unit]), "B")
+    tenths = count * 10 // BYTES_PER_UNIT[unit]
+    return f"{tenths // 10}.{tenths % 10}".removesuffix(".0") + unit
