@@ -35,6 +35,7 @@ SORT = "SELECT count(*) FROM (SELECT md5(n::text) AS word FROM generate_series(1
 """Without a limit of its own it takes some 200 MB; with a small work_mem it spills to files."""
 
 
+@pytest.mark.alone  # it limits host.memory, and one pgassay at a time may
 @pytest.mark.timeout(900)
 def test_a_trial_that_the_kernel_ends_fails_alone_and_teaches_the_search(journey: Place) -> None:
     script = journey.path / "sort.sql"

@@ -49,6 +49,7 @@ def test_models_of_two_sizes_say_the_same_of_space_wal_and_hot_updates(journey: 
         assert judged.agree or abs(small.value - large.value) <= WITHIN, (name, small, large)
 
 
+@pytest.mark.alone  # the model limits host.memory, and one pgassay at a time may
 @pytest.mark.timeout(1800)
 def test_models_on_emulated_drives_agree_or_follow_the_law(journey: Place) -> None:
     """One warehouse and two. Fixed costs weigh twice as much in the smaller, so that its flash tells FILLFACTOR and
