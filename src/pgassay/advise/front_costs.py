@@ -9,11 +9,9 @@ from pgassay.advise.front import Seen
 from pgassay.advise.space import Configuration
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.explanation import amount, moved_surely, size
+from pgassay.analysis.explanation import surely_moved
 from pgassay.study.levels import Place
 
-SHOWN = 3
-"""Of a pair at most."""
 Pair = tuple[Configuration, Configuration]
 """A configuration, and what it is set against."""
 
@@ -33,12 +31,4 @@ def moved(seen: Seen, pairs: Sequence[Pair], blocks: int) -> dict[Pair, tuple[st
             )
         ]  # fmt: skip
 
-    return {pair: _words(seen, effects(numbers[pair[0]], numbers[pair[1]])) for pair in pairs}
-
-
-def _words(seen: Seen, effects: Sequence[Effect]) -> tuple[str, ...]:
-    sure = [each for each in effects if moved_surely(each, seen.responses[each.response])]
-    return tuple(
-        f"{seen.responses[each.response].title} {amount(each, seen.responses[each.response])}"
-        for each in sorted(sure, key=size, reverse=True)[:SHOWN]
-    )
+    return {pair: surely_moved(effects(numbers[pair[0]], numbers[pair[1]]), seen.responses) for pair in pairs}

@@ -22,7 +22,7 @@ from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space
 from pgassay.advise.task import Tell
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.explanation import amount, moved_surely, size
+from pgassay.analysis.explanation import surely_moved
 from pgassay.analysis.observations import Observation
 from pgassay.errors import RunStoppedError
 from pgassay.lab.arms import resolve as resolve_arms
@@ -39,7 +39,7 @@ from pgassay.study.model import Study
 from pgassay.study.responses import Status
 from pgassay.study.thresholds import Limit, resolve
 
-REPORT, COSTS_SHOWN = "report", 3
+REPORT = "report"
 _PATIENCE = 1.3
 """How much longer than forecast a study of fixed blocks may take."""
 _BESIDE = 1.15
@@ -294,11 +294,7 @@ class RealLaboratory:
 def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:
     """The costs that surely moved where an effect is, in words, the largest first: why it may be so, and no proof."""
     mine = [each for each in findings.costs if each.place == effect.place and each.response != effect.response]
-    sure = [each for each in mine if moved_surely(each, findings.responses[each.response])]
-    return tuple(
-        f"{findings.responses[each.response].title} {amount(each, findings.responses[each.response])}"
-        for each in sorted(sure, key=size, reverse=True)[:COSTS_SHOWN]
-    )
+    return surely_moved(mine, findings.responses)
 
 
 def _named(study: Study, configurations: Sequence[Configuration]) -> dict[str, Configuration]:

@@ -124,7 +124,7 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
     """
     named = label_parts(claim.treatment) if named is None else named
     for effect in effects:
-        have = {part for label in effect.place for part in _split(label)}
+        have = {part for label in effect.place for part in parts_of(label)}
         if effect.response == claim.response and named <= have:
             return effect
     return None
@@ -226,8 +226,9 @@ def label_parts(levels: Mapping[str, str]) -> frozenset[str]:
     return frozenset(f"{name}={typed}" for name, typed in levels.items())
 
 
-def _split(label: str) -> list[str]:
-    return [part for part in label.split(", ") if part]
+def parts_of(label: str) -> frozenset[str]:
+    """The parts of a label that an arm, a condition or a place has."""
+    return frozenset(part for part in label.split(", ") if part)
 
 
 def not_testable(claim: Claim, reason: str, blocks: int | None = None) -> ClaimJudgement:

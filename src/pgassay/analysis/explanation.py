@@ -4,7 +4,7 @@ An association and no proof: the sentence says "with", never "because". A cost c
 for all costs together, leaves out no effect, it moved by more than `LEAST`, and it is not `negligible`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, log
 
@@ -83,6 +83,15 @@ def moved_surely(cost: Effect, response: Response) -> bool:
         return abs(log(cost.estimate)) >= log(1.0 + LEAST)
     whole = abs(cost.baseline_mean)
     return abs(cost.estimate) >= LEAST * whole if isfinite(whole) else True
+
+
+def surely_moved(costs: Iterable[Effect], responses: Mapping[str, Response]) -> tuple[str, ...]:
+    """Those that surely moved, in words, the largest first, at most `SHOWN`."""
+    sure = [each for each in costs if moved_surely(each, responses[each.response])]
+    return tuple(
+        f"{responses[each.response].title} {amount(each, responses[each.response])}"
+        for each in sorted(sure, key=size, reverse=True)[:SHOWN]
+    )
 
 
 def negligible(cost: Effect, response: Response) -> bool:

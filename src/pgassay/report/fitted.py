@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.claims import needed_parts
+from pgassay.analysis.claims import needed_parts, parts_of
 from pgassay.analysis.messages import per_cent
 from pgassay.report import words
 from pgassay.report.scaling import Processors, Scaling, describes
@@ -74,4 +74,4 @@ def _gain(curve: Scaling, processors: Processors) -> Fitted | str:
 
 
 def _names(curve: Scaling) -> frozenset[str]:
-    return frozenset(part for name in (curve.treatment, curve.condition) for part in name.split(", ") if part)
+    return parts_of(curve.treatment) | parts_of(curve.condition)

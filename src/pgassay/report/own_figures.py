@@ -83,11 +83,7 @@ def _none(asked: Claim, why: str) -> Own:
 
 def _arms(findings: "Findings", asked: Claim) -> list[Arm]:
     wanted = claims.needed_parts(asked.treatment, findings.study)
-    return [arm for arm in findings.study.arms if wanted <= _parts(arm.name)]
-
-
-def _parts(label: str) -> frozenset[str]:
-    return frozenset(label.split(", "))
+    return [arm for arm in findings.study.arms if wanted <= claims.parts_of(arm.name)]
 
 
 def _levels(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
@@ -190,7 +186,7 @@ def _few(found: Sequence[Own]) -> Sequence[Own]:
 
 def _labelled(found: Sequence[Own], named: str) -> Iterable[Own]:
     """Each with what tells it from the others in front of its text or its reason."""
-    labels = [_parts(each.place) for each in found]
+    labels = [claims.parts_of(each.place) for each in found]
     common = frozenset[str].intersection(*labels) if labels else frozenset[str]()
     for each in found:
         apart = ", ".join(part for part in each.place.split(", ") if part and part not in common)

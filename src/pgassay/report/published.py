@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgassay.analysis import claims, messages, paired_claims
-from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts
+from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts, parts_of
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
@@ -52,7 +52,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     baseline, effect = claims.treatment_of(claim.against, study) if claim.against else findings.baseline, None
     if response is not None and not claim.untestable and baseline is not None:
         levels = needed_parts(claim.treatment, study)
-        named = {arm.treatment.name for arm in study.arms if levels <= set(arm.name.split(", "))}
+        named = {arm.treatment.name for arm in study.arms if levels <= parts_of(arm.name)}
         against = None if baseline == findings.baseline else baseline  # the verdict's own interval, where there is one
         effect = claims.effect_of(claim, findings.effects(response, against, named), levels)
     if baseline is None and not claim.untestable:
@@ -115,7 +115,7 @@ def _of_cuts(findings: "Findings", claim: Claim) -> ClaimJudgement:
     bound does, as soon as it is not above that share.
     """
     levels = needed_parts(claim.treatment, findings.study)
-    cut = [each for each in findings.once(power_cuts.arms) if levels <= set(each.name.split(", "))]
+    cut = [each for each in findings.once(power_cuts.arms) if levels <= parts_of(each.name)]
     asked = claim.low if claim.high is None else claim.high
     if not cut or asked is None:
         return claims.not_testable(claim, "no cut was made" if asked is not None else "the claim states no share")
@@ -149,11 +149,7 @@ def _why(findings: "Findings", judged: ClaimJudgement, effect: Effect | None, ba
 def _foreseen(findings: "Findings", claim: Claim) -> str:
     """The study's words, each `{response}` in them as the median that the claim's treatment had here."""
     named = needed_parts(claim.treatment, findings.study)
-    mine = [
-        trial
-        for trial in findings.trials
-        if trial.status is Status.VALID and named <= set(trial.place.name.split(", "))
-    ]
+    mine = [trial for trial in findings.trials if trial.status is Status.VALID and named <= parts_of(trial.place.name)]
 
     def measured(found: re.Match[str]) -> str:
         response = findings.responses.get(found[1])

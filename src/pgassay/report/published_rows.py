@@ -6,7 +6,7 @@ Figures are only set side by side, never computed with each other: machine, load
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.claims import needed_parts
+from pgassay.analysis.claims import needed_parts, parts_of
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.summary import Summary
 from pgassay.report import words
@@ -107,7 +107,7 @@ def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect,
 
 def _levels(summary: Summary) -> frozenset[str]:
     label = summary.place.name
-    return frozenset(label.split(", "))
+    return parts_of(label)
 
 
 def plain(findings: "Findings") -> Sequence[Mapping[str, object]]:
