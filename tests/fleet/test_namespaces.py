@@ -31,6 +31,7 @@ SMALL = (
     "load.scale=1", "--pairing", "sequential", "--allow-busy", "--allow-volatile", "--quiet",
 )  # fmt: skip
 CUT_OFF_S = 60.0
+ENOUGH_BLOCKS = 20  # one host alone plays about six of them in a minute: the head dies before the last one
 
 
 @pytest.fixture
@@ -80,7 +81,9 @@ def test_a_killed_worker_a_minute_without_a_cable_and_a_killed_head(lab: Lab, pl
     first, second, third = lab.hosts
     with ExitStack() as stack:
         fleet = Fleet(lab, stack)
-        head = fleet.head("run", "fillfactor", "--quick", *SMALL, "--blocks", "6..6", "--out", str(out))
+        blocks = str(ENOUGH_BLOCKS)
+        words = ("--blocks", f"{blocks}..{blocks}", "--out", str(out))
+        head = fleet.head("run", "fillfactor", "--quick", *SMALL, *words)
         awaited("a server on the first host", first.servers)
         fleet.workers[first.name].send_signal(signal.SIGKILL)
         awaited("the killed worker's servers are stopped", lambda: not first.servers())
@@ -93,6 +96,7 @@ def test_a_killed_worker_a_minute_without_a_cable_and_a_killed_head(lab: Lab, pl
         second.cable("up")
         awaited("the host that was cut off is back", lambda: joined(second) >= 2)
         awaited("a committed trial", lambda: list(out.glob("trials/[0-9]*")))
+        assert head.poll() is None, "the run ended before its head could be killed"
         head.send_signal(signal.SIGKILL)
         head.wait()
         for host in (second, third):
@@ -100,8 +104,9 @@ def test_a_killed_worker_a_minute_without_a_cable_and_a_killed_head(lab: Lab, pl
         before = joined(first)
         fleet.workers[first.name] = fleet.keep(lab.worker(first))
         awaited("the first host is back", lambda: joined(first) > before)
-        assert fleet.head("resume", str(out), "--allow-busy", "--allow-volatile", "--quiet").wait(WAIT_S) == 0
-        found = whole(out, 6)
+        resumed = fleet.head("resume", str(out), "--allow-busy", "--allow-volatile", "--quiet")
+        assert resumed.wait(WAIT_S) == 0, lab.head.said("head")
+        found = whole(out, ENOUGH_BLOCKS)
         assert {trial.host for trial in found.trials} <= {host.name for host in lab.hosts}
         assert list(replay(out)) == []
     assert not any(host.processes() for host in (lab.head, *lab.hosts))

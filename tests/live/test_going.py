@@ -24,8 +24,8 @@ from tests.report.browser import axe
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 LIVE = f"{address('one')}live"
-RUNNING = "document.getElementById('state').textContent === 'running'"
-CONNECTION = "document.getElementById('connection').textContent"
+RUNNING = "document.getElementById('state')?.textContent === 'running'"
+CONNECTION = "document.getElementById('connection')?.textContent"
 # One more symbol is the legend's.
 POINTS = "document.querySelectorAll('#seconds .mark-symbol path').length - 1"
 FOCUSED = """() => {
@@ -97,7 +97,7 @@ def test_a_server_with_another_token_is_one_to_be_opened_by_its_own_address(run:
         with watched(served) as (page, _):
             server.close()
             with serving(run.path.parent, tmp_path / "index", urlsplit(served).port or 0, "another"):
-                page.wait_for_function(f"() => {CONNECTION}.startsWith('The server has ended: open the address')")
+                page.wait_for_function(f"() => {CONNECTION}?.startsWith('The server has ended: open the address')")
                 assert page.evaluate(POINTS) == 2, "what was shown stays"
 
 
@@ -114,7 +114,7 @@ def test_a_forwarded_port_that_was_cut_comes_back_and_stops_the_run(run: Going, 
             with forwarded(server.port or 0, port):
                 page.wait_for_function(f"() => {CONNECTION} === '' && {POINTS} === 3")
                 page.get_by_role("button", name="Stop after this block").click()
-                page.wait_for_function("() => document.getElementById('asked').textContent.startsWith('asked')")
+                page.wait_for_function("() => document.getElementById('asked')?.textContent.startsWith('asked')")
             assert (run.path / stopping.FILE).exists()
             assert our_own(faults) == []
 
