@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from pgassay.errors import UsageError
+from pgassay.study.document import without
 from pgassay.study.levels import Level
 from pgassay.study.model import Study
-from pgassay.study.parsing import parse
+from pgassay.study.parsing import parse, parse_recorded
 from tests.study.catalogues import SmallCatalogue
 
 
@@ -186,4 +187,44 @@ def test_a_claim_may_hold_its_change_against_one_elsewhere_or_against_several() 
     asked = {"text": "x", "source": "y", "against": {"table.fillfactor": 100}}
     one, several = _parse(claims=[{**asked, "than": {"a.b": 1}}, {**asked, "than": [{"a.b": 1}, {"a.b": 2}]}]).claims
     assert [one.than, several.than] == [({"a.b": "1"},), ({"a.b": "1"}, {"a.b": "2"})]
-    assert _parse(claims=[{**asked, "each": "load.threads"}]).claims[0].each == "load.threads"
+
+
+_OF_EACH: dict[str, Any] = {"text": "x", "source": "y", "against": {"table.fillfactor": 100}}
+
+
+@pytest.mark.parametrize("where", ["factors", "conditions", "covariates", "fixed", "treatments", "load"])
+def test_a_claim_may_be_of_each_level_of_any_factor_of_its_study(where: str) -> None:
+    name = "load.scale" if where == "load" else "server.work_mem"
+    levels: object = "4MB" if where == "fixed" else ["4MB", "64MB"]
+    there: dict[str, Any] = {where: {name: levels}} if where != "load" else {}
+    if where == "treatments":
+        there = {where: [{name: "4MB"}, {name: "64MB"}]}
+    if where in ("factors", "treatments"):
+        there = {"factors": {}, "design": {}, **there}
+    assert _parse(**there, claims=[{**_OF_EACH, "each": name}]).claims[0].each == name
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("load.scales", 'did you mean "load.scale"?'),
+        ("host.memory", "factors of this study: table.fillfactor, load.driver, load.scale"),
+    ],
+)
+def test_a_claim_of_each_level_of_what_is_no_factor_of_its_study_is_refused(name: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(f'claim "x" has each = "{name}", which is no factor of')) as refused:
+        _parse(claims=[{**_OF_EACH, "each": name}])
+    assert refused.value.hint == hint
+
+
+def test_a_record_of_a_claim_at_each_level_of_no_factor_can_still_be_read() -> None:
+    """Such a claim was taken once, as one claim."""
+    assert parse_recorded("demo", _document(claims=[{**_OF_EACH, "each": "gone"}])).claims[0].each == "gone"
+
+
+def test_a_claim_of_each_level_of_a_factor_that_is_left_out_is_one_claim() -> None:
+    """A machine that cannot have a host factor runs the study without it."""
+    held = {"fixed": {"server.work_mem": "4MB"}}
+    document = _document(**held, claims=[{**_OF_EACH, "each": name} for name in ("server.work_mem", "load.scale")])
+    left = parse("demo", without(document, ["server.work_mem"]), SmallCatalogue())
+    assert [each.each for each in left.claims] == ["", "load.scale"]

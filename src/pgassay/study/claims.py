@@ -7,6 +7,7 @@ Published tables are kept as rows of text, shown beside one's own figures (of th
 and never computed with.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from pgassay.study import messages
@@ -25,6 +26,14 @@ _FIGURE = ("response", "treatment", "against", "per", "named", "unmeasured")
 def parse_claims(value: object) -> tuple[Claim, ...]:
     """`[[claims]]` tables as claims; raises `UsageError`."""
     return tuple(_claim(each) for each in _tables("claims", value))
+
+
+def require_factors(claims: Iterable[Claim], names: Iterable[str]) -> None:
+    """Raise `UsageError` for a claim at each level of what is no factor of its study: it would be one claim unseen."""
+    known = tuple(dict.fromkeys(names))
+    for claim in claims:
+        if claim.each and claim.each not in known:
+            raise messages.each_of_no_factor(claim.text, claim.each, known)
 
 
 def parse_published(value: object) -> tuple[Published, ...]:

@@ -51,6 +51,13 @@ def than_without_against(text: str) -> UsageError:
     return UsageError(f'claim "{text}" has "than", which needs "against": a change is held against the same elsewhere')
 
 
+def each_of_no_factor(text: str, name: str, known: Iterable[str]) -> UsageError:
+    """A claim is made at each level of what the study neither varies nor holds."""
+    words = list(known)
+    hint = _suggest(name, words, f"factors of this study: {', '.join(words)}")
+    return UsageError(f'claim "{text}" has each = "{name}", which is no factor of this study', hint)
+
+
 def figure_of_nothing(column: str) -> UsageError:
     """What stands beside a published figure has both a response and a reason for none, or neither."""
     return UsageError(f'figure "{column}" of [[published]] needs "response", or "unmeasured" with the reason')

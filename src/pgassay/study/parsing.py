@@ -10,7 +10,7 @@ from typing import Any
 
 from pgassay.study import messages, quantities
 from pgassay.study.catalogue import FactorNames
-from pgassay.study.claims import parse_claims, parse_published
+from pgassay.study.claims import parse_claims, parse_published, require_factors
 from pgassay.study.document import Document
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import (
@@ -51,6 +51,13 @@ _EARLIER = {"slice": "1s", "lead_in": "100ms"}
 
 def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = "") -> Study:
     """The study that `document` (already resolved to one size) describes; raises `UsageError`."""
+    study = _parsed(name, document, catalogue, size)
+    varied = (*study.factors, *study.conditions, *study.covariates)
+    require_factors(study.claims, (*varied, *(each for arm in study.treatments for each in arm.levels), *study.fixed))
+    return study
+
+
+def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "") -> Study:
     _known("the study file", document, _TOP)
     head = _table(document, "study")
     _known("[study]", head, _STUDY)
@@ -123,7 +130,7 @@ def parse_recorded(name: str, document: Document, catalogue: FactorNames | None 
     if design.get("pairing") == ALTERNATE and "placement" not in design:
         earlier = {"placement": FREE} if "lead_in" in design else {**_EARLIER, "placement": FREE}
         document = {**document, "design": {**earlier, **design}}
-    return parse(name, document, catalogue or AsRecorded())
+    return _parsed(name, document, catalogue or AsRecorded())
 
 
 def _known(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
