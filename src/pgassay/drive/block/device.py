@@ -34,11 +34,12 @@ from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
 Release = Callable[[], None]
 OWN_LABEL = f"{filesystems.LABEL}-own"
 """The label that says whose a device is which carries nothing else."""
-AGED_LABEL = "aged"
-"""Behind ours, the label of a device that `pgassay drive precondition` brought to a steady state."""
-TRIMMED_LABEL = "trimmed"
-"""Of one that was then told that nothing is on it."""
-TRIMMED = "told before each trial what its file system does not use"
+LEFT_SETTLED = "aged"
+"""Behind our label, what says that `pgassay drive precondition` left the device as `SETTLED`."""
+LEFT_EMPTIED = "trimmed"
+"""The same of one that it left as `EMPTIED`, by `--trim`."""
+TOLD_EACH_TRIAL = "told before each trial what its file system does not use"
+"""Part of the start state where a run asks for `drive.data.trim`; no label of a device says it."""
 _STATS_PATIENCE_S = 5.0
 
 
@@ -209,7 +210,7 @@ def prepare(
             fill(raw, tell)
             found = overwrite(raw, None if proof.problem else read, wanted.drive_writes, tell)
         if found.settled or wanted.trim:
-            label = f"{filesystems.LABEL}-{TRIMMED_LABEL if wanted.trim else AGED_LABEL}"
+            label = f"{filesystems.LABEL}-{LEFT_EMPTIED if wanted.trim else LEFT_SETTLED}"
     except BaseException:
         _mark(device, filesystem, kernel)
         raise
@@ -271,7 +272,7 @@ class MountedDevice:
         if drive_writes:
             self._start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
         if trimming is not None:
-            self._start += f", {TRIMMED}"
+            self._start += f", {TOLD_EACH_TRIAL}"
         self._trimming = None if trimming is None else partial(trimming, point)
         self._device = device
         self._point = point
@@ -331,7 +332,7 @@ class MountedDevice:
 def state_of(device: Path, runner: Runner) -> str:
     """In which state a device of ours is found: as it is, or as `pgassay drive precondition` left it."""
     labels = [str(each.get("label") or "") for each in signatures(runner, device)]
-    states = {AGED_LABEL: SETTLED, TRIMMED_LABEL: EMPTIED}
+    states = {LEFT_SETTLED: SETTLED, LEFT_EMPTIED: EMPTIED}
     left = (state for label, state in states.items() if f"{filesystems.LABEL}-{label}" in labels)
     return next(left, DeviceDrive.start)
 
