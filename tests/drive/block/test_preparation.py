@@ -1,5 +1,6 @@
 """Preparing a device: whose counters are trusted, and when overwriting ends."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +13,10 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Mount
 from pgassay.drive.block.preparation import (
     PATIENCE_S,
+    RANDOM_BYTES,
     ROUNDS_A_DRIVE,
     Proof,
+    RawDevice,
     amplification,
     overwrite,
     prove,
@@ -46,8 +49,10 @@ class Flash:
         wrote(length)
         return self._write(length, self.noise_cost)
 
-    def overwrite(self, length: int) -> int:
-        return self._write(length, self.noise_cost)
+    def overwrite(self, length: int, wrote: Callable[[int], None]) -> int:
+        written = self._write(length, self.noise_cost)
+        wrote(written)
+        return written
 
     def _write(self, length: int, cost: float) -> int:
         self.host += length
@@ -159,6 +164,8 @@ def overwritten(flash: Flash, cost: Callable[[int], float], *, counted: bool = T
     raw: Any = flash
 
     def tell(doing: str, done: int, most: int, last: float | None) -> None:
+        if done == 0:
+            return
         told.append(done)
         flash.noise_cost = cost(len(told))
 
@@ -172,6 +179,32 @@ def test_overwriting_ends_when_it_has_settled_and_never_before_a_whole_drive() -
     rounds, last, settled = overwritten(Flash(), lambda rounds: min(2.0, 1.0 + rounds / 10))
     assert ROUNDS_A_DRIVE < rounds < 4 * ROUNDS_A_DRIVE
     assert (last, settled) == (2.0, True)
+
+
+class PlainFile(RawDevice):
+    """A file that stands for a device, through the page cache."""
+
+    def _open(self) -> int:
+        return os.open(self._device, os.O_WRONLY | os.O_CLOEXEC)
+
+
+def test_overwriting_tells_of_every_stretch_and_not_of_every_round_alone(tmp_path: Path) -> None:
+    """A round of a drive of terabytes takes an hour."""
+    told: list[tuple[int, float | None]] = []
+    moved = {"host_bytes_written": 0.0, "nand_bytes_written": 0.0}
+    file = tmp_path / "device"
+    file.write_bytes(bytes(10 * MIB))
+
+    def read() -> Counted:
+        for name, by in (("host_bytes_written", 1.0), ("nand_bytes_written", 2.0)):
+            moved[name] += by
+        return dict(moved)
+
+    with PlainFile(file) as raw:
+        overwrite(raw, read, 1, lambda doing, done, most, last: told.append((done, last)))
+    assert [done for done, _ in told] == list(range(0, 10 * MIB + 1, RANDOM_BYTES))
+    stretches = MIB // RANDOM_BYTES
+    assert [last for _, last in told] == [None] * (1 + stretches) + [2.0] * 9 * stretches
 
 
 def test_what_never_settles_ends_and_says_so() -> None:

@@ -109,13 +109,15 @@ class RawDevice:
         """Write the filling in sequence; returns bytes written."""
         return self._sequence(self._filling, place, length, wrote)
 
-    def overwrite(self, length: int) -> int:
+    def overwrite(self, length: int, wrote: Wrote = _nobody) -> int:
         """Write so many bytes of the filling at random places; returns bytes written."""
         places = max(1, self.size_bytes // RANDOM_BYTES)
         written = 0
         while written < length:
             place = self._chance.randrange(places) * RANDOM_BYTES
-            written += self._write(self._filling, place, min(RANDOM_BYTES, self.size_bytes))
+            stretch = self._write(self._filling, place, min(RANDOM_BYTES, self.size_bytes))
+            written += stretch
+            wrote(stretch)
         self._sync()
         return written
 
@@ -234,11 +236,12 @@ class _Course:
     def __init__(self, doing: str, most: int, tell: Tell) -> None:
         self._doing, self._most, self._tell = doing, most, tell
         self._done = 0
+        self.amplification: float | None = None
         self(0)
 
     def __call__(self, written: int) -> None:
         self._done += written
-        self._tell(self._doing, self._done, self._most, None)
+        self._tell(self._doing, self._done, self._most, self.amplification)
 
 
 def fill(raw: RawDevice, tell: Tell) -> int:
@@ -318,13 +321,14 @@ def overwrite(raw: RawDevice, read: DriveCounters | None, drive_writes: int, tel
     """
     round_bytes = -(-raw.size_bytes // ROUNDS_A_DRIVE // RANDOM_BYTES) * RANDOM_BYTES
     most = drive_writes * ROUNDS_A_DRIVE
+    course = _Course(OVERWRITING, most * round_bytes, tell)
     written, found = 0, list[float]()
     for number in range(most):
         before = read() if read is not None else {}
-        written += raw.overwrite(round_bytes)
+        written += raw.overwrite(round_bytes, course)
         after = read() if read is not None else {}
         found += amplification(before, after)
-        tell(OVERWRITING, written, most * round_bytes, found[-1] if found else None)
+        course.amplification = found[-1] if found else None
         if number + 1 >= ROUNDS_A_DRIVE and steady(found):
             return Overwritten(written, tuple(found), settled=True)
     return Overwritten(written, tuple(found), settled=False)
