@@ -100,7 +100,9 @@ def test_the_command_tells_its_course_and_answers_in_json(
     said = capsys.readouterr()
     answer = json.loads(said.out)
     assert answer["device"] == str(loop)
-    assert answer["counters"] == "not trusted: the device counts no host writes, or nothing asks it here"
+    assert answer["counters"].startswith(
+        "not trusted, because the device counts no host writes, or nothing asks it here (proof of "
+    )
     assert (answer["settled"], answer["label"]) == (False, "pgassay-own")
     assert answer["drive_writes"] == pytest.approx(1.0, abs=0.1)
     assert not {"declare_as", "kept"} & set(answer), "nobody was asked"
@@ -133,7 +135,7 @@ def test_counters_that_stood_still_are_not_believed_by_later_runs(
             assert precondition(path, "--i-own", str(path), "--json") == 0
         answer = answered(capsys)
         said = "nand_bytes_written moved by 0B while 8MB of random data were written"
-        assert answer["counters"] == f"not trusted: {said}"
+        assert answer["counters"].startswith(f"not trusted, because {said} (proof of ")
         assert answer["kept"] == "yes: runs on this drive go by it"
         (kept,) = json.loads((place / "state" / "counters.json").read_text())["proofs"]
         assert kept["drive"].startswith("loop device over ")
@@ -154,6 +156,7 @@ def test_counters_that_stood_still_are_not_believed_by_later_runs(
             grown = {f"{SMART}.{name}": read()[name] - before[name] for name in before}
         finally:
             drive.release()
+    assert str(words).split(" (")[0] == answer["counters"].split(" (")[0], "a run says the same of it"
     assert words == f"not trusted, because {said} (proof of {kept['proven_utc'][:10]})"
     assert grown["smart.host_bytes_written"] > 8 << 20
     costs = {cost.response.name: cost.value(grown, 1) for cost in Drives.costs}
@@ -173,7 +176,7 @@ def test_a_drive_in_use_is_proven_beside_what_lies_on_it(
     assert "free, this proof needs 320MB" in capsys.readouterr().err
     assert main(["drive", "prove", str(point), "--proof", "16MB", "--json"]) == 0
     answer = answered(capsys)
-    assert answer["counters"] == "trusted: they moved as a known write must"
+    assert answer["counters"].startswith("proven by 32MB on ")
     assert answer["declare_as"] == f"compressing=directory:{point}"
     assert answer["kept"] == "no: an emulated drive tells its counters itself"
     assert not (place / "state" / "counters.json").exists()
@@ -203,7 +206,7 @@ def test_a_proof_that_others_disturbed_does_not_replace_an_earlier_one(
     answer = answered(capsys)
     assert answer["kept"].startswith(kept)
     assert len(tried) == (others_bytes == 0)
-    assert answer["counters"].startswith("not trusted: " if others_bytes else "trusted: ")
+    assert answer["counters"].startswith("not trusted, because " if others_bytes else "proven by 16MB on ")
 
 
 def free_blocks(point: Path) -> int:

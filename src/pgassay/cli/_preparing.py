@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def _of_proof(proof: Proof, path: Path, counters: DriveCounters | None, level: s
         why = not_kept or keep_proof(state_directory(os.environ) / counter_proofs.FILE, path, proof)
         kept = f"no: {why}" if why else "yes: runs on this drive go by it"
     return {
-        "counters": f"not trusted: {proof.problem}" if proof.problem else "trusted: they moved as a known write must",
+        "counters": proof.trust(datetime.now(UTC).strftime("%Y-%m-%d")).words,
         "kept": kept,
         "declare_as": None if proof.role is None else f"{proof.role}={level}",
     }

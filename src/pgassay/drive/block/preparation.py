@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pgassay.bench.drive_counters import Counted, DriveCounters
+from pgassay.bench.drive_counters import Counted, DriveCounters, Trust
 from pgassay.bench.places import Mount
 from pgassay.drive import messages
 from pgassay.drive.block import messages as block_messages
@@ -204,6 +204,10 @@ class Proof:
             moved, written = self.noise.nand_bytes, self.noise.written
             return block_messages.moved_wrongly(_NAND, moved, written, "random data")
         return ""
+
+    def trust(self, on: str) -> Trust:
+        """What runs go by from this date on, and its words for users."""
+        return Trust(self.zeros.written + self.noise.written, on, self.problem)
 
     @property
     def disturbed(self) -> bool:
