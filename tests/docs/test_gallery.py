@@ -89,3 +89,14 @@ def test_what_spoke_against_measuring_is_told_beside_the_answer(monkeypatch: pyt
     files = gallery.files(None)
     assert "- another server is busy" in files["reference/gallery/fillfactor.md"]
     assert "what to distrust" in files[gallery.INDEX]
+
+
+@pytest.mark.parametrize("name", ["tpcc-fillfactor", "wal-drive"])
+def test_a_whole_run_of_a_scale_model_is_kept_and_says_by_how_much_it_is_smaller(name: str) -> None:
+    kept = gallery.kept()[name]
+    assert kept.finished
+    assert "--as-published --scale-to" in kept.command
+    files = gallery.files(None)
+    assert "Scale model 1:" in files[f"reference/gallery/{name}.md"]
+    (answer,) = re.findall(rf"^## {name}\n(.*?)(?=^## |\Z)", files[gallery.INDEX], flags=re.MULTILINE | re.DOTALL)
+    assert "Scale model 1:" in answer
