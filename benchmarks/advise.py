@@ -42,7 +42,6 @@ from pgassay.advise.robust import Condition, Found
 from pgassay.advise.screenings import in_turns
 from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
 from pgassay.advise.task import Task
-from pgassay.advise.text import confirmed
 from pgassay.advise.walk import walk
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
@@ -253,7 +252,7 @@ def advised(server: Server, budget_s: float) -> Outcome:
     """By pgassay advise."""
     steps = amounts(budget_s, server.trial_s, len(server.space.dimensions), finalists=1)
     found = walk(Task(server.space, server.room, steps, True, 0.05, server.seed), server)
-    if not confirmed(found) or found.recommended is None:
+    if not found.confirmed or found.recommended is None:
         return Outcome(server.best(), None, 0, server.trials)
     promised = log(inverted(found.proof["start"])[0]) - server.truth(found.recommended)
     return Outcome(

@@ -29,7 +29,6 @@ from pgassay.advise.screening import Standing
 from pgassay.advise.screenings import in_turns
 from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
 from pgassay.advise.task import Task
-from pgassay.advise.text import confirmed
 from pgassay.advise.walk import walk
 
 BAD = {
@@ -126,7 +125,7 @@ def ran(
     found = walk(Task(space, Limits(MACHINE.memory_bytes, 4), steps, True, MARGIN, seed, turned=turned), server)
     kept = [each for each in found.lines if each.kept]
     placebos = sum(each.standing is Standing.PLACEBO for each in found.known)
-    good = confirmed(found)
+    good = found.confirmed
     final = found.recommended if good and found.recommended else space.start
     return Run(
         good and len(kept) <= LINES_MOST and placebos >= PLACEBOS_LEAST,

@@ -25,7 +25,6 @@ from pgassay.advise.budget import amounts
 from pgassay.advise.smoothing import smoothed
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task
-from pgassay.advise.text import confirmed
 
 NOISY = "s0"
 
@@ -63,7 +62,7 @@ def walked(server: Uneven, budget_s: float, *, told: bool) -> Regrets:
     process = partial(smoothed, variance=server.variance) if told else smoothed
     with patch.object(walking, "smoothed", process):
         found = walking.walk(Task(server.space, server.room, steps, True, 0.05, server.seed), server)
-    advised = found.recommended if confirmed(found) and found.recommended else server.space.start
+    advised = found.recommended if found.confirmed and found.recommended else server.space.start
     return Regrets(*(server.best() - server.truth(each) for each in (found.best or server.space.start, advised)))
 
 

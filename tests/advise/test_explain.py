@@ -91,6 +91,10 @@ def test_a_line_acts_otherwise_where_its_intervals_do_not_meet(low: float, high:
     screened = Screened(line.name, line.start, line.value, (low * high) ** 0.5, low, high, Standing.ACTIVE)
     (sentence,) = company(line, screened)
     assert said in sentence
+    assert sentence.endswith("over all of the screening" + (": it acts otherwise in this company" if high < 1 else ""))
+    (part,) = company(line, replace(screened, beside="delay = 0"))
+    assert "in the screening beside delay = 0" in part
+    assert "over all of the screening" not in part
     other = replace(screened, far="another level")
     assert list(company(line, other)) == [], "of another level nothing is known alone"
     assert list(company(replace(line, without=None), screened)) == []

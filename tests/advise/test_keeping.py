@@ -13,7 +13,7 @@ from pgassay.advise.front import SURE, Kept
 from pgassay.advise.keeping import LIKELY, NO_LIMITS, Held, Holding, Slacks, holding, slack
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task
-from pgassay.advise.text import confirmed, headline
+from pgassay.advise.text import headline
 from pgassay.advise.walk import walk
 from pgassay.study.responses import Better, Response
 from pgassay.study.thresholds import Limit, Relation
@@ -82,7 +82,7 @@ def task(server: Server, finalists: int = 1) -> Task:
 def test_where_the_fastest_breaks_the_limit_the_advice_is_the_best_that_keeps_it(seed: int) -> None:
     server = Bounded(SPACE, 0.03, seed)
     found = walk(task(server), server)
-    assert confirmed(found), headline(found, "tps")
+    assert found.confirmed, headline(found, "tps")
     assert found.recommended is not None
     assert server.room_left(found.recommended) > 0
     fastest = SPACE.start.with_values({"s0": "16", "s1": "16"})
@@ -94,13 +94,13 @@ def test_where_the_fastest_breaks_the_limit_the_advice_is_the_best_that_keeps_it
 def test_where_two_finalists_are_tried_none_probably_breaks_the_limit() -> None:
     server = Bounded(SPACE, 0.03, 1)
     found = walk(task(server, finalists=2), server)
-    assert confirmed(found), headline(found, "tps")
+    assert found.confirmed, headline(found, "tps")
 
 
 def test_where_nothing_that_helps_keeps_the_limit_no_change_is_advised() -> None:
     server = Bounded(space_with(1), 0.03, 1, late=4.0)
     found = walk(task(server), server)
-    assert not confirmed(found)
+    assert not found.confirmed
 
 
 def trials(values: Sequence[float], starts: float = 0.0) -> dict[Configuration, Held]:

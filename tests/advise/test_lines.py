@@ -1,22 +1,23 @@
 """What the screening has shown stays, and a default that does better is taken: a search may be misled."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import log
 
 import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget, lines
+from pgassay.advise.elimination import Line
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.smoothing import smoothed, trimmed
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.advise.takeover import TAKEN
 from pgassay.advise.task import Task
-from pgassay.advise.text import confirmed, gain, headline, level_words, render, values
+from pgassay.advise.text import gain, headline, level_words, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.study.units import canonical
+from tests.advise.stepped import Stepped
 
 BAD = {"delay": "20000", "buffers": "32"}
 WAITS = {"0": 0.0, "250": 0.25, "500": 0.5, "750": 0.75, "1000": 1.0, "20000": 16.0}
@@ -33,12 +34,10 @@ def space() -> Space:
 
 
 @dataclass
-class Delayed(Server):
+class Delayed(Stepped):
     """A commit works and waits; with few buffers it works longer. The search sees neither, and likes a short wait."""
 
     misled: bool = True
-    step: str = field(default="", init=False)
-    """The batch that is measured; none in a study."""
 
     def truth(self, configuration: Configuration) -> float:
         """The true log-speed: 0 at the start. In the search's own batches, and there only, it is another one."""
@@ -46,15 +45,6 @@ class Delayed(Server):
         if self.misled and self.step.startswith("search-"):
             return -log((1.0 if wait == 0.25 else 1.1 + wait) / 17.4)
         return -log((1.0 + 0.4 * few + wait) / 17.4)
-
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
-        """One trial of each."""
-        self.step = name
-        found = super().batch(name, start, configurations, seed)
-        self.step = ""
-        return found
 
 
 def task(server: Server) -> Task:
@@ -64,7 +54,7 @@ def task(server: Server) -> Task:
 
 def advised(server: Server) -> Advice:
     found = walk(task(server), server)
-    assert confirmed(found)
+    assert found.confirmed
     return found
 
 
@@ -258,5 +248,26 @@ def test_what_goes_although_the_screening_showed_it_is_told_so() -> None:
     asked = task(Delayed(space(), 0.03, 1))
     gone = tuple(replace(each, kept=each.name != "buffers") for each in found.lines)
     told = render(asked, replace(found, lines=gone), "tps", "x")
-    assert "removed, since it helps over all of the screening and not beside the other lines: buffers = " in told
+    words = "removed, since it helps {} and not beside the other lines: buffers = "
+    assert words.format("in the screening beside delay = 0") in told, "the delay hid it"
+    assert "over all of the screening" not in told
     assert "nothing showed that it helps: buffers" not in told
+    whole = tuple(replace(each, beside="") for each in found.screened)
+    told = render(asked, replace(found, lines=gone, screened=whole), "tps", "x")
+    assert words.format("over all of the screening") in told
+
+
+def test_scripts_are_told_that_the_screening_keeps_a_line_only_where_it_does() -> None:
+    asked = task(Delayed(space(), 0.03, 1))
+    tried = replace(screened("s0", "1", "16", 1.1), beside=LINES)
+    lines_of = (
+        Line("delay", "0", "20000", None, kept=True, screened=SCREENED[0]),
+        Line("s0", "16", "1", None, kept=True, screened=tried),
+        Line("s1", "16", "1", None, kept=False, screened=replace(tried, name="s1", standing=Standing.OPEN)),
+        Line("buffers", "-1", "32", None, kept=False, screened=SCREENED[1]),
+        Line("s2", "16", "1", None, kept=True),
+    )
+    told = values(asked, Advice((), (), lines_of, None, None, 0, 0, None, None, {}), "tps", "x")["lines"]
+    assert {each["name"]: each["screened"] for each in told} == {
+        "delay": True, "s0": False, "s1": False, "buffers": False, "s2": False,
+    }  # fmt: skip

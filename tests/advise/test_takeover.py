@@ -1,7 +1,6 @@
 """What did better than the advice is taken line by line: those that do nothing go, and all stay where that is worse."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -12,8 +11,9 @@ from pgassay.advise.screening import FIRST_LEVEL, LINES, SECOND_LEVEL
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.takeover import ITS_LINES, TAKEN, Apart
 from pgassay.advise.task import Task
-from pgassay.advise.text import confirmed, gain, headline, render, values
+from pgassay.advise.text import gain, headline, render, values
 from pgassay.advise.walk import Advice, walk
+from tests.advise.stepped import Stepped
 
 COUNT, BUDGET_S = 12, 2400.0
 SPACE = space_of(
@@ -25,26 +25,16 @@ SPACE = space_of(
 
 
 @dataclass
-class Hidden(Server):
+class Hidden(Stepped):
     """Everybody sees what `s0` does; what `s1` and `s2` do only studies see, and batches that begin with `seen_in`."""
 
     seen_in: str = "taken-"
-    step: str = field(default="", init=False)
 
     def truth(self, configuration: Configuration) -> float:
         """The true log-speed: 0 at the start."""
         good = {name for name, value in configuration.values.items() if value == "1"}
         hidden = 0.2 * len(good & {"s1", "s2"}) if not self.step or self.step.startswith(self.seen_in) else 0.0
         return 0.3 * ("s0" in good) + hidden
-
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
-        """One trial of each."""
-        self.step = name
-        found = super().batch(name, start, configurations, seed)
-        self.step = ""
-        return found
 
 
 class Together(Server):
@@ -63,7 +53,7 @@ def task(server: Server, budget_s: float = BUDGET_S) -> Task:
 
 def advised(server: Server, budget_s: float = BUDGET_S) -> Advice:
     found = walk(task(server, budget_s), server)
-    assert confirmed(found)
+    assert found.confirmed
     assert found.outdone is not None
     assert found.outdone.by == "default"
     return found
@@ -99,7 +89,7 @@ def test_of_a_default_that_does_better_only_the_lines_stay_that_do_it(seed: int)
 def test_settings_that_help_only_together_are_told_from_those_that_do_nothing(seed: int) -> None:
     server = Together(SPACE, 0.01, seed)
     found = walk(task(server), server)
-    assert confirmed(found)
+    assert found.confirmed
     assert kept(found) == {"s0", "s1", "s2", "s3"}
 
 
@@ -120,7 +110,7 @@ def test_without_time_for_its_lines_it_is_taken_as_a_whole_and_that_is_said() ->
     asked = task(server)
     least = replace(asked.amounts, batches=2, lines_s=0.0, confirmation_s=0.0, restoration_s=0.0, taken_lines_s=0.0)
     found = walk(replace(asked, amounts=least), server)
-    assert confirmed(found)
+    assert found.confirmed
     assert found.outdone is not None
     assert found.outdone.apart is Apart.NO_TIME
     assert len(kept(found)) == COUNT

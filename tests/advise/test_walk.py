@@ -13,7 +13,7 @@ from pgassay.advise.front import Kept
 from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task
-from pgassay.advise.text import auto_conf, confirmed, headline, render, values
+from pgassay.advise.text import auto_conf, headline, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError
@@ -33,7 +33,7 @@ def advice(seed: int, noise: float = 0.02, **how: int) -> tuple[Server, Task, Ad
 
 def test_planted_settings_are_found_and_confirmed() -> None:
     server, wanted, found = advice(1)
-    assert confirmed(found)
+    assert found.confirmed
     assert found.recommended is not None
     assert server.truth(found.recommended) > 0.6 * server.best()
     assert placebos(server, found.recommended) == 0
@@ -64,7 +64,7 @@ def test_a_default_that_does_better_than_the_advice_is_in_the_headline() -> None
 def test_the_best_few_are_measured_again_where_there_is_time() -> None:
     server, _, found = advice(2, finalists=3)
     assert found.best is not None
-    assert confirmed(found)
+    assert found.confirmed
     assert server.truth(found.best) > 0.6 * server.best()
 
 
@@ -72,7 +72,7 @@ def test_where_nothing_matters_nothing_is_recommended() -> None:
     server = Server(space_with(8), 0.01, 3, sizes=(0.0, 0.0, 0.0, 0.0))
     wanted = task(server)
     found = walk(wanted, server)
-    assert not confirmed(found)
+    assert not found.confirmed
     assert "nothing to change" in headline(found, "tps") or "no change was confirmed" in headline(found, "tps")
     assert auto_conf(wanted, found, "tps").startswith("# pgassay advise: no change")
     assert values(wanted, found, "tps", "x")["settings"] == {}
@@ -234,12 +234,12 @@ def test_what_may_break_a_limit_is_not_advised_and_that_is_said() -> None:
     wanted = task(server, budget_s=900.0)
     found = walk(wanted, server)
     assert found.helps
-    assert not confirmed(found)
+    assert not found.confirmed
     assert headline(found, "tps").endswith("and may not keep latency_p99_ms < 10 ms (60 %)")
     assert values(wanted, found, "tps", "x")["limits"] == [{"limit": "latency_p99_ms < 10 ms", "probability": 0.6}]
     assert values(wanted, found, "tps", "x")["settings"] == {}
     sure = replace(found, kept=(Kept("latency_p99_ms < 10 ms", 0.97),))
-    assert confirmed(sure)
+    assert sure.confirmed
     assert "keeps it: 97 %" in render(wanted, sure, "tps", "runs/x")
 
 
@@ -257,7 +257,7 @@ def test_beside_a_setting_that_hides_the_others_the_screening_begins_again() -> 
     server = HidingServer(space_with(12), 0.03, 1)
     wanted, told = task(server), list[str]()
     found = walk(wanted, server, told.append)
-    assert confirmed(found)
+    assert found.confirmed
     assert {each.name for each in found.lines if each.kept} == {"s0", "s1"}
     beside = {each.name: each for each in found.screened if each.beside}
     assert set(beside) == {each.name for each in server.space.dimensions} - {"s0"}

@@ -38,7 +38,7 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
     def blocks(findings: "Findings") -> Iterator[Block]:
         yield Sentences(tuple(text.proof_sentences(task, advice, objective)))
         kept = [each for each in advice.lines if each.kept]
-        if text.confirmed(advice):
+        if advice.confirmed:
             rows = [
                 [
                     each.name, each.start, each.value, text.gain(each, objective),

@@ -154,7 +154,7 @@ def _tried(name: str, task: Task) -> bool:
 
 
 def company(line: Line, screened: Screened | None) -> Iterator[str]:
-    """Does a line act otherwise beside the other lines than over all of the screening? A sentence where it is known."""
+    """Does a line act otherwise beside the other lines than in the screening? A sentence where it is known."""
     if line.without is None or screened is None or not line.without.effect.bounded:
         return
     if canonical(screened.far) != canonical(line.value):
@@ -163,9 +163,9 @@ def company(line: Line, screened: Screened | None) -> Iterator[str]:
 
 
 def interaction(gain: tuple[float, float, float], screened: Screened) -> str:
-    """What a line does beside the other lines (estimate, low, high) against what it does over all of the screening."""
+    """What a line does beside the other lines (estimate, low, high) against what it does in the screening."""
     told = f"{ratio_interval(*gain)} beside the other lines"
-    alone = f"{ratio_interval(screened.effect, screened.low, screened.high)} over all of the screening"
+    alone = f"{ratio_interval(screened.effect, screened.low, screened.high)} {text.where(screened)}"
     if gain[1] > screened.high or gain[2] < screened.low:
         return f"{told}, {alone}: it acts otherwise in this company"
     return f"none shown: {told}, {alone}"

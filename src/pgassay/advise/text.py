@@ -22,14 +22,9 @@ _OTHERS = ("default", "rule of thumb")
 """What an advice is confirmed against, beside the start."""
 
 
-def confirmed(advice: Advice) -> bool:
-    """Was the recommendation shown to be better than the start, in trials of its own?"""
-    return advice.confirmed
-
-
 def auto_conf(task: Task, advice: Advice, objective: str) -> str:
     """The lines for postgresql.auto.conf, each under its reason; a comment alone where nothing was confirmed."""
-    if not confirmed(advice):
+    if not advice.confirmed:
         return "# pgassay advise: no change was confirmed to help\n"
     told = []
     for line in advice.lines:
@@ -73,7 +68,7 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     """What the fresh trials showed beside the headline, what the lines risk, and which lines went."""
     yield from task.remarks
     for name in _OTHERS:
-        if confirmed(advice) and name in advice.proof:
+        if advice.confirmed and name in advice.proof:
             found = advice.proof[name]
             failed = f"it fails: {found.verdict.text}" if found.verdict.kind is Kind.FAILED else ""
             yield f"against the {name}: {failed or f'{objective} {ratio_interval(*inverted(found))}'}"
@@ -83,15 +78,15 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
         yield f"shrinkage: the search expected ×{number(exp(seen))} over the start; fresh trials of it found {told}"
     for each in advice.kept:
         yield f"limit {each.limit}: a further trial of what is left keeps it: {chance(each.probability)}"
-    if confirmed(advice):
+    if advice.confirmed:
         yield from robust_page.sentences(advice.robust, objective)
     risks = [
         f"{line.name}: {setting_in(task, line.name).risks}" for line in advice.lines if line.kept and _risky(task, line)
     ]
-    if confirmed(advice):
+    if advice.confirmed:
         yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
     yield from map(level_words, advice.levels)
-    if confirmed(advice) and advice.outdone:
+    if advice.confirmed and advice.outdone:
         by = advice.outdone
         told = ratio_interval(*inverted(by.found))
         yield (
@@ -116,16 +111,27 @@ def _removed(task: Task, advice: Advice) -> Iterator[str]:
     """The lines that went: those that nothing showed to help, and those that do not beside the others."""
     screened = {each.name: each for each in advice.screened}
     nothing: list[str] = []
-    beside: list[str] = []
+    beside: dict[str, list[str]] = {}
     for line in advice.lines:
         if not line.kept:
             found = screened.get(line.name)
-            shown = found is not None and shown_to_help(task.space, found, line.value, higher=task.higher)
-            (beside if shown else nothing).append(f"{line.name} = {line.value} ({without(line)})")
+            shown = found and shown_to_help(task.space, found, line.value, higher=task.higher)
+            told = beside.setdefault(where(found), []) if found and shown else nothing
+            told.append(f"{line.name} = {line.value} ({without(line)})")
     if nothing:
         yield f"tried and removed, nothing showed that it helps: {', '.join(nothing)}"
-    if beside:
-        yield f"removed, since it helps over all of the screening and not beside the other lines: {', '.join(beside)}"
+    for place, lines in beside.items():
+        yield f"removed, since it helps {place} and not beside the other lines: {', '.join(lines)}"
+
+
+def where(screened: Screened) -> str:
+    """Which part of the screening an effect is of."""
+    return f"in the screening beside {screened.beside}" if screened.beside else "over all of the screening"
+
+
+def by_screening(line: Line) -> bool:
+    """Is it kept by what the screening has shown of it, and not by trials of lines in and out?"""
+    return line.kept and line.screened is not None and line.screened.beside != LINES
 
 
 def level_words(level: Level) -> str:
@@ -143,7 +149,7 @@ def headline(advice: Advice, objective: str) -> str:
     """The answer in one sentence."""
     if advice.best is None:
         return "nothing to change: no setting of this space was shown to matter for this load"
-    if not confirmed(advice):
+    if not advice.confirmed:
         found = advice.proof.get("start") or advice.chosen
         if found is None:
             return "no change was confirmed to help"
@@ -192,12 +198,12 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
     return {
         "format": 1,
         "objective": objective,
-        "confirmed": confirmed(advice),
-        "settings": {each.name: each.value for each in advice.lines if each.kept} if confirmed(advice) else {},
+        "confirmed": advice.confirmed,
+        "settings": {each.name: each.value for each in advice.lines if each.kept} if advice.confirmed else {},
         "lines": [
             {
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
-                "together": each.together, "taken_from": each.taken_from or None, "screened": each.screened is not None,
+                "together": each.together, "taken_from": each.taken_from or None, "screened": by_screening(each),
                 "without": robust_page.compared_values(each.without) if each.without else None,
             }
             for each in advice.lines
