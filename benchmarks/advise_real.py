@@ -19,11 +19,11 @@ from pgassay.advise import folder
 from pgassay.advise.budget import BATCH
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.laboratory import RealLaboratory
-from pgassay.advise.proof import CONFIRMATION
+from pgassay.advise.proof import MAIN
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Laboratory, Task
-from pgassay.advise.walk import ELSEWHERE
+from pgassay.advise.walk import ELSEWHERE, WHOLE
 from pgassay.cli.progress import watcher_for
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
@@ -71,7 +71,7 @@ def plain(task: Task, laboratory: Laboratory, trials: int) -> Winner:
 
 def trials_of(path: Path) -> int:
     """How many trials an advice took before its confirmation."""
-    proofs = (CONFIRMATION, "taken-", ELSEWHERE)
+    proofs = (*MAIN.names, "taken-", WHOLE, ELSEWHERE)
     runs = [each.parent for each in sorted(path.glob("*/study.toml")) if not each.parent.name.startswith(proofs)]
     return sum(len(Run.open(each).trials) for each in runs)
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.advise import Server, space_with
-from benchmarks.advise_real import plain, told
+from benchmarks.advise_real import plain, told, trials_of
 from pgassay.advise import folder
 from pgassay.advise.folder import Kept
 from pgassay.advise.question import Question
 from pgassay.errors import UsageError
+from pgassay.testing.planted import make_run
 from tests.advise.test_walk import task
 
 
@@ -45,3 +46,16 @@ def test_the_lines_of_an_advice_are_read_from_its_result(tmp_path: Path) -> None
     assert "--resume" in str(raised.value.hint)
     (path / folder.RESULT_FILE).write_text('{"settings": {"s0": "16"}, "format": 1}')
     assert folder.advised(path) == {"s0": "16"}
+
+
+def test_trials_of_the_proof_are_not_among_those_before_it(tmp_path: Path) -> None:
+    before = ("screening-01", "screening-beside-01", "screening-apart-01", "search-01", "finalists", "lines-01")
+    proof = (
+        "confirmation", "confirmation-of-the-rest", "confirmation-of-what-did-better", "confirmation-of-its-lines",
+        "confirmation-of-the-rest-of-its-lines", "reduction", "restoration", "reduction-again", "taken-reduction",
+        "taken-lines-01", "whole", "elsewhere",
+    )  # fmt: skip
+    one = len(make_run(tmp_path / before[0]).trials)
+    for name in (*before[1:], *proof):
+        make_run(tmp_path / name)
+    assert trials_of(tmp_path) == one * len(before)
