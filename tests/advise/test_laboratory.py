@@ -1,7 +1,9 @@
 """The proof gets its blocks on a machine where trials take longer than was forecast."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +21,7 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.study.document import Document
+from pgassay.study.model import ALTERNATE
 from pgassay.study.quantities import seconds
 from pgassay.testing.planted import make_run
 
@@ -52,6 +55,36 @@ def test_a_study_has_time_for_its_least_blocks(
     given_s = seconds("budget", document["design"]["budget"])
     assert (given_s > budget_s) is longer
     assert given_s >= 0.9 * 2 * BLOCKS_MIN * took_s
+
+
+@pytest.mark.parametrize(("setting", "took_s"), [({"shared_buffers": "1GB"}, 10.0), ({"jit": "off"}, 16.0)])
+def test_a_study_goes_by_trials_that_were_played_as_its_own_will_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: dict[str, str], took_s: float
+) -> None:
+    """Servers that differ in shared buffers take no turns, and those of the screening that did took longer."""
+    asked: list[Document] = []
+
+    def measured(self: RealLaboratory, name: str, wanted: Document) -> Findings:
+        asked.append(wanted)
+        raise AskedError
+
+    made = make_run(tmp_path / "screening-01").trials
+    make_run(tmp_path / "screening-apart-01")
+
+    def opened(path: Path) -> SimpleNamespace:
+        apart = path.name == "screening-apart-01"
+        regime, length_s = ({}, 10.0) if apart else ({"pairing": ALTERNATE}, 16.0)
+        return SimpleNamespace(trials=[replace(each, regime=regime, timings_s={"window": length_s}) for each in made])
+
+    monkeypatch.setattr(RealLaboratory, "_measured", measured)
+    monkeypatch.setattr(Run, "open", opened)
+    space = space_of(settings_of({}, ["shared_buffers", "jit"]), Machine(8 << 30, 2), {})
+    laboratory = RealLaboratory(
+        tmp_path, Question({"driver": "pgbench"}, "tps"), space, BenchOptions(), lambda study: nullcontext(Watcher())
+    )
+    with pytest.raises(AskedError):
+        laboratory.study("confirmation", space.start, [space.start.with_values(setting)], 1, 1.0)
+    assert seconds("budget", asked[0]["design"]["budget"]) == pytest.approx(2 * BLOCKS_MIN * 1.15 * took_s, abs=1)
 
 
 def test_configurations_go_by_names_and_not_by_all_their_settings() -> None:

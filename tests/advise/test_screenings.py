@@ -1,6 +1,7 @@
 """Settings whose effect shows in slices are screened by servers in turns, the others apart from them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log
 
 import pytest
@@ -144,6 +145,21 @@ def test_both_parts_begin_beside_what_hides_them() -> None:
         found.task.amounts.lines_s
         < budget.amounts(3600.0, TRIAL_S, 10, finalists=1, turns=Turns(8, 1.6 * TRIAL_S)).lines_s
     ), "the first look took its time"
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_a_first_look_in_vain_leaves_lines_no_less_than_none(turned: bool) -> None:
+    server = Noted(space(), 0.001, 1)
+    server.effects = {"s0": 3.0, "s2": 0.2}
+    names = screenings.in_turns(server.space) if turned else ()
+    turns = Turns(len(names), 1.6 * TRIAL_S) if turned else None
+    steps = replace(budget.amounts(3600.0, TRIAL_S, 10, finalists=1, turns=turns), lines_s=1.0)
+    found = screenings.screened(Task(server.space, LIMITS, steps, True, 0.05, 1, turned=names), server.batch)
+    left = found.task.amounts
+    assert any(each.beside for each in found.found), "it began again"
+    assert left.lines_s == 0.0
+    assert left.least is not None
+    assert left.least.confirmation_s <= left.confirmation_s < steps.confirmation_s
 
 
 def test_a_busy_machine_still_tells_what_does_not_matter() -> None:

@@ -1,6 +1,6 @@
 """How many trials each step of an advice gets; a budget in which nothing could be proved is refused, with the least."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgassay.advise import messages
 from pgassay.advise.robust import ARMS_MAX
@@ -119,6 +119,8 @@ def amounts(
     they have at most: as many as there are settings, unless that is known.
     """
     apart = settings - turns.settings if turns else 0
+    if turns and not apart:  # then all that follows the screening is played in turns, too
+        trial_s = turns.trial_s
     in_turns = rows_needed(turns.settings) if turns else 0
     pairs, lines = in_turns or rows_needed(settings), min(settings, lines_max)
     pairs += rows_needed(apart, SPARE_APART) if apart else 0
@@ -202,14 +204,35 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
     )
 
 
-def batches_of(steps: Amounts, configurations: int) -> int:
-    """Batches of a search in a space of so many configurations: of few, all are seen twice, and that is enough."""
-    return min(steps.batches, max(2, -(-2 * configurations // BATCH)))
+def spent(steps: Amounts, spent_s: float) -> Amounts:
+    """What is left where so much was spent that is lines' in and out: theirs first, then the confirmation's.
+
+    The confirmation keeps its least, and no step less than none: what is spent beyond that makes the whole longer.
+    """
+    over_s = max(0.0, spent_s - steps.lines_s)
+    least_s = steps.least.confirmation_s if steps.least else 0.0
+    return replace(
+        steps,
+        lines_s=max(0.0, steps.lines_s - spent_s),
+        confirmation_s=max(min(steps.confirmation_s, least_s), steps.confirmation_s - over_s),
+    )
 
 
-def unsearched_s(steps: Amounts, configurations: int) -> float:
-    """What a search of so many configurations leaves of its time."""
-    return steps.trial_s * (BATCH + 1) * (steps.batches - batches_of(steps, configurations))
+def batches_of(steps: Amounts, configurations: int, trial_s: float = 0.0) -> int:
+    """Batches of a search in a space of so many configurations: of few, all are seen twice, and that is enough.
+
+    Trials that take `trial_s`, longer than usual ones, are as many fewer, but no fewer than the least.
+    """
+    held = steps.batches
+    if trial_s > steps.trial_s:
+        held = min(held, max(_BATCHES_MIN, int(held * steps.trial_s / trial_s)))
+    return min(held, max(2, -(-2 * configurations // BATCH)))
+
+
+def unsearched_s(steps: Amounts, configurations: int, trial_s: float = 0.0) -> float:
+    """What a search of so many configurations leaves of its time; none where the least takes more than that."""
+    took = batches_of(steps, configurations, trial_s) * max(trial_s, steps.trial_s)
+    return max(0.0, (BATCH + 1) * (steps.trial_s * steps.batches - took))
 
 
 def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int) -> Amounts:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pgassay.advise import messages, refusals
+from pgassay.advise import messages, refusals, screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
@@ -31,11 +31,12 @@ from pgassay.lab.run import WrittenStudy, continue_run, prepare, run_study, writ
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
 from pgassay.report import own_sections, page
 from pgassay.report.findings import Findings
 from pgassay.report.section import Section
 from pgassay.study.document import Document
-from pgassay.study.model import Study
+from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import Status
 from pgassay.study.thresholds import Limit, resolve
 
@@ -150,7 +151,7 @@ class RealLaboratory:
         everything = [baseline, *arms]
         design = {
             "blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX},
-            "budget": f"{max(budget_s, BLOCKS_MIN * len(everything) * self._trial_s()):.0f}s", "seed": seed,
+            "budget": f"{max(budget_s, BLOCKS_MIN * len(everything) * self._trial_s(everything)):.0f}s", "seed": seed,
         }  # fmt: skip
         findings, tried, refused = self._tried(name, everything, design, against_first=True)
         if findings is None:
@@ -274,14 +275,15 @@ class RealLaboratory:
             with self.watching(written.study) as watcher:
                 continue_run(self.folder / name, self.options, watcher)
 
-    def _trial_s(self) -> float:
-        """What a trial of the screening took here, by the longest of the usual ones; 0 where there was none.
+    def _trial_s(self, everything: Sequence[Configuration]) -> float:
+        """What a trial of the screening took here that was played as one of these will be; 0 where there was none.
 
         Where it is longer than was forecast, a study would else end before any verdict can be reached.
         """
         runs = [each.parent for each in sorted(self.folder.glob("screening-*/study.toml"))]
-        lengths = sorted(trial.length_s for each in runs for trial in Run.open(each).trials)
-        return lengths[9 * len(lengths) // 10] * _BESIDE if lengths else 0.0
+        differing = {name for each in everything for name in each.changes_from(everything[0])}
+        turned = differing <= {*screenings.in_turns(self.space)}
+        return _BESIDE * usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
 
     def _run(self, written: WrittenStudy, path: Path) -> None:
         with self.watching(written.study) as watcher:
@@ -289,6 +291,13 @@ class RealLaboratory:
 
     def _limits(self, findings: Findings) -> tuple[Limit, ...]:
         return resolve(findings.study.decide, findings.run.responses, self.question.objectives, compared=True)
+
+
+def usual_s(trials: Sequence[TrialRecord], *, turned: bool) -> float:
+    """How long a trial takes, by the longest of the usual ones that took turns or did not; by any where none did so."""
+    mine = [each for each in trials if (each.regime.get("pairing") == ALTERNATE) == turned]
+    lengths = sorted(each.length_s for each in mine or trials)
+    return lengths[9 * len(lengths) // 10] if lengths else 0.0
 
 
 def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:

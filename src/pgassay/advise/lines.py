@@ -119,8 +119,8 @@ def in_and_out(
     tell: Tell,
     pairs: Pairs,
     noted: MutableSequence[Noted] | None = None,
-) -> tuple[tuple[Screened, ...], int]:
-    """What the lines do that the screening has not shown to help, and levels against the usual ones; and trials.
+) -> tuple[tuple[Screened, ...], float]:
+    """What the lines do that the screening has not shown to help, and levels against the usual ones; and seconds.
 
     Each line is in or out, and each level the one or the other, beside all that the screening has shown. So are
     settings that it could not see, as far as these trials can tell of them without more of them. What may
@@ -130,11 +130,11 @@ def in_and_out(
     known = shown(task, best, screened)
     unshown = [name for name in best.changes_from(task.space.start) if name not in known and name not in levels]
     names = [*unshown, *levels]
-    most = int(task.amounts.lines_s / task.amounts.trial_s / 2) if task.amounts.trial_s else 0
+    most = _pairs_in(task, task.amounts.lines_s, names)
     riding = _riding(task, best, hidden(task, best, screened), len(names), most)
     if not names and not riding:
-        return (), 0
-    most = min(most, _PAIRS_A_LINE * (len(names) + len(riding)))
+        return (), 0.0
+    most = min(_pairs_in(task, task.amounts.lines_s, [*names, *riding]), _PAIRS_A_LINE * (len(names) + len(riding)))
     both = {name: (best.values[name], usual) for name, usual in levels.items()}
     tell(messages.lines_in_and_out(unshown, both, tuple(riding)))
     out = task.space.start.with_values(levels)
@@ -151,15 +151,20 @@ def of_what_did_better(
     pairs: Pairs,
     noted: MutableSequence[Noted] | None,
     budget_s: float,
-) -> tuple[tuple[Screened, ...], int]:
+) -> tuple[tuple[Screened, ...], float]:
     """What these lines do of a configuration that was taken as a whole, each in or out beside all its other ones.
 
     It is the second family of lines that an advice looks at, so it has its part of the error rate of both.
     """
-    most = int(budget_s / task.amounts.trial_s / 2) if task.amounts.trial_s else 0
-    most = min(most, _PAIRS_A_LINE * len(names))
+    most = min(_pairs_in(task, budget_s, names), _PAIRS_A_LINE * len(names))
     plan = screening.plan_of_lines(task.space.start, taken, names, task.seed + 1, most, None, screening.KNOWN_BY)
     return _measured(task, plan, laboratory, pairs, noted, screening.SECOND_LEVEL)
+
+
+def _pairs_in(task: Task, budget_s: float, names: Sequence[str]) -> int:
+    """How many pairs that differ in these settings there is time for."""
+    trial_s = task.trial_s(names)
+    return int(budget_s / trial_s / 2) if trial_s else 0
 
 
 def _measured(
@@ -169,23 +174,23 @@ def _measured(
     pairs: Pairs,
     noted: MutableSequence[Noted] | None,
     level: float,
-) -> tuple[tuple[Screened, ...], int]:
-    """What the pairs of a plan say, and their trials; what may not be tried is `noted`."""
-    spent = 0
+) -> tuple[tuple[Screened, ...], float]:
+    """What the pairs of a plan say, and their seconds; what may not be tried is `noted`."""
+    spent_s = 0.0
 
     def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
-        nonlocal spent
+        nonlocal spent_s
         tried = fitting(wanted, task.limits, noted)
         if len(tried) < 2:
             return {}
-        spent += len(tried)
+        spent_s += len(tried) * task.trial_s({name for each in tried for name in each.changes_from(tried[0])})
         return whatever_is_kept(laboratory)(name, tried[0], tried[1:], seed)
 
     values = pairs(plan, measure)
     try:
-        return screening.effects(plan, values, margin=task.margin, level=level), spent
+        return screening.effects(plan, values, margin=task.margin, level=level), spent_s
     except UsageError:  # too many of them failed: nothing is shown
-        return (), spent
+        return (), spent_s
 
 
 def levels_of(

@@ -134,14 +134,9 @@ def _beside(
     tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
     own = screened_pairs(task, plan, measure, "screening-beside", 170)
     found = screening.effects(plan, own, margin=task.margin, level=screening.BESIDE_LEVEL)
-    spent = _spent(task, task.amounts.trial_s * budget.trials_of(len(first.pairs)))
+    left = replace(task, amounts=budget.spent(task.amounts, task.amounts.trial_s * budget.trials_of(len(first.pairs))))
     parts = (len(first.pairs), len(plan.pairs))
-    return Screening(spent, screening.joined(first, plan), (*values, *own), (*hiding, *found), parts)
-
-
-def _spent(task: Task, spent_s: float) -> Task:
-    """What was measured in vain took the time of lines in and out."""
-    return replace(task, amounts=replace(task.amounts, lines_s=task.amounts.lines_s - spent_s))
+    return Screening(left, screening.joined(first, plan), (*values, *own), (*hiding, *found), parts)
 
 
 @dataclass(frozen=True)
@@ -168,7 +163,7 @@ class _Apart:
             values = screened_pairs(task, plan, self._absolute, "screening-beside", 170)
             turns = task.amounts.turns
             assert turns is not None, "a task with settings in turns has their time"
-            task = _spent(task, turns.trial_s * 2 * len(first.pairs))
+            task = replace(task, amounts=budget.spent(task.amounts, turns.trial_s * 2 * len(first.pairs)))
         else:
             plan = screening.joined(first, rest)
             batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))

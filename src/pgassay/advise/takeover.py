@@ -135,12 +135,12 @@ def _of_its_lines(
         return whole
     if names:
         tell(messages.lines_of_better(outdone.by, names))
-        trials_s = task.amounts.trial_s * 2 * budget.taken_pairs(len(names))
+        trials_s = task.trial_s(names) * 2 * budget.taken_pairs(len(names))
         trials_s = max(trials_s, min(_IN_AND_OUT * left_s, left_s - _proof_s(task, outdone.left, len(shown) + 1)))
-        tried, trials = lines.of_what_did_better(
+        tried, spent_s = lines.of_what_did_better(
             task, taken, names, laboratory, evidence.pairs, evidence.noted, trials_s
         )
-        left_s -= task.amounts.trial_s * trials
+        left_s -= spent_s
         shown = {**lines.shown(task, taken, tried), **shown}
     candidate = start.with_values({name: taken.values[name] for name in shown})
     told = {each.name: each for each in tried}
@@ -202,20 +202,26 @@ def _shown(task: Task, taken: Configuration, evidence: Evidence) -> dict[str, Sc
 
 def _least_s(task: Task, taken: Configuration, left: Configuration, shown: Mapping[str, Screened]) -> float:
     """The least that telling its lines apart takes, if one more of them is shown to help."""
-    unshown = len(taken.changes_from(task.space.start)) - len(shown)
-    trials = 2 * budget.taken_pairs(unshown)
-    return task.amounts.trial_s * trials + _proof_s(task, left, len(shown) + min(unshown, 1))
+    unshown = [each for each in taken.changes_from(task.space.start) if each not in shown]
+    pairs_s = task.trial_s(unshown) * 2 * budget.taken_pairs(len(unshown))
+    return pairs_s + _proof_s(task, left, len(shown) + min(len(unshown), 1))
 
 
 def _proof_s(task: Task, left: Configuration, count: int) -> float:
     """The least that a proof of so many lines takes, and one of the rest of them."""
-    return task.amounts.trial_s * budget.BLOCKS_MIN * count + 2 * _rest_s(task, left)
+    return _trial_s(task, left) * budget.BLOCKS_MIN * count + 2 * _rest_s(task, left)
 
 
 def _rest_s(task: Task, left: Configuration) -> float:
     """Of a proof without leaving out lines: beside what all are set against, and what the search had left."""
     arms = 1 + len({*references(task).values(), left})
-    return task.amounts.trial_s * budget.BLOCKS_MIN * arms
+    return _trial_s(task, left) * budget.BLOCKS_MIN * arms
+
+
+def _trial_s(task: Task, left: Configuration) -> float:
+    """Of a proof: it sets lines of the references against them, and against what the search had left."""
+    start = task.space.start
+    return task.trial_s({name for each in (*references(task).values(), left) for name in each.changes_from(start)})
 
 
 def _matters(task: Task, found: Compared) -> bool:

@@ -95,6 +95,11 @@ class Task:
     longer: tuple[Longer, ...] = ()
     """What would be tried with longer windows."""
 
+    def trial_s(self, names: Iterable[str]) -> float:
+        """How long a trial is expected to take beside others that differ in these settings: in turns it is longer."""
+        turns = self.amounts.turns
+        return turns.trial_s if turns and set(names) <= set(self.turned) else self.amounts.trial_s
+
 
 def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials[float]:
     """The batches of a laboratory, in which a trial that breaks a limit has its value all the same.

@@ -140,24 +140,24 @@ def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], 
     if best == start:
         return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
     pairs = partial(screenings.screened_pairs, task, kind="lines", seed=300)
-    tried, trials = lines.in_and_out(task, best, screened, laboratory, tell, pairs, noted)
+    tried, lines_s = lines.in_and_out(task, best, screened, laboratory, tell, pairs, noted)
     levels = [
         each if keeping.as_safe(best.with_values({each.name: each.taken}), best) else replace(each, taken=each.chosen)
         for each in lines.levels_of(task, best, screened, tried)
     ]
     earned, why = lines.earned(task, best, screened, tried, levels)
-    spare_s = task.amounts.lines_s - task.amounts.trial_s * trials
+    left = budget.spent(task.amounts, lines_s)
+    given_s = left.confirmation_s + left.lines_s
     if earned == start:
-        found = laboratory.study(WHOLE, best, [start], task.seed + 2, task.amounts.confirmation_s + spare_s)
+        found = laboratory.study(WHOLE, best, [start], task.seed + 2, given_s)
         answer = Answer(Proved((), None, {}, found.get(start), WHOLE))
     else:
         gain = gain if process is None else process.gain(earned)
-        given_s = task.amounts.confirmation_s + spare_s
         candidate = proved(task, earned, why, laboratory, tell, shares(task, given_s))
         evidence = Evidence(
             screened, tried, partial(screenings.screened_pairs, task, kind="taken-lines", seed=400), noted
         )
-        given_s += task.amounts.restoration_s + budget.unsearched_s(task.amounts, searched.size)
+        given_s += task.amounts.restoration_s + budget.unsearched_s(task.amounts, searched.size, task.trial_s(names))
         answer = answered(task, candidate, evidence, laboratory, tell, given_s)
     proof = answer.proved
     known = {each.name for each in levels} | {each.name for each in proof.lines}
@@ -234,7 +234,7 @@ def _search(
         )
     ]
     found: list[list[tuple[Configuration, float | None]]] = []
-    batches = budget.batches_of(task.amounts, space.size)
+    batches = budget.batches_of(task.amounts, space.size, task.trial_s(names))
     for number in range(1, batches + 1):
         batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
         if number == batches:
@@ -280,12 +280,13 @@ def _finalist(
     few = ranked[: task.amounts.finalists]
     gains = {each: gain for each, gain in few}
     if len(few) > 1:
+        trial_s = task.trial_s({name for each in gains for name in each.changes_from(task.space.start)})
         found = laboratory.study(
             "finalists",
             task.space.start,
             list(gains),
             task.seed + 1,
-            task.amounts.trial_s * budget.BLOCKS_MIN * (len(few) + 1),
+            trial_s * budget.BLOCKS_MIN * (len(few) + 1),
         )
         sign = 1 if task.higher else -1
         known = {each: one.effect.estimate for each, one in found.items() if one.effect.estimate > 0}
