@@ -65,6 +65,7 @@ class Least:
     lines_max: int = LINES_MAX
     turns: Turns | None = None
     taken_lines_s: float = 0.0
+    screening_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ class Amounts:
     taken_lines_s: float = 0.0
     """Of telling its lines apart, and proving those that are left; none where that is too much of the time to spare,
     and then there is only what the confirmation has not used."""
+    screening_s: float = 0.0
+    """What the screening was forecast to take."""
 
 
 def amounts(
@@ -138,11 +141,12 @@ def amounts(
         taken_lines_s=trial_s * _trials_of_taken(settings if taken is None else min(taken, settings))
         if references > 1
         else 0.0,
+        screening_s=trial_s * _screening(apart if turns else settings, turns)
+        + (turns.trial_s * 2 * in_turns if turns else 0.0),
     )
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
-    trials = _screening(apart if turns else settings, turns) + _BATCHES_MIN * (BATCH + 1) + finals
-    in_turns_s = turns.trial_s * 2 * in_turns if turns else 0.0
-    needed_s = in_turns_s + trial_s * trials + least.lines_s + least.confirmation_s + least.robust_s
+    searched_s = trial_s * (_BATCHES_MIN * (BATCH + 1) + finals)
+    needed_s = least.screening_s + searched_s + least.lines_s + least.confirmation_s + least.robust_s
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
     return _shared(least, needed_s, budget_s - needed_s)
@@ -201,6 +205,7 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
         lines_max=least.lines_max,
         turns=least.turns,
         taken_lines_s=taken_lines_s,
+        screening_s=least.screening_s,
     )
 
 
@@ -215,6 +220,42 @@ def spent(steps: Amounts, spent_s: float) -> Amounts:
         steps,
         lines_s=max(0.0, steps.lines_s - spent_s),
         confirmation_s=max(min(steps.confirmation_s, least_s), steps.confirmation_s - over_s),
+    )
+
+
+def at_pace(steps: Amounts, took_s: float, times: float, turned_times: float) -> Amounts:
+    """What is left for the steps after a screening that `took_s`, whose trials took so many times their forecast.
+
+    Trials that take turns have a pace of their own. Every step keeps its least; where there is no time even for that,
+    the whole takes longer.
+    """
+    total_s = steps.needed_s + steps.spare_s
+    if steps.least is None:
+        over_s = max(0.0, took_s - steps.screening_s)
+        batches = max(_BATCHES_MIN, int(steps.batches / times))
+        return replace(
+            steps,
+            batches=batches,
+            confirmation_s=max(0.0, steps.confirmation_s - over_s),
+            trial_s=times * steps.trial_s,
+        )
+    slower = _slower(steps.least, times, turned_times)
+    needed_s = took_s + times * (steps.needed_s - steps.screening_s)
+    return _shared(slower, needed_s, max(0.0, total_s - needed_s))
+
+
+def _slower(least: Least, times: float, turned_times: float) -> Least:
+    """The least that each step takes at another pace."""
+    return replace(
+        least,
+        trial_s=times * least.trial_s,
+        lines_s=times * least.lines_s,
+        confirmation_s=times * least.confirmation_s,
+        robust_s=times * least.robust_s,
+        restoration_s=times * least.restoration_s,
+        takeover_s=times * least.takeover_s,
+        turns=replace(least.turns, trial_s=turned_times * least.turns.trial_s) if least.turns else None,
+        taken_lines_s=times * least.taken_lines_s,
     )
 
 
@@ -242,7 +283,8 @@ def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int
     """
     pairs = rows_needed(settings)
     arms = points + REFERENCES
-    needed_s = trial_s * (_screening(settings) + _BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
+    screening_s = trial_s * _screening(settings)
+    needed_s = screening_s + trial_s * (_BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
     if needed_s > budget_s:
         raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
     spare_s = budget_s - needed_s
@@ -250,7 +292,9 @@ def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int
     trials = BLOCKS_MIN * arms + int(spare_s * (1 - _FRONT_SEARCH_SHARE) // trial_s)
     trials = min(trials, BLOCKS_MAX * (arms + points * min(settings, LINES_MAX)))
     blocks = min(BLOCKS_MAX, trials // arms)
-    return Amounts(pairs, batches, points, 0.0, trial_s * trials, needed_s, blocks, trial_s=trial_s)
+    return Amounts(
+        pairs, batches, points, 0.0, trial_s * trials, needed_s, blocks, trial_s=trial_s, screening_s=screening_s
+    )
 
 
 def left_out(steps: Amounts, arms: int) -> int:

@@ -11,7 +11,7 @@ from math import exp, log, prod
 from string import ascii_uppercase
 from typing import Protocol
 
-from pgassay.advise import budget, front, front_costs, messages, screening
+from pgassay.advise import budget, front, front_costs, messages, pace, screening
 from pgassay.advise.constraints import allowed, within
 from pgassay.advise.elimination import left_out_in_turn, shown_to_help
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
@@ -41,6 +41,10 @@ class FrontLaboratory(Protocol):
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
     ) -> Seen:
         """So many blocks of all of them, whatever they show."""
+        ...
+
+    def spent_s(self, name: str) -> float:
+        """How long a batch or a study took; 0 where there was none of that name."""
         ...
 
 
@@ -91,8 +95,10 @@ def _walked(
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
     noted.extend(lowered(task.space, plan.levels, task.limits))
-    measure = relative(task, laboratory.vectors, _vector_ratio, noted, starts)
+    asked: list[pace.Asked] = []
+    measure = relative(task, pace.noting(task, laboratory.vectors, asked), _vector_ratio, noted, starts)
     values = screened_pairs(task, plan, measure)
+    task = pace.kept(task, task, asked, laboratory.spent_s)
     level = 1 - 0.05 / len(objectives)
 
     def shown(configuration: Configuration) -> dict[str, tuple[str, ...]]:

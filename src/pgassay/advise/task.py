@@ -49,7 +49,7 @@ class Laboratory(Protocol):
         ...
 
     def spent_s(self, name: str) -> float:
-        """How long a study took; 0 where there was none of that name."""
+        """How long a batch or a study took; 0 where there was none of that name."""
         ...
 
     def kept(self, name: str) -> tuple[Kept, ...]:
@@ -98,7 +98,11 @@ class Task:
     def trial_s(self, names: Iterable[str]) -> float:
         """How long a trial is expected to take beside others that differ in these settings: in turns it is longer."""
         turns = self.amounts.turns
-        return turns.trial_s if turns and set(names) <= set(self.turned) else self.amounts.trial_s
+        return turns.trial_s if turns and self.in_turns(names) else self.amounts.trial_s
+
+    def in_turns(self, names: Iterable[str]) -> bool:
+        """Do servers that differ in these settings take turns?"""
+        return set(names) <= set(self.turned)
 
 
 def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials[float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log
 
-from pgassay.advise import budget, lines, messages, robust, screening, screenings
+from pgassay.advise import budget, lines, messages, pace, robust, screening, screenings
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
@@ -111,9 +111,12 @@ def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], 
     start = task.space.start
     slacks = Slacks()
     batches_of = whatever_is_kept(laboratory, slacks)
-    measure = relative(task, batches_of, screenings.ratio, noted, starts)
-    first = screenings.screened(task, batches_of, tell, noted, starts)
-    task, plan, values, screened = first.task, first.plan, first.values, first.found
+    asked: list[pace.Asked] = []
+    first = screenings.screened(task, pace.noting(task, batches_of, asked), tell, noted, starts)
+    task = pace.kept(task, first.task, asked, laboratory.spent_s)
+    in_search: list[pace.Asked] = []
+    measure = relative(task, pace.noting(task, batches_of, in_search), screenings.ratio, noted, starts)
+    plan, values, screened = first.plan, first.values, first.found
     noted.extend(lowered(task.space, plan.levels, task.limits))
     names = screening.worth_searching(screened, budget.SEARCHED_MAX)
     fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
@@ -146,7 +149,7 @@ def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], 
         for each in lines.levels_of(task, best, screened, tried)
     ]
     earned, why = lines.earned(task, best, screened, tried, levels)
-    left = budget.spent(task.amounts, lines_s)
+    left = budget.spent(task.amounts, lines_s + pace.over_s(in_search, laboratory.spent_s))
     given_s = left.confirmation_s + left.lines_s
     if earned == start:
         found = laboratory.study(WHOLE, best, [start], task.seed + 2, given_s)
