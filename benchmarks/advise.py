@@ -40,7 +40,7 @@ from pgassay.advise.keeping import Holding
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.screenings import in_turns
-from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
+from pgassay.advise.space import Configuration, Machine, Space, differing, index_of, space_of
 from pgassay.advise.task import Task
 from pgassay.advise.walk import walk
 from pgassay.analysis.compare import compare
@@ -139,7 +139,7 @@ class Server:
     def _in_turns(self, everything: Sequence[Configuration]) -> bool:
         """Do all that these differ in show in slices?"""
         first, *others = everything
-        return {name for each in others for name in each.changes_from(first)} <= {*in_turns(self.space)}
+        return differing(first, others) <= {*in_turns(self.space)}
 
     def held(self, name: str) -> Holding:
         """Nothing: there are no limits here."""

@@ -19,7 +19,7 @@ from pgassay.advise.keeping import Holding, holding
 from pgassay.advise.question import Question, at_conditions, document, names_of
 from pgassay.advise.refusals import failed
 from pgassay.advise.robust import Condition, Found
-from pgassay.advise.space import Configuration, Space
+from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import Tell
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
@@ -281,8 +281,7 @@ class RealLaboratory:
         Where it is longer than was forecast, a study would else end before any verdict can be reached.
         """
         runs = [each.parent for each in sorted(self.folder.glob("screening-*/study.toml"))]
-        differing = {name for each in everything for name in each.changes_from(everything[0])}
-        turned = differing <= {*screenings.in_turns(self.space)}
+        turned = differing(everything[0], everything) <= {*screenings.in_turns(self.space)}
         return _BESIDE * usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
 
     def _run(self, written: WrittenStudy, path: Path) -> None:

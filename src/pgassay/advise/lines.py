@@ -13,7 +13,7 @@ from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import Line, shown_to_help
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
-from pgassay.advise.space import Configuration, is_level
+from pgassay.advise.space import Configuration, differing, is_level
 from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
 from pgassay.study.units import canonical
@@ -183,7 +183,7 @@ def _measured(
         tried = fitting(wanted, task.limits, noted)
         if len(tried) < 2:
             return {}
-        spent_s += len(tried) * task.trial_s({name for each in tried for name in each.changes_from(tried[0])})
+        spent_s += len(tried) * task.trial_s(differing(tried[0], tried))
         return whatever_is_kept(laboratory)(name, tried[0], tried[1:], seed)
 
     values = pairs(plan, measure)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 
 from pgassay.advise import budget
-from pgassay.advise.space import Configuration
+from pgassay.advise.space import Configuration, differing
 from pgassay.advise.task import Task, Trials, V
 
 SLOWER = 1.1
@@ -32,29 +32,35 @@ def noting(task: Task, trials: Trials[V], asked: MutableSequence[Asked]) -> Tria
     def measure(
         name: str, start: Configuration, wanted: Sequence[Configuration], seed: int
     ) -> Mapping[Configuration, V | None]:
-        differing = {setting for each in wanted for setting in each.changes_from(start)}
-        asked.append(Asked(name, task.trial_s(differing) * (1 + len(wanted)), task.in_turns(differing)))
+        names = differing(start, wanted)
+        asked.append(Asked(name, task.trial_s(names) * (1 + len(wanted)), task.in_turns(names)))
         return trials(name, start, wanted, seed)
 
     return measure
 
 
-def times(asked: Sequence[Asked], spent_s: Callable[[str], float]) -> float:
-    """How many times their forecast these batches took together; 1 where nobody knows."""
-    forecast_s, took_s = sum(each.forecast_s for each in asked), sum(spent_s(each.name) for each in asked)
-    return took_s / forecast_s if forecast_s and took_s else 1.0
-
-
 def over_s(asked: Sequence[Asked], spent_s: Callable[[str], float]) -> float:
     """How much longer than forecast these batches took together."""
-    return max(0.0, sum(spent_s(each.name) - each.forecast_s for each in asked if spent_s(each.name)))
+    return max(0.0, sum(took_s - each.forecast_s for each, took_s in _taken(asked, spent_s) if took_s))
 
 
 def kept(planned: Task, screened: Task, asked: Sequence[Asked], spent_s: Callable[[str], float]) -> Task:
     """The task after its screening, with the time that is left where these batches took longer than was `planned`."""
-    if times(asked, spent_s) <= SLOWER:
+    taken = _taken(asked, spent_s)
+    if _times(taken) <= SLOWER:
         return screened
-    usual = times([each for each in asked if not each.turned] or asked, spent_s)
-    turned = times([each for each in asked if each.turned] or asked, spent_s)
-    took_s = sum(spent_s(each.name) for each in asked)
+    usual = _times([each for each in taken if not each[0].turned] or taken)
+    turned = _times([each for each in taken if each[0].turned] or taken)
+    took_s = sum(took_s for _, took_s in taken)
     return replace(screened, amounts=budget.at_pace(planned.amounts, took_s, max(usual, 1.0), max(turned, 1.0)))
+
+
+def _taken(asked: Sequence[Asked], spent_s: Callable[[str], float]) -> list[tuple[Asked, float]]:
+    """Each with the seconds that it took: a record is read for it, once."""
+    return [(each, spent_s(each.name)) for each in asked]
+
+
+def _times(taken: Sequence[tuple[Asked, float]]) -> float:
+    """How many times their forecast these batches took together; 1 where nobody knows."""
+    forecast_s, took_s = sum(each.forecast_s for each, _ in taken), sum(took_s for _, took_s in taken)
+    return took_s / forecast_s if forecast_s and took_s else 1.0

@@ -56,6 +56,11 @@ class Configuration:
         return {name: value for name, value in self.values.items() if before.get(name) != canonical(value)}
 
 
+def differing(first: Configuration, others: Iterable[Configuration]) -> set[str]:
+    """The settings in which any of the others differs from the first."""
+    return {name for each in others for name in each.changes_from(first)}
+
+
 @dataclass(frozen=True)
 class Dimension:
     """A setting with the levels that are tried here; `start` is one of them, and `rule` of the rule of thumb."""

@@ -15,7 +15,7 @@ from pgassay.advise.failures import Noted
 from pgassay.advise.front import SURE
 from pgassay.advise.proof import MAIN, START, Course, Proved, Shares, proved, references, worse
 from pgassay.advise.screening import Screened
-from pgassay.advise.space import Configuration
+from pgassay.advise.space import Configuration, differing
 from pgassay.advise.task import Laboratory, Task, Tell
 from pgassay.analysis.verdicts import Kind
 from pgassay.study.units import canonical
@@ -220,8 +220,7 @@ def _rest_s(task: Task, left: Configuration) -> float:
 
 def _trial_s(task: Task, left: Configuration) -> float:
     """Of a proof: it sets lines of the references against them, and against what the search had left."""
-    start = task.space.start
-    return task.trial_s({name for each in (*references(task).values(), left) for name in each.changes_from(start)})
+    return task.trial_s(differing(task.space.start, (*references(task).values(), left)))
 
 
 def _matters(task: Task, found: Compared) -> bool:

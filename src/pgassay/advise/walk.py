@@ -20,7 +20,7 @@ from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import Search
 from pgassay.advise.smoothing import Batches, by_configuration, hopeful, promising, smoothed, trimmed
-from pgassay.advise.space import Configuration, Space
+from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.takeover import Answer, Evidence, Outdone, answered
 from pgassay.advise.task import Laboratory, Measure, Task, Tell, relative, whatever_is_kept
 from pgassay.analysis.verdicts import Kind
@@ -283,7 +283,7 @@ def _finalist(
     few = ranked[: task.amounts.finalists]
     gains = {each: gain for each, gain in few}
     if len(few) > 1:
-        trial_s = task.trial_s({name for each in gains for name in each.changes_from(task.space.start)})
+        trial_s = task.trial_s(differing(task.space.start, gains))
         found = laboratory.study(
             "finalists",
             task.space.start,
