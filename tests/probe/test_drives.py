@@ -71,3 +71,23 @@ def test_counters_of_a_real_drive_that_stand_still_are_not_used() -> None:
     assert measured("data_write_amplification", counters) is None
     assert measured("nand_bytes_per_transaction", counters) is None
     assert measured("write_amplification", written("drive", 1e9, 0.0)) == 0.0, "an emulated drive is exact"
+
+
+def contents(source: str, logical: float | None, physical: float | None) -> dict[str, float | None]:
+    return {f"{source}.logical_bytes": logical, f"{source}.physical_bytes": physical}
+
+
+def test_what_compresses_is_told_by_drives_that_tell_both_sizes() -> None:
+    """Many NVMe drives tell how much of them is in use, and only few what that takes on flash."""
+    compressing = contents("drive", 2e9, 1e9)
+    assert measured("compression_ratio", compressing | contents("smart_wal", 800e9, None)) == 2.0
+    assert measured("compression_ratio", compressing | contents("smart_wal", None, 5e9)) == 2.0
+    assert measured("compression_ratio", compressing | contents("smart_wal", 4e9, 1e9)) == 3.0
+    assert measured("compression_ratio", contents("smart", 800e9, None)) is None
+    of_files = {"drive.contents_logical_bytes": 6e9, "drive.contents_physical_bytes": 2e9}
+    assert measured("compression_ratio", compressing | of_files | contents("smart_wal", 800e9, None)) == 3.0
+
+
+def test_drive_writes_are_of_drives_that_tell_their_capacity() -> None:
+    counters = written("drive", 100.0, 150.0) | {"drive.capacity_bytes": 50.0} | written("smart_wal", 900.0, 900.0)
+    assert measured("drive_writes", counters) == 2.0

@@ -107,7 +107,8 @@ def parse_endurance_group(text: str) -> int | None:
 def parse_namespace(text: str) -> Counted:
     """`nvme id-ns -o json`: what the host sees, and what it uses where the drive tells (NVMe NVM Command Set, 4.1.5).
 
-    A drive that allocates on demand (thin provisioning) counts blocks in use; others report all as used.
+    A drive that allocates on demand (thin provisioning) counts blocks in use. Others report all as used, or fewer where
+    they count them all the same.
     """
     log = table(text)
     size, capacity, used, features, chosen = (

@@ -15,6 +15,7 @@ from pgassay.study.responses import Better, Response, Scale
 
 _SOURCES = (DATA, WAL, SMART, SMART_WAL)
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
+_LOGICAL, _PHYSICAL = "logical_bytes", "physical_bytes"
 _READINGS_MIN = 3
 
 
@@ -53,13 +54,14 @@ def _sum(counters: Differences, name: str) -> float | None:
     return sum(found) if found else None
 
 
-def _contents(counters: Differences, name: str) -> float | None:
-    """As `_sum`, of what the host can read where a drive counts that apart from what filled it when it was aged."""
+def _contents(counters: Differences) -> Differences:
+    """Sizes of what the host can read, where a drive counts that apart from what filled it when it was aged."""
     amounts = {}
     for source in _SOURCES:
-        contents = counters.get(f"{source}.contents_{name}")
-        amounts[f"{source}.{name}"] = counters.get(f"{source}.{name}") if contents is None else contents
-    return _sum(amounts, name)
+        for name in (_LOGICAL, _PHYSICAL):
+            contents = counters.get(f"{source}.contents_{name}")
+            amounts[f"{source}.{name}"] = counters.get(f"{source}.{name}") if contents is None else contents
+    return amounts
 
 
 def _of_set(
@@ -103,7 +105,14 @@ def _amplification(*sources: str) -> Callable[[Differences], float | None]:
 
 
 def _ratio(part: str, whole: str) -> Callable[[Differences], float | None]:
-    return lambda counters: quotient(_sum(counters, part), _sum(counters, whole))
+    """Of the drives that tell both; one that tells a part alone would be a part of nothing."""
+
+    def value(counters: Differences) -> float | None:
+        both = [(counters.get(f"{source}.{part}"), counters.get(f"{source}.{whole}")) for source in _SOURCES]
+        told = [(some, full) for some, full in both if some is not None and full is not None]
+        return quotient(sum(some for some, _ in told), sum(full for _, full in told)) if told else None
+
+    return value
 
 
 class Drives(Probe):
@@ -167,13 +176,13 @@ class Drives(Probe):
             "physical_bytes",
             "live bytes on flash at the end",
             "bytes",
-            lambda counters: _contents(counters, "physical_bytes"),
+            lambda counters: _sum(_contents(counters), _PHYSICAL),
         ),
         _of_set(
             "compression_ratio",
             "logical / physical bytes at the end",
             "ratio",
-            lambda counters: quotient(_contents(counters, "logical_bytes"), _contents(counters, "physical_bytes")),
+            lambda counters: _ratio(_LOGICAL, _PHYSICAL)(_contents(counters)),
             better=Better.HIGHER,
         ),
         _of_set(
