@@ -91,3 +91,23 @@ def test_what_compresses_is_told_by_drives_that_tell_both_sizes() -> None:
 def test_drive_writes_are_of_drives_that_tell_their_capacity() -> None:
     counters = written("drive", 100.0, 150.0) | {"drive.capacity_bytes": 50.0} | written("smart_wal", 900.0, 900.0)
     assert measured("drive_writes", counters) == 2.0
+
+
+@pytest.mark.parametrize(("silent", "telling"), [("smart", "drive_wal"), ("smart", "smart_wal")])
+def test_one_drive_does_not_pass_for_both(silent: str, telling: str) -> None:
+    """A drive that counts nothing is there with all its counters missing, as one that did not answer."""
+    nothing = {f"{silent}.host_bytes_written": None, f"{silent}.nand_bytes_written": None}
+    counters = nothing | written(telling, 100.0, 150.0)
+    for name in ("host_bytes_per_transaction", "nand_bytes_per_transaction", "write_amplification"):
+        assert measured(name, counters) is None, name
+    assert measured("data_write_amplification", counters) is None
+    assert measured("wal_write_amplification", counters) == 1.5
+
+
+def test_a_wal_drive_that_counts_nothing_leaves_the_data_their_own() -> None:
+    counters = written("drive", 100.0, 150.0) | {"smart_wal.host_bytes_written": None}
+    assert measured("host_bytes_per_transaction", counters) is None
+    assert measured("write_amplification", counters) is None
+    assert measured("nand_bytes_per_transaction", counters) is None
+    assert measured("data_write_amplification", counters) == 1.5
+    assert measured("wal_write_amplification", counters) is None

@@ -102,6 +102,27 @@ def test_a_late_log_does_not_pass_for_a_drive_that_compresses(level: str, nand: 
     assert drives.late_logs([mine]) == ""
 
 
+@pytest.mark.parametrize(
+    ("silent", "telling", "who"),
+    [
+        ("smart_wal", "drive", "the WAL's own drive"),
+        ("smart", "drive_wal", "the drive that holds the data"),
+        ("smart", "smart_wal", "the drive that holds the data"),
+    ],
+)
+def test_a_drive_that_counts_nothing_is_named_beside_one_that_does(silent: str, telling: str, who: str) -> None:
+    counters = {f"{silent}.host_bytes_written": None, f"{telling}.host_bytes_written": 1e9}
+    mine = replace(trial(1, AGED, 1.2), counters=counters)
+    (table,) = drives._tables([mine], ["one"], "")
+    assert table.notes[-1] == (
+        f"{who} did not tell what it was sent: host writes, NAND writes and write amplification of both drives together"
+        " are not available"
+    )
+    alone = replace(mine, counters={f"{telling}.host_bytes_written": 1e9})
+    (table,) = drives._tables([alone], ["one"], "")
+    assert not any("did not tell" in note for note in table.notes), "one drive is no set"
+
+
 def test_what_ageing_settled_at_stands_beside_what_the_windows_saw() -> None:
     found = [
         trial(number, {**AGED, "drive.settled_write_amplification": 1.5 + number / 10}, 1.0) for number in (1, 2, 3)

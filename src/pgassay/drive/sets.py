@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters
+from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, nothing
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Drive, Trait
@@ -113,7 +113,8 @@ class DriveSet:
         return words[0] if words[0] == words[1] else f"data by {words[0]}, WAL by {words[1]}"
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
-        """See `Drive`: the WAL's drive under a name of its own."""
+        """See `Drive`: the WAL's drive under a name of its own. A half that counts nothing is there beside one that
+        counts, too, so that this one is not taken for both."""
         if directory not in self._places:
             return {}
         found = dict(self._data.counters(directory))
@@ -122,6 +123,10 @@ class DriveSet:
             found[WAL] = wal[DATA]
         if SMART in wal and wal[SMART] is not found.get(SMART):  # one drive counts once, whatever lies on it
             found[SMART_WAL] = wal[SMART]
+        if found and not wal:
+            found[SMART_WAL] = nothing
+        if found and not {DATA, SMART} & set(found):
+            found[SMART] = nothing
         return found
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:

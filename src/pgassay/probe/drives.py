@@ -1,15 +1,16 @@
 """What drives count of themselves: emulated drives and SMART logs by one interface (`bench.drive_counters`).
 
-All drives of a set that count are added up; None where none does. Emulated drives count what their model programs: see
-docs/drives.md. A drive in its steady state has about the same write amplification in both halves of a window (SNIA's
-Performance Test Specification wants the rounds of a test within 20 % of their mean).
+What the drives of a set wrote is added up, and is None where one of them does not tell: one drive must not pass for
+both. Emulated drives count what their model programs: see docs/drives.md. A drive in its steady state has about the
+same write amplification in both halves of a window (SNIA's Performance Test Specification wants the rounds of a test
+within 20 % of their mean).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
-from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient
+from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
 from pgassay.study.responses import Better, Response, Scale
 
@@ -17,6 +18,8 @@ _SOURCES = (DATA, WAL, SMART, SMART_WAL)
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
 _LOGICAL, _PHYSICAL = "logical_bytes", "physical_bytes"
 _READINGS_MIN = 3
+_ABSENT = object()
+"""Stands for the counter of a drive that is not there."""
 
 
 class DriveReader(FileReader):
@@ -83,13 +86,23 @@ def stands_still(counters: Differences, source: str) -> bool:
     return real and bool(counters.get(f"{source}.{_HOST}")) and counters.get(f"{source}.{_NAND}") == 0.0
 
 
+def _present(counters: Differences) -> tuple[str, ...]:
+    """The drives that are there, also those that tell nothing: all that these count is None."""
+    return tuple(source for source in _SOURCES if counters.get(f"{source}.{_HOST}", _ABSENT) is not _ABSENT)
+
+
+def _sent(counters: Differences) -> float | None:
+    """Host bytes of all drives together; None where one of them does not tell."""
+    present = _present(counters)
+    return total(counters, [f"{source}.{_HOST}" for source in present]) if present else None
+
+
 def _programmed(counters: Differences) -> float | None:
-    """NAND bytes of all drives together; None where one of them counts host writes only, or stands still."""
-    for source in _SOURCES:
-        silent = counters.get(f"{source}.{_NAND}") is None or stands_still(counters, source)
-        if silent and counters.get(f"{source}.{_HOST}") is not None:
-            return None
-    return _sum(counters, _NAND)
+    """NAND bytes of all drives together; None where one of them does not tell, or stands still."""
+    present = _present(counters)
+    if not present or any(stands_still(counters, source) for source in present):
+        return None
+    return total(counters, [f"{source}.{_NAND}" for source in present])
 
 
 def _amplification(*sources: str) -> Callable[[Differences], float | None]:
@@ -121,9 +134,7 @@ class Drives(Probe):
     name = "drive"
     summary = "host and NAND writes, garbage collection, contents and service times, as the drives count them"
     costs = (
-        per_transaction(
-            "host_bytes", "bytes that the drive was sent", "bytes", lambda counters: _sum(counters, _HOST), Scale.RATIO
-        ),
+        per_transaction("host_bytes", "bytes that the drive was sent", "bytes", _sent, Scale.RATIO),
         per_transaction(
             "nand_bytes",
             "bytes that the flash programmed",
@@ -135,7 +146,7 @@ class Drives(Probe):
             "write_amplification",
             "write amplification in the window (NAND / host bytes)",
             "ratio",
-            lambda counters: quotient(_programmed(counters), _sum(counters, _HOST)),
+            lambda counters: quotient(_programmed(counters), _sent(counters)),
             cost=True,
         ),
         _of_set(

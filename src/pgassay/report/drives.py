@@ -39,6 +39,11 @@ _ROUNDS_MIN = 4
 NORMAL_LEAST = 0.9
 """NAND writes for a byte that a drive which does not compress was sent, less what logs of two moments differ by."""
 _REAL = (("smart", DATA), ("smart_wal", WAL))
+_COUNTED = {
+    "the drive that holds the data": ("drive", "smart"),
+    "the WAL's own drive": ("drive_wal", "smart_wal"),
+}
+"""The sources that may count for each drive of a set."""
 AS_FOUND = "as it was found"
 _SETTLED = "write amplification that ageing settled at, in the model"
 
@@ -131,6 +136,11 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
     if any(_stood_still(trial, source) for trial in trials for source in ("smart", "smart_wal")):
         yield "a drive counted host writes in a window, but no NAND writes: its counters stood still and are not used"
+    for drive in dict.fromkeys(drive for trial in trials for drive in _silent(trial)):
+        yield (
+            f"{drive} did not tell what it was sent: host writes, NAND writes and write amplification of both drives"
+            " together are not available"
+        )
     if NOT_TRUSTED in _counters(trials):
         yield "NAND writes of a drive whose counters are not trusted are left out, with all that is computed from them"
     if late := late_logs(trials):
@@ -158,6 +168,20 @@ def _lags(trial: TrialRecord, source: str, factor: str) -> bool:
         return False
     sent, programmed = (trial.counters.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
     return bool(sent) and bool(programmed) and (programmed or 0.0) < NORMAL_LEAST * (sent or 0.0)
+
+
+def _silent(trial: TrialRecord) -> Iterator[str]:
+    """Drives of a set that are there without host writes, beside one that told its own."""
+    told = {drive: _told(trial, sources) for drive, sources in _COUNTED.items()}
+    if any(each for each in told.values()):
+        yield from (drive for drive, each in told.items() if each is False)
+
+
+def _told(trial: TrialRecord, sources: Sequence[str]) -> bool | None:
+    """Did one of these sources tell what it was sent? None where no drive is there."""
+    names = [f"{source}.host_bytes_written" for source in sources]
+    there = [trial.counters[name] is not None for name in names if name in trial.counters]
+    return any(there) if there else None
 
 
 def _stood_still(trial: TrialRecord, source: str) -> bool:
