@@ -111,3 +111,30 @@ def test_a_wal_drive_that_counts_nothing_leaves_the_data_their_own() -> None:
     assert measured("nand_bytes_per_transaction", counters) is None
     assert measured("data_write_amplification", counters) == 1.5
     assert measured("wal_write_amplification", counters) is None
+
+
+@pytest.mark.parametrize(("source", "device"), [("smart", "diskstats"), ("smart_wal", "diskstats_wal")])
+def test_host_writes_that_stand_still_while_the_kernel_wrote_are_not_used(source: str, device: str) -> None:
+    counters = written(source, 0.0, 0.0) | {f"{source}.capacity_bytes": 1e12, f"{device}.written_bytes": 5e9}
+    of_writes = ("host_bytes_per_transaction", "nand_bytes_per_transaction", "drive_writes")
+    assert [measured(name, counters) for name in of_writes] == [None] * 3
+    assert [measured(name, counters | written(source, 0.0, None)) for name in of_writes] == [None] * 3
+    beside = written("drive", 1e9, 1e9) | {"drive.capacity_bytes": 1e9}
+    assert [measured(name, beside | counters) for name in of_writes] == [None] * 3
+    idle = counters | {f"{device}.written_bytes": 0.0}
+    assert [measured(name, idle) for name in of_writes] == [0.0] * 3, "nothing was written"
+    other = counters | {f"{device}.written_bytes": None, "diskstats_other.written_bytes": 5e9}
+    assert [measured(name, other) for name in of_writes] == [0.0] * 3, "the kernel does not count this device"
+
+
+def test_an_emulated_drive_without_writes_has_none() -> None:
+    counters = written("drive", 0.0, 0.0) | {"drive.capacity_bytes": 1e9, "diskstats.written_bytes": 5e9}
+    assert measured("host_bytes_per_transaction", counters) == 0.0
+    assert measured("nand_bytes_per_transaction", counters) == 0.0
+    assert measured("drive_writes", counters) == 0.0
+
+
+def test_nand_writes_that_stand_still_leave_host_writes_as_they_are() -> None:
+    counters = written("smart", 1e9, 0.0) | {"smart.capacity_bytes": 2e9, "diskstats.written_bytes": 1e9}
+    assert measured("host_bytes_per_transaction", counters) == 1e8
+    assert measured("drive_writes", counters) == 0.5

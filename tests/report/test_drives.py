@@ -103,6 +103,28 @@ def test_a_late_log_does_not_pass_for_a_drive_that_compresses(level: str, nand: 
 
 
 @pytest.mark.parametrize(
+    ("source", "host", "nand", "device", "stood"),
+    [
+        ("smart", 1e9, 0.0, {}, True),
+        ("smart", 0.0, 0.0, {"diskstats.written_bytes": 5e9}, True),
+        ("smart", 0.0, None, {"diskstats.written_bytes": 5e9}, True),
+        ("smart_wal", 0.0, 0.0, {"diskstats_wal.written_bytes": 5e9}, True),
+        ("smart_wal", 0.0, 0.0, {"diskstats.written_bytes": 5e9}, False),  # another drive was written
+        ("smart", 0.0, 0.0, {"diskstats.written_bytes": 0.0}, False),
+        ("smart", 0.0, 0.0, {}, False),
+        ("smart", 1e9, 1e9, {"diskstats.written_bytes": 5e9}, False),
+        ("drive", 0.0, 0.0, {"diskstats.written_bytes": 5e9}, False),  # emulated drives are exact
+    ],
+)
+def test_counters_that_stood_still_are_told(
+    source: str, host: float, nand: float | None, device: Mapping[str, float], stood: bool
+) -> None:
+    counted = {f"{source}.host_bytes_written": host, f"{source}.nand_bytes_written": nand, **device}
+    (table,) = drives._tables([replace(trial(1, AGED, 1.2), counters=counted)], ["one"], "")
+    assert any("stood still" in note for note in table.notes) == stood
+
+
+@pytest.mark.parametrize(
     ("silent", "telling", "who"),
     [
         ("smart_wal", "drive", "the WAL's own drive"),

@@ -15,6 +15,8 @@ from pgassay.bench.running import Clock
 from pgassay.study.responses import Better, Response, Scale
 
 _SOURCES = (DATA, WAL, SMART, SMART_WAL)
+_KERNEL = {SMART: "diskstats", SMART_WAL: "diskstats_wal"}
+"""What the kernel counts of each real drive."""
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
 _LOGICAL, _PHYSICAL = "logical_bytes", "physical_bytes"
 _READINGS_MIN = 3
@@ -80,10 +82,18 @@ def _of_set(
     return Cost(Response(name, title, unit, better, scale, cost), lambda counters, _: value(counters))
 
 
+def _host_stands_still(counters: Differences, source: str) -> bool:
+    """Did a real drive count no host writes, although the kernel wrote to it?"""
+    device = _KERNEL.get(source)
+    if device is None or counters.get(f"{source}.{_HOST}") != 0.0:
+        return False
+    return bool(counters.get(f"{device}.written_bytes"))
+
+
 def stands_still(counters: Differences, source: str) -> bool:
-    """Did a real drive count host writes and no NAND writes at all? Some write their log every few minutes only."""
-    real = source in (SMART, SMART_WAL)
-    return real and bool(counters.get(f"{source}.{_HOST}")) and counters.get(f"{source}.{_NAND}") == 0.0
+    """Was a real drive written to, without NAND or host writes in its log? Some write theirs every few minutes only."""
+    sent_alone = bool(counters.get(f"{source}.{_HOST}")) and counters.get(f"{source}.{_NAND}") == 0.0
+    return source in _KERNEL and (sent_alone or _host_stands_still(counters, source))
 
 
 def _present(counters: Differences) -> tuple[str, ...]:
@@ -92,9 +102,17 @@ def _present(counters: Differences) -> tuple[str, ...]:
 
 
 def _sent(counters: Differences) -> float | None:
-    """Host bytes of all drives together; None where one of them does not tell."""
+    """Host bytes of all drives together; None where one of them does not tell, or stands still."""
     present = _present(counters)
-    return total(counters, [f"{source}.{_HOST}" for source in present]) if present else None
+    if not present or any(_host_stands_still(counters, source) for source in present):
+        return None
+    return total(counters, [f"{source}.{_HOST}" for source in present])
+
+
+def _drive_writes(counters: Differences) -> float | None:
+    """Of the drives that tell host writes and capacity; None where one of them stands still."""
+    still = any(_host_stands_still(counters, source) for source in _SOURCES)
+    return None if still else _ratio(_HOST, "capacity_bytes")(counters)
 
 
 def _programmed(counters: Differences) -> float | None:
@@ -200,7 +218,7 @@ class Drives(Probe):
             "drive_writes",
             "drive writes in the window (host bytes / capacity)",
             "ratio",
-            _ratio(_HOST, "capacity_bytes"),
+            _drive_writes,
             better=Better.NEITHER,
             scale=Scale.DIFFERENCE,
         ),

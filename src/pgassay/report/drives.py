@@ -39,6 +39,8 @@ _ROUNDS_MIN = 4
 NORMAL_LEAST = 0.9
 """NAND writes for a byte that a drive which does not compress was sent, less what logs of two moments differ by."""
 _REAL = (("smart", DATA), ("smart_wal", WAL))
+_KERNEL = {"smart": "diskstats", "smart_wal": "diskstats_wal"}
+"""What the kernel counts of each real drive."""
 _COUNTED = {
     "the drive that holds the data": ("drive", "smart"),
     "the WAL's own drive": ("drive_wal", "smart_wal"),
@@ -134,8 +136,8 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
     if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
-    if any(_stood_still(trial, source) for trial in trials for source in ("smart", "smart_wal")):
-        yield "a drive counted host writes in a window, but no NAND writes: its counters stood still and are not used"
+    for missing in dict.fromkeys(filter(None, (_stood_still(trial, source) for trial in trials for source in _KERNEL))):
+        yield f"{missing}: its counters stood still and are not used"
     for drive in dict.fromkeys(drive for trial in trials for drive in _silent(trial)):
         yield (
             f"{drive} did not tell what it was sent: host writes, NAND writes and write amplification of both drives"
@@ -184,10 +186,15 @@ def _told(trial: TrialRecord, sources: Sequence[str]) -> bool | None:
     return any(there) if there else None
 
 
-def _stood_still(trial: TrialRecord, source: str) -> bool:
-    """As the probe has it, which left write amplification out."""
+def _stood_still(trial: TrialRecord, source: str) -> str:
+    """What a real drive did not count, as the probe has it, which left out what follows from it; empty where it did."""
     counted = trial.counters
-    return bool(counted.get(f"{source}.host_bytes_written")) and counted.get(f"{source}.nand_bytes_written") == 0.0
+    sent, programmed = (counted.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
+    if sent and programmed == 0.0:
+        return "a drive counted host writes in a window, but no NAND writes"
+    if sent == 0.0 and counted.get(f"{_KERNEL[source]}.written_bytes"):
+        return "the kernel wrote to a drive in a window, but the drive counted no host writes"
+    return ""
 
 
 def settled(trials: Sequence[TrialRecord]) -> float | None:
