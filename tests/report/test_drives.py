@@ -74,6 +74,37 @@ def test_steady_is_said_of_a_steady_state_alone(
     assert says in why
 
 
+def sent(**drive_writes: float) -> Mapping[str, float]:
+    """Counters of drives that were written so many times each."""
+    found: dict[str, float] = {}
+    for source, times in drive_writes.items():
+        found |= {f"{source}.host_bytes_written": times * 1e9, f"{source}.capacity_bytes": 1e9}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("regime", "written", "counted", "says"),
+    [
+        ({**AGED, **HALVES}, 5.2, sent(drive=0.3, drive_wal=20.0), "0.3 of the drive that holds the data; about 33 s"),
+        ({**AGED, **HALVES}, 5.2, sent(smart=0.3, smart_wal=20.0), "0.3 of the drive that holds the data; about 33 s"),
+        ({**AGED, **HALVES}, 1.7, sent(drive=2.0, smart_wal=0.5), "0.5 of the WAL's own drive; about 20 s"),
+        ({**AGED, **HALVES}, 5.2, sent(drive=1.2, drive_wal=20.0), ""),
+        ({**AGED, **HALVES}, 0.5, sent(drive=0.5), "a window wrote 0.5 of the drive; about 20 s"),
+        ({**AGED, **HALVES}, 1.2, {"drive.host_bytes_written": 1e9}, ""),  # its capacity is not known
+        ({**FRESH, **HALVES}, 5.2, sent(drive=1.2, drive_wal=20.0), "started fresh"),
+        ({**FRESH, **HALVES}, 5.2, sent(drive=2.2, drive_wal=20.0), ""),
+        ({**FRESH, **HALVES, "drive.start": EMPTIED}, 5.2, sent(drive=1.2, drive_wal=20.0), "trimmed"),
+    ],
+)
+def test_a_drive_that_was_written_often_does_not_make_the_other_steady(
+    regime: Mapping[str, Any], written: float, counted: Mapping[str, float], says: str
+) -> None:
+    trials = [replace(trial(number, regime, written), counters=counted) for number in range(1, 4)]
+    why = drives.transient(trials, drives.over_time(trials))
+    assert (why == "") == (says == "")
+    assert says in why
+
+
 def test_a_devices_trials_show_their_course_over_time() -> None:
     worn = [trial(number, {}, 2.0, kind="device:/dev/x", amplification=1 + number / 10) for number in range(1, 9)]
     assert drives.over_time(worn[::-1]) == (1.25, 1.65)

@@ -46,6 +46,7 @@ _COUNTED = {
     "the WAL's own drive": ("drive_wal", "smart_wal"),
 }
 """The sources that may count for each drive of a set."""
+_THE_ONE = "the drive"
 AS_FOUND = "as it was found"
 _SETTLED = "write amplification that ageing settled at, in the model"
 
@@ -102,11 +103,11 @@ def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:
 def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) -> str:
     """Why write amplification is no steady state's; empty if it is one's."""
     states = {state for trial in trials for state in _start(trial)}
-    written = middle(trial.responses.get("drive_writes") for trial in trials)
+    written, which = _least_written(trials)
     if "aged, not settled" in states:
         return "it had not settled when the drive was aged"
     if written is not None and written < WHOLE:
-        return f"a window wrote {written:.2g} of the drive{_enough(trials, written)}"
+        return f"a window wrote {written:.2g} of {which}{_enough(trials, written)}"
     if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:
         return "nothing was erased in a window"
     if EMPTIED in " ".join(states) and (written is None or written < FRESH_WHOLE):
@@ -204,6 +205,29 @@ def settled(trials: Sequence[TrialRecord]) -> float | None:
         found = middle(value for value in values if isinstance(value, float))
         if found is not None:
             return found
+    return None
+
+
+def _least_written(trials: Sequence[TrialRecord]) -> tuple[float | None, str]:
+    """Drive writes of a window, of that drive of a set that was written least, and which one that is.
+
+    Of the trials that have a write amplification; of all drives together where none tells its capacity.
+    """
+    judged = [trial for trial in trials if trial.responses.get("write_amplification") is not None]
+    written = {drive: middle(_drive_writes(trial, sources) for trial in judged) for drive, sources in _COUNTED.items()}
+    known = {drive: value for drive, value in written.items() if value is not None}
+    if not known:
+        return middle(trial.responses.get("drive_writes") for trial in judged), _THE_ONE
+    least = min(known, key=lambda drive: known[drive])
+    return known[least], least if len(known) > 1 else _THE_ONE
+
+
+def _drive_writes(trial: TrialRecord, sources: Sequence[str]) -> float | None:
+    """Of the one of these sources that is there; None without a capacity."""
+    for source in sources:
+        sent, capacity = (trial.counters.get(f"{source}.{name}") for name in ("host_bytes_written", "capacity_bytes"))
+        if sent is not None and capacity:
+            return sent / capacity
     return None
 
 
