@@ -35,7 +35,7 @@ from pgassay.record import counter_proofs
 from pgassay.record.counter_proofs import CounterProof
 from pgassay.record.disk import RealDisk
 from pgassay.record.errors import RecordError
-from pgassay.study.drives import DriveKind
+from pgassay.study.drives import DriveKind, Role
 
 HOST_WRITTEN, WAL_ALONE = "host_bytes_written", "wal_write_amplification"
 
@@ -80,7 +80,10 @@ def known_in(file: Path) -> Known:
 
     def known(drive: str) -> Trust | None:
         found = proofs.of(drive)
-        return None if found is None else Trust(found.written_bytes, found.proven_utc[:10], found.problem)
+        if found is None:
+            return None
+        role = Role(found.role) if found.role in list(Role) else None
+        return Trust(found.written_bytes, found.proven_utc[:10], found.problem, role)
 
     return known
 
@@ -105,7 +108,7 @@ def keep_proof(file: Path, device: Path, proof: Proof) -> str:
         return block_messages.NO_IDENTITY
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     shown = proof.trust(now[:10])
-    new = CounterProof(drive, str(device), now, shown.written_bytes, shown.problem, str(proof.role or ""))
+    new = CounterProof(drive, str(device), now, shown.written_bytes, shown.problem, str(shown.role or ""))
     try:
         counter_proofs.remember(RealDisk(), file, new)
     except RecordError as failure:
