@@ -13,7 +13,7 @@ from pgassay.drive.options import DriveOptions
 from pgassay.drive.trust import BelievedMounts
 from pgassay.lab import run
 from pgassay.lab.arms import ResolvedStudy, resolve
-from pgassay.lab.drive_remarks import ROLES, drive_remarks
+from pgassay.lab.drive_remarks import CONTENTS, ROLES, drive_remarks
 from pgassay.lab.drives import known_in
 from pgassay.lab.workbench import Workbench
 from pgassay.record.counter_proofs import CounterProof, remember
@@ -47,7 +47,8 @@ def remarks(levels: dict[str, str], *claims: Claim, trust: Trust | None = FOUND,
     mount = Mount(Path("/mnt"), Path("/mnt"), "ext4", more.get("device", ON), more.get("options", "rw"), 1, 1, False)
     arm = SimpleNamespace(setup=SimpleNamespace(drive=options), drive=SimpleNamespace(mount=lambda: mount))
     study = replace(study_of(), claims=claims, primary=more.get("primary", "tps"), secondary=())
-    smart = BelievedMounts(OneDrive(**more.get("counted", {"host_bytes_written": 1.0})), lambda drive: trust)
+    one_drive = OneDrive(**more.get("counted", {"host_bytes_written": 1.0}))
+    smart = more.get("smart") or BelievedMounts(one_drive, lambda drive: trust)
     bench = SimpleNamespace(
         options=SimpleNamespace(server=more.get("server", ""), snapshots_in=more.get("snapshots_in")),
         counting=lambda: smart,
@@ -118,3 +119,47 @@ def test_a_run_and_its_plan_say_it(dry_run: bool, monkeypatch: pytest.MonkeyPatc
     (found,) = (each for each in prepared.remarks if each.code == ROLES)
     assert found.warning == found.recorded
     assert "its proof of 2026-01-02 found it compressing" in found.warning
+
+
+SNAPSHOTS, DELETED = "--snapshots-in DIR", "what earlier trials have deleted"
+HOLDING = {"host_bytes_written": 1.0, "physical_bytes": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("levels", "more", "said"),
+    [
+        ({"data": f"device:{ON}"}, {}, (SNAPSHOTS, f"{DELETED} (drive.data.trim=on")),
+        ({"data": f"device:{ON}", "data.trim": "on"}, {}, (SNAPSHOTS,)),
+        ({"data": f"device:{ON}", "data.mount_options": "noatime,discard"}, {}, (SNAPSHOTS,)),
+        ({}, {}, (SNAPSHOTS, f"{DELETED} (a mount with discard")),
+        ({}, {"options": "rw,discard=async"}, (SNAPSHOTS,)),
+        (
+            {"data": "csd", "wal": f"device:{ON}"},
+            {},
+            ("drive of the WAL (device", f"{DELETED} (drive.wal.trim=on"),
+        ),
+        ({"data": "csd"}, {}, ()),
+        ({}, {"counted": {"host_bytes_written": 1.0}}, ()),
+        ({}, {"primary": "write_amplification"}, ()),
+    ],
+)
+def test_what_a_real_drive_holds_beside_a_trials_data_is_said(
+    levels: dict[str, str], more: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    """Ratios of space, 75 by 100, are of all snapshots and of what was deleted else, and no claim holds."""
+    found = remarks(levels, **{"primary": "physical_bytes", "counted": HOLDING, **more}).get(CONTENTS, "")
+    assert all(each in found for each in said)
+    assert bool(said) == bool(found)
+    assert (DELETED in found) == any(DELETED in each for each in said)
+
+
+def test_snapshots_on_another_drive_are_not_counted(tmp_path: Path) -> None:
+    class Apart(OneDrive):
+        def of(self, device: str) -> DriveCounters | None:
+            return self._read if device == ON else None
+
+    smart, same = BelievedMounts(Apart(physical_bytes=2.0)), BelievedMounts(OneDrive(physical_bytes=2.0))
+    more: dict[str, Any] = {"primary": "physical_bytes", "snapshots_in": tmp_path / "not there yet"}
+    trimmed = {"data": f"device:{ON}", "data.trim": "on"}
+    assert CONTENTS not in remarks(trimmed, smart=smart, **more)
+    assert SNAPSHOTS in remarks(trimmed, smart=same, **more)[CONTENTS], "another directory, but the same drive"

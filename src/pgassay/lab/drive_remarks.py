@@ -1,11 +1,17 @@
-"""What is said of the real drives of a study before it runs: what they cannot tell, what a proof found of them.
+"""What is said of the real drives of a study before it runs: what they do not tell, what they are, what they hold.
 
 Known now, not after hours: warnings of a run and of its plan, which the record keeps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from pgassay.bench.drive_counters import DATA as SOURCE
+from pgassay.bench.drive_counters import WAL as SOURCE_WAL
+from pgassay.bench.places import Mount
 from pgassay.drive.options import DriveOptions
+from pgassay.drive.trust import BelievedMounts
+from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.lab import drive_messages
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.drives import NEEDED, RealDrive, not_told, real_drives
@@ -13,9 +19,10 @@ from pgassay.lab.workbench import Workbench
 from pgassay.study.drives import DATA, WAL, DriveKind
 from pgassay.study.model import Study
 
-DRIVES, ROLES = "drives", "drive_roles"
-"""The codes of the remarks: what drives do not tell, what they are declared to be and are not."""
-_OPTION = {"drive": DATA, "drive_wal": WAL}
+DRIVES, ROLES, CONTENTS = "drives", "drive_roles", "drive_contents"
+"""The codes of the remarks: what drives do not tell, what they are declared to be and are not, what else they hold."""
+_OF_CONTENTS = ("physical_bytes", "compression_ratio")
+_OPTION = {SOURCE: DATA, SOURCE_WAL: WAL}
 """From a drive's source to the option that names it."""
 
 
@@ -28,13 +35,20 @@ def drive_remarks(resolved: ResolvedStudy, bench: Workbench) -> tuple[tuple[str,
     if not (NEEDED.keys() & set(wanted) or claimed or any(map(_declared, first))):
         return ()
     smart = bench.counting()
+    keeps = _keeps(bench.options.snapshots_in, smart)
     found: dict[str, dict[str, None]] = {}
     for options, arm in first.items():
-        place = options, arm.drive.mount().device, bench.data_directory, smart
+        mount = arm.drive.mount()
+        place = options, mount.device, bench.data_directory, smart
         drives = real_drives(*place)
-        for code, said in ((DRIVES, [not_told(*place, wanted)]), (ROLES, roles(drives, claimed))):
-            found.setdefault(code, {}).update(dict.fromkeys(filter(None, said)))
-    return tuple((code, "; ".join(said)) for code, said in found.items() if said)
+        said = {
+            DRIVES: [not_told(*place, wanted)],
+            ROLES: roles(drives, claimed),
+            CONTENTS: contents(drives, wanted, mount, bench.data_directory, keeps),
+        }
+        for code, texts in said.items():
+            found.setdefault(code, {}).update(dict.fromkeys(filter(None, texts)))
+    return tuple((code, "; ".join(texts)) for code, texts in found.items() if texts)
 
 
 def roles(drives: Sequence[RealDrive], claimed: frozenset[str]) -> list[str]:
@@ -55,6 +69,55 @@ def roles(drives: Sequence[RealDrive], claimed: frozenset[str]) -> list[str]:
         if declared is None and option in claimed:
             found.append(drive_messages.undeclared_role(option, bare, trust))
     return found
+
+
+def contents(
+    drives: Sequence[RealDrive],
+    wanted: Sequence[str],
+    mount: Mount,
+    directory: Path,
+    keeps: Callable[[RealDrive], bool],
+) -> list[str]:
+    """Of which drives the contents are counted with more than one trial's data: a drive counts all that it holds.
+
+    `mount` is the data's, `directory` where drives without a place of their own live; `keeps` says whether snapshots
+    lie on a drive.
+    """
+    of_contents = [name for name in wanted if name in _OF_CONTENTS]
+    found = []
+    for each in drives if of_contents else ():
+        if each.counters is None or "physical_bytes" not in each.counters():
+            continue
+        kind, kept_here = each.asked.kind, keeps(each)
+        trim = f"{_OPTION[each.owner]}.trim=on" if kind is DriveKind.DEVICE else "a mount with discard"
+        if _told_of_deleted(each, mount if each.owner == SOURCE else None, directory):
+            trim = ""
+        if kept_here or trim:
+            said = drive_messages.whole_drive(
+                of_contents, each.owner, kind, each.device, kept_here=kept_here, trim=trim
+            )
+            found.append(said)
+    return found
+
+
+def _keeps(snapshots_in: Path | None, smart: BelievedMounts) -> Callable[[RealDrive], bool]:
+    """Whether snapshots lie on a drive that counts: with their clones, if nowhere else."""
+    if snapshots_in is None:
+        return lambda each: True
+    keeper = smart.of(mount_of(existing_ancestor(snapshots_in)).device)
+    return lambda each: each.counters is keeper
+
+
+def _told_of_deleted(each: RealDrive, mount: Mount | None, directory: Path) -> bool:
+    """Does the drive hear of deleted files before a trial is measured? `mount` is None of the WAL's."""
+    if each.asked.kind is DriveKind.DEVICE:
+        return each.asked.trim or _discards(each.asked.filesystem.mount_options)
+    found = mount or mount_of(existing_ancestor(each.asked.path or directory))
+    return _discards(found.options.split(","))
+
+
+def _discards(options: Sequence[str]) -> bool:
+    return any(each == "discard" or each.startswith("discard=") for each in options)
 
 
 def claimed_drives(study: Study) -> frozenset[str]:
