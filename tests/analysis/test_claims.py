@@ -168,6 +168,15 @@ def test_a_drive_of_which_nobody_said_what_it_is_takes_no_role() -> None:
     assert undeclared(other, study) == ()
 
 
+def test_a_described_drive_is_asked_for_its_role_and_takes_it() -> None:
+    about, study = on_drives("ssd", "mine.toml", claimed=CSD, against=SSD)
+    assert undeclared(about, study) == ("mine.toml",)
+    about, study = on_drives("ssd", "compressing=mine.toml", claimed=CSD, against=SSD)
+    (found,) = by_role(about, study)
+    assert found.treatment["drive.data"] == "compressing=mine.toml"
+    assert (undeclared(about, study), missing_levels(found, study)) == ((), ())
+
+
 def test_than_goes_by_what_a_drive_is_as_well_and_its_levels_may_be_missing() -> None:
     normal, compressing = "normal=device:/dev/a", "compressing=device:/dev/b"
     about, study = on_drives(normal, compressing, claimed=CSD, against={"table.fillfactor": "100"})

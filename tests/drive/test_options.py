@@ -144,3 +144,29 @@ def test_a_real_drive_is_as_large_as_it_is(place: str) -> None:
     assert DriveOptions.from_levels({"data": place, "data.capacity": "auto"}).data.capacity_bytes is None
     with pytest.raises(UsageError, match="does not apply"):
         DriveOptions.from_levels({"data": place, "data.capacity": "1GB"})
+
+
+PAGE_MAPPED, COMPRESSING = '[drive]\nkind = "page-mapped"\n', '[drive]\nkind = "compressing"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "role"),
+    [
+        (PAGE_MAPPED, {}, "normal"),
+        (COMPRESSING, {}, "compressing"),
+        (COMPRESSING, {"data.codec": "none"}, "normal"),
+        (PAGE_MAPPED, {"data.codec": "lz4"}, "normal"),  # the host's program compresses, the flash does not
+    ],
+)
+def test_a_described_drive_is_declared_as_what_it_is(
+    tmp_path: Path, text: str, more: dict[str, str], role: str
+) -> None:
+    """A record is judged without the description's file, so the word has to be in the level."""
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    level = DRIVE.parse("drive.data", f"{role}={file}")
+    assert level.canonical.startswith(f"{role}=description:{file}#")
+    assert DriveOptions.from_levels({"data": level.canonical, **more}).data.label == "mine"
+    other = {"normal": "compressing", "compressing": "normal"}[role]
+    with pytest.raises(UsageError, match=f"what its description says: a drive that is {role}"):
+        DriveOptions.from_levels({"data": f"{other}={file}", **more})

@@ -133,7 +133,7 @@ def test_servers_are_paired_with_their_load_only_where_nothing_is_written(
 def test_why_servers_take_no_turns_is_no_reason_to_distrust_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """It once stood among the remarks, which a disk study reads as "while other programs were running"."""
     monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
-    monkeypatch.setattr(run, "_silent_drives", lambda resolved, bench: ())
+    monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
     asked = study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"})
     options = SimpleNamespace(dry_run=False)
     bench = SimpleNamespace(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.drive_counters import Trust
+from pgassay.bench.drive_counters import DriveCounters, Trust
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.drive.trust import BelievedMounts
@@ -60,3 +60,56 @@ def test_a_drive_whose_counters_are_not_trusted_is_named_with_the_reason(tmp_pat
         " (proof of 2026-01-02))"
     )
     assert "trusted" not in not_told(DriveOptions(), "/dev/sda1", tmp_path, smart, ("physical_bytes",))
+
+
+PARTS = {"data": "device:/dev/sda1", "wal": "device:/dev/sda2"}
+
+
+@pytest.mark.parametrize(
+    ("wal", "wanted", "said"),
+    [
+        ("/dev/sda2", WANTED[3:], "the drive of the WAL (device on /dev/sda2) is one drive with the data"),
+        ("/dev/sda2", ("write_amplification", "data_write_amplification"), ""),
+        ("/dev/sdb1", WANTED[3:], ""),
+    ],
+)
+def test_the_wal_on_the_drive_of_the_data_has_no_figure_of_its_own(
+    tmp_path: Path, wal: str, wanted: tuple[str, ...], said: str
+) -> None:
+    options = DriveOptions.from_levels({"data": "device:/dev/sda1", "wal": f"device:{wal}"})
+    smart = BelievedMounts(SmartOfMounts(FakeRunner({"smartctl": smartctl})))
+    found = not_told(options, "/dev/sda1", tmp_path, smart, wanted)
+    assert found == "" if not said else found.startswith(said) and found.endswith("so no wal_write_amplification")
+
+
+def test_what_one_drive_of_both_does_not_count_is_said_once(tmp_path: Path) -> None:
+    smart = BelievedMounts(SmartOfMounts(FakeRunner({"smartctl": smartctl})))
+    found = not_told(DriveOptions.from_levels(PARTS), "/dev/sda1", tmp_path, smart, WANTED)
+    assert found.count("physical_bytes") == 1
+
+
+class Fixed:
+    """Any device is one drive, which counts just this."""
+
+    def __init__(self, *names: str) -> None:
+        self._read = lambda: dict.fromkeys(names, 1.0)
+
+    def of(self, device: str) -> DriveCounters | None:
+        return self._read
+
+
+@pytest.mark.parametrize(
+    ("counted", "wanted", "missing"),
+    [
+        (("physical_bytes",), "compression_ratio", True),  # `sfx query-cap` tells no ratio
+        (("physical_bytes", "logical_bytes"), "compression_ratio", False),
+        (("physical_bytes",), "physical_bytes", False),
+        (("nand_bytes_written",), "write_amplification", True),
+        (("capacity_bytes",), "drive_writes", True),
+    ],
+)
+def test_all_that_a_response_is_computed_from_is_needed(
+    tmp_path: Path, counted: tuple[str, ...], wanted: str, missing: bool
+) -> None:
+    smart = BelievedMounts(Fixed(*counted))
+    assert (wanted in not_told(DriveOptions(), "/dev/nvme0n1", tmp_path, smart, (wanted,))) is missing

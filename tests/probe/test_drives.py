@@ -121,8 +121,9 @@ def test_host_writes_that_stand_still_while_the_kernel_wrote_are_not_used(source
     assert [measured(name, counters | written(source, 0.0, None)) for name in of_writes] == [None] * 3
     beside = written("drive", 1e9, 1e9) | {"drive.capacity_bytes": 1e9}
     assert [measured(name, beside | counters) for name in of_writes] == [None] * 3
-    idle = counters | {f"{device}.written_bytes": 0.0}
-    assert [measured(name, idle) for name in of_writes] == [0.0] * 3, "nothing was written"
+    for little in (0.0, 512_000.0, 32 << 20):
+        idle = counters | {f"{device}.written_bytes": little}
+        assert [measured(name, idle) for name in of_writes] == [0.0] * 3, "less than moves the coarsest counter"
     other = counters | {f"{device}.written_bytes": None, "diskstats_other.written_bytes": 5e9}
     assert [measured(name, other) for name in of_writes] == [0.0] * 3, "the kernel does not count this device"
 

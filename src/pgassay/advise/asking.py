@@ -25,9 +25,10 @@ from pgassay.advise.windows import longer_windows
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, maintenance, page_space, power_cuts
 from pgassay.lab.arms import resolve
+from pgassay.lab.drive_remarks import DRIVES
 from pgassay.lab.drives import NEEDED
 from pgassay.lab.forecast import forecast, window_s
-from pgassay.lab.run import DRIVES, Prepared, prepare, write_study
+from pgassay.lab.run import Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres.described import Described, describe
 from pgassay.study.document import read

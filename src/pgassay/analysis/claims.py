@@ -178,7 +178,8 @@ def undeclared(claim: Claim, study: Study) -> tuple[str, ...]:
     """Drives of the study of which nobody said what they are, as typed, if the claim is about drives."""
     asked = {*claim.treatment, *claim.against, *(name for each in claim.than for name in each)} & {DATA, WAL}
     found = (level for name in sorted(asked) for level in _drives(study, name) if role_of(level) is None)
-    return tuple(level for level in dict.fromkeys(found) if kind_of(level) in (DriveKind.DIRECTORY, DriveKind.DEVICE))
+    declarable = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
+    return tuple(level for level in dict.fromkeys(found) if kind_of(level) in declarable)
 
 
 def _in_role(study: Study, name: str, word: str) -> list[str]:

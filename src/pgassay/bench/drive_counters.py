@@ -8,7 +8,7 @@ grow while a drive is attached.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pgassay.study.drives import NOT_TRUSTED
+from pgassay.study.drives import NOT_TRUSTED, Role
 from pgassay.study.units import format_size
 
 Counted = Mapping[str, float]
@@ -85,6 +85,8 @@ class Trust:
     on: str
     """The date."""
     problem: str = ""
+    role: Role | None = None
+    """What zeros cost told of the drive; None where that told nothing."""
 
     @property
     def words(self) -> str:

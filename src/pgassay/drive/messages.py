@@ -115,7 +115,7 @@ def bad_level(typed: str) -> UsageError:
     return UsageError(
         f'"{typed}" is not a drive',
         "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, or a description file ending in .toml; "
-        "of the WAL also beside; a real drive may be declared: normal=…, compressing=…",
+        "of the WAL also beside; a real drive or a description may be declared: normal=…, compressing=…",
     )
 
 
@@ -123,7 +123,7 @@ def role_is_known(typed: str, kind: str) -> UsageError:
     """A role for a drive that we make ourselves."""
     return UsageError(
         f'"{typed}" declares what a drive of kind {kind} is, which is known',
-        "normal= and compressing= stand before directory:PATH or device:/dev/NAME",
+        "normal= and compressing= stand before directory:PATH, device:/dev/NAME or FILE.toml",
     )
 
 

@@ -41,7 +41,7 @@ _OWNED_BY_MOUNT = ("bind", "ro", "remount", "loop", "move")
 @dataclass(frozen=True)
 class DriveLevel:
     """A level of `drive.data` or `drive.wal`: a kind; of a directory, device or description perhaps its path, and of a
-    description a digest of its contents, so that another text is another level. Of a real drive perhaps its role."""
+    description a digest of its contents, so that another text is another level. Perhaps its role, as declared."""
 
     kind: DriveKind
     path: Path | None = None
@@ -59,10 +59,8 @@ def _place(name: str, text: str) -> DriveLevel:
     role, bare = declared(text)
     if bare == DriveKind.BESIDE and name == f"{DriveOptions.namespace}.wal" and role is None:
         return DriveLevel(DriveKind.BESIDE)
-    if role is None:
-        return _undeclared(text)
     found = _undeclared(bare)
-    if found.kind not in (DriveKind.DIRECTORY, DriveKind.DEVICE):
+    if role is not None and found.kind not in (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION):
         raise messages.role_is_known(text, found.kind)
     return replace(found, role=role)
 
@@ -139,7 +137,7 @@ PLACE = Kind(
     _place,
     str,
     "directory, directory:PATH, image, ssd, csd, device:/dev/…, FILE.toml; of the WAL also beside; "
-    "normal=… or compressing=… before a real drive",
+    "normal=… or compressing=… before a real drive or a description",
 )
 CAPACITY = Kind(_capacity, _bytes, f"a size with its unit, or {AUTO}")
 SIZE = Kind(lambda _, text: parse_memory(text), _bytes, "a size with its unit: 6GB")
@@ -381,7 +379,9 @@ class DriveOptions(Options):
 
 
 def _check(owner: str, drive: OneDrive) -> None:
-    """Refuse options that the kind of drive does not have."""
+    """Refuse options that the kind of drive does not have, and a role that is not the described drive's."""
+    if drive.described is not None and drive.place is not None:
+        drive.described.require_role(drive.place.role, str(drive.place))
     real = drive.kind in (DriveKind.DIRECTORY, DriveKind.DEVICE)
     for name in drive.asked():
         if name == "capacity" and drive.scaled and real:

@@ -22,20 +22,22 @@ from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.preparation import Proof
-from pgassay.drive.options import DriveOptions
+from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import Root, find_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.trust import BelievedCounters, BelievedMounts, Known, identity_of, nobody
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
-from pgassay.lab import messages
+from pgassay.lab import drive_messages, messages
 from pgassay.postgres import repair
 from pgassay.record import counter_proofs
 from pgassay.record.counter_proofs import CounterProof
 from pgassay.record.disk import RealDisk
 from pgassay.record.errors import RecordError
-from pgassay.study.drives import DriveKind
+from pgassay.study.drives import DriveKind, Role
+
+HOST_WRITTEN, WAL_ALONE = "host_bytes_written", "wal_write_amplification"
 
 
 @dataclass(frozen=True)
@@ -78,22 +80,25 @@ def known_in(file: Path) -> Known:
 
     def known(drive: str) -> Trust | None:
         found = proofs.of(drive)
-        return None if found is None else Trust(found.written_bytes, found.proven_utc[:10], found.problem)
+        if found is None:
+            return None
+        role = Role(found.role) if found.role in list(Role) else None
+        return Trust(found.written_bytes, found.proven_utc[:10], found.problem, role)
 
     return known
 
 
-NEEDED: Mapping[str, str] = {
-    "host_bytes_per_transaction": "host_bytes_written",
-    "nand_bytes_per_transaction": "nand_bytes_written",
-    "write_amplification": "nand_bytes_written",
-    "data_write_amplification": "nand_bytes_written",
-    "wal_write_amplification": "nand_bytes_written",
-    "physical_bytes": "physical_bytes",
-    "compression_ratio": "physical_bytes",
-    "drive_writes": "capacity_bytes",
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "host_bytes_per_transaction": (HOST_WRITTEN,),
+    "nand_bytes_per_transaction": (NAND_WRITTEN,),
+    "write_amplification": (HOST_WRITTEN, NAND_WRITTEN),
+    "data_write_amplification": (HOST_WRITTEN, NAND_WRITTEN),
+    WAL_ALONE: (HOST_WRITTEN, NAND_WRITTEN),
+    "physical_bytes": ("physical_bytes",),
+    "compression_ratio": ("logical_bytes", "physical_bytes"),
+    "drive_writes": (HOST_WRITTEN, "capacity_bytes"),
 }
-"""Responses that a drive must count something for, and what."""
+"""Responses that a drive must count something for, and all that it must count."""
 
 
 def keep_proof(file: Path, device: Path, proof: Proof) -> str:
@@ -103,7 +108,7 @@ def keep_proof(file: Path, device: Path, proof: Proof) -> str:
         return block_messages.NO_IDENTITY
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     shown = proof.trust(now[:10])
-    new = CounterProof(drive, str(device), now, shown.written_bytes, shown.problem, str(proof.role or ""))
+    new = CounterProof(drive, str(device), now, shown.written_bytes, shown.problem, str(shown.role or ""))
     try:
         counter_proofs.remember(RealDisk(), file, new)
     except RecordError as failure:
@@ -111,11 +116,23 @@ def keep_proof(file: Path, device: Path, proof: Proof) -> str:
     return ""
 
 
-def not_told(options: DriveOptions, device: str, directory: Path, smart: BelievedMounts, wanted: Sequence[str]) -> str:
-    """Which of the `wanted` responses the drives cannot tell, as words for users; empty where they tell all.
+@dataclass(frozen=True)
+class RealDrive:
+    """A drive of a study that is not emulated, before a run: `owner` is a source (`DATA`, `WAL`), `device` its name.
 
-    `device` is the data's; `directory` is where drives without a place of their own live. Real drives are asked, and
-    nothing is written; emulated ones count everything, images nothing.
+    `counters` are None of an image and of a drive that does not answer.
+    """
+
+    owner: str
+    asked: OneDrive
+    device: str
+    counters: BelievedCounters | None
+
+
+def real_drives(options: DriveOptions, device: str, directory: Path, smart: BelievedMounts) -> tuple[RealDrive, ...]:
+    """The drives of a treatment that are not emulated; they are asked, and nothing is written.
+
+    `device` is the data's; `directory` is where drives without a place of their own live.
     """
     found = []
     for owner, drive in ((DATA, options.data), (WAL, options.wal)):
@@ -126,23 +143,42 @@ def not_told(options: DriveOptions, device: str, directory: Path, smart: Believe
             place = existing_ancestor(drive.path or directory)
             named = str(drive.path) if drive.kind is DriveKind.DEVICE else mount_of(place).device
         counters = None if drive.kind is DriveKind.IMAGE else smart.of(named)
-        told = frozenset() if counters is None else frozenset(counters())
-        about = [name for name in wanted if NEEDED.get(name, "") not in ("", *told) and _concerns(name, owner)]
+        found.append(RealDrive(owner, drive, named, counters))
+    return tuple(found)
+
+
+def not_told(options: DriveOptions, device: str, directory: Path, smart: BelievedMounts, wanted: Sequence[str]) -> str:
+    """Which of the `wanted` responses the drives cannot tell, as words for users; empty where they tell all.
+
+    Of the arguments `real_drives` says more. Emulated drives count everything, images nothing; a drive that holds data
+    and WAL counts once, as the data's.
+    """
+    found = []
+    of_data: BelievedCounters | None = None
+    for each in real_drives(options, device, directory, smart):
+        if each.owner == WAL and each.counters is not None and each.counters is of_data:
+            if WAL_ALONE in wanted:
+                found.append(drive_messages.one_drive(each.asked.label, each.device, WAL_ALONE))
+            continue
+        of_data = each.counters
+        told = frozenset() if each.counters is None else frozenset(each.counters())
+        about = [name for name in wanted if not told.issuperset(NEEDED.get(name, ())) and _concerns(name, each.owner)]
         if about:
-            found.append(messages.not_told(owner, drive.label, named, about) + _because(counters, about))
+            said = drive_messages.not_told(each.owner, each.asked.label, each.device, about)
+            found.append(said + _because(each.counters, about))
     return "; ".join(found)
 
 
 def _because(counters: BelievedCounters | None, about: Sequence[str]) -> str:
     """That the drive does count NAND writes, but is not believed."""
     failed = counters is not None and counters.trust is not None and counters.trust.problem
-    of_nand = any(NEEDED.get(name) == NAND_WRITTEN for name in about)
+    of_nand = any(NAND_WRITTEN in NEEDED.get(name, ()) for name in about)
     return f" (its counters are {counters.words})" if counters is not None and failed and of_nand else ""
 
 
 def _concerns(response: str, owner: str) -> bool:
     """Is the response one of this drive? Those of one drive alone start with its owner's word."""
-    alone = {"data_write_amplification": DATA, "wal_write_amplification": WAL}
+    alone = {"data_write_amplification": DATA, WAL_ALONE: WAL}
     return alone.get(response, owner) == owner
 
 

@@ -6,7 +6,6 @@ from math import exp, inf
 from pathlib import Path
 
 from pgassay.analysis.effects import BlockMean
-from pgassay.bench.drive_counters import WAL
 from pgassay.bench.errors import BenchError
 from pgassay.errors import PgassayError, RunStoppedError, UsageError
 from pgassay.host.messages import NO_ROOT
@@ -44,12 +43,6 @@ def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
         "make room there (pgassay drive snapshots shows and removes prepared data), name another place"
         " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
     )
-
-
-def not_told(owner: str, kind: str, device: str, responses: Sequence[str]) -> str:
-    """For a real drive or an image that does not count what these responses are computed from."""
-    whose = "the WAL" if owner == WAL else "the data"
-    return f"the drive of {whose} ({kind} on {device}) does not report what is needed for {', '.join(responses)}"
 
 
 NO_AMCHECK = "drive.check needs the extension amcheck, which is not installed with this server"

@@ -25,7 +25,7 @@ from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.drives import NEEDED, not_told
+from pgassay.lab.drive_remarks import drive_remarks
 from pgassay.lab.host_stage import unavailable
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.machine import known_capacities, known_disk, place_of
@@ -128,28 +128,9 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
     resolved, reasons = settled(resolved)
     checked = check(resolved)
-    told = (Remark(code, text, text) for code, text in bench.remarks(resolved))
-    remarks = (*surroundings(bench, checked.mount), *told, *_silent_drives(resolved, bench))
+    told = (Remark(code, text, text) for code, text in (*bench.remarks(resolved), *drive_remarks(resolved, bench)))
+    remarks = (*surroundings(bench, checked.mount), *told)
     return Prepared(resolved, bench, checked, remarks, messages.one_after_the_other(reasons) if reasons else "")
-
-
-DRIVES = "drives"
-"""The code of the remark that tells what the drives do not."""
-
-
-def _silent_drives(resolved: ResolvedStudy, bench: Workbench) -> tuple[Remark, ...]:
-    """Which of the study's responses its real drives cannot tell: known now, not after hours."""
-    study, smart = resolved.study, bench.counting()
-    wanted = [study.primary, *(each for each in study.secondary if each != study.primary)]
-    if not NEEDED.keys() & set(wanted):
-        return ()
-    first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
-    found = dict.fromkeys(
-        said
-        for options, arm in first.items()
-        if (said := not_told(options, arm.drive.mount().device, bench.data_directory, smart, wanted))
-    )
-    return (Remark(DRIVES, "; ".join(found), "; ".join(found)),) if found else ()
 
 
 def surroundings(bench: Workbench, mount: Mount) -> tuple[Remark, ...]:

@@ -12,6 +12,7 @@ from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
+from pgassay.study.drives import STILL_BYTES
 from pgassay.study.responses import Better, Response, Scale
 
 _SOURCES = (DATA, WAL, SMART, SMART_WAL)
@@ -87,7 +88,7 @@ def _host_stands_still(counters: Differences, source: str) -> bool:
     device = _KERNEL.get(source)
     if device is None or counters.get(f"{source}.{_HOST}") != 0.0:
         return False
-    return bool(counters.get(f"{device}.written_bytes"))
+    return (counters.get(f"{device}.written_bytes") or 0.0) > STILL_BYTES
 
 
 def stands_still(counters: Differences, source: str) -> bool:

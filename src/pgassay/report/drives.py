@@ -14,7 +14,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import device_latencies, service_times, words
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
-from pgassay.study.drives import COUNTERS, DATA, EMPTIED, NOT_TRUSTED, WAL, Role, emulated, role_of
+from pgassay.study.drives import COUNTERS, DATA, EMPTIED, NOT_TRUSTED, STILL_BYTES, WAL, Role, emulated, role_of
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -193,7 +193,7 @@ def _stood_still(trial: TrialRecord, source: str) -> str:
     sent, programmed = (counted.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
     if sent and programmed == 0.0:
         return "a drive counted host writes in a window, but no NAND writes"
-    if sent == 0.0 and counted.get(f"{_KERNEL[source]}.written_bytes"):
+    if sent == 0.0 and (counted.get(f"{_KERNEL[source]}.written_bytes") or 0.0) > STILL_BYTES:
         return "the kernel wrote to a drive in a window, but the drive counted no host writes"
     return ""
 

@@ -2,8 +2,9 @@
 
 A level of `drive.data` or `drive.wal` comes in three forms, all of which are read here: as typed (`csd`,
 `directory:/srv/pg`, `device:/dev/nvme1n1`, `mine.toml`), in canonical form (`description:/etc/mine.toml#DIGEST`),
-and as a drive's own label in a record (`ssd`, or `ssd+image` where data and WAL have one each). Real drives may be
-declared to be what published studies speak of: `compressing=device:/dev/nvme1n1`.
+and as a drive's own label in a record (`ssd`, or `ssd+image` where data and WAL have one each). Real drives and
+described ones may be declared to be what published studies speak of: `compressing=device:/dev/nvme1n1`. A description's
+role is not found from its file: a record has the level as typed, and is read where the file may be another or gone.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ HOST_BEFORE = "host_bytes_before"
 """By this name a real drive says how much it had been sent before a trial."""
 COUNTERS = "counters"
 """By this name a real drive says whether a known write proved what it counts."""
+STILL_BYTES = 64 << 20
+"""So much from the kernel moves every counter of host writes that moves at all; the coarsest count 32 MiB (Intel)."""
 NOT_TRUSTED = "not trusted"
 SETTLED = "preconditioned until write amplification settled"
 EMPTIED = "trimmed while it was empty: nearly all of its flash is spare, as of a new drive"

@@ -14,6 +14,8 @@ from typing import Any
 
 from pgassay._core import DRIVE_PRESETS, ROTATING_PROFILES, DescriptionError, DriveDescription
 from pgassay.drive import messages
+from pgassay.drive.block import messages as block_messages
+from pgassay.study.drives import Role
 
 _FLASH_CAPACITY = ("user_bytes", "logical_bytes")
 
@@ -36,9 +38,19 @@ class Description:
         return self.core.codec != "none"
 
     @property
+    def role(self) -> Role:
+        """What the drive is to a published study: a codec in front of page-mapped flash saves it no byte."""
+        return Role.COMPRESSING if self.core.kind == "compressing" and self.compresses else Role.NORMAL
+
+    @property
     def capacity_bytes(self) -> int | None:
         """Bytes that the host sees; None leaves them to the study's data."""
         return self.core.capacity_bytes
+
+    def require_role(self, declared: Role | None, level: str) -> None:
+        """Raise `UsageError` where a level declares another role than the drive's."""
+        if declared not in (None, self.role):
+            raise block_messages.other_role(level, self.role)
 
     def with_capacity(self, capacity_bytes: int) -> "Description":
         """The same drive with another capacity."""

@@ -1,4 +1,4 @@
-"""What is said of real devices, in PostgreSQL's manner; of all other drives see `drive.messages`."""
+"""What is said of real devices and of described drives' roles, in PostgreSQL's manner; see also `drive.messages`."""
 
 from pathlib import Path
 
@@ -165,4 +165,12 @@ def proof_too_small(typed: str, least_bytes: int) -> UsageError:
     """A known write that no counter would show."""
     return UsageError(
         f'--proof cannot be "{typed}"', f"give {format_size(least_bytes)} or more; real counters need GBs"
+    )
+
+
+def other_role(typed: str, role: str) -> UsageError:
+    """A described drive that is declared to be what it is not."""
+    return UsageError(
+        f'"{typed}" does not declare what its description says: a drive that is {role}',
+        f"declare it as {role}=…, or change its kind or codec",
     )

@@ -207,7 +207,7 @@ class Proof:
 
     def trust(self, on: str) -> Trust:
         """What runs go by from this date on, and its words for users."""
-        return Trust(self.zeros.written + self.noise.written, on, self.problem)
+        return Trust(self.zeros.written + self.noise.written, on, self.problem, self.role)
 
     @property
     def disturbed(self) -> bool:
