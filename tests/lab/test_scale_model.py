@@ -64,6 +64,13 @@ def test_the_tpcc_study_keeps_its_numbers() -> None:
     assert study.fixed["load.duration"].typed == "600s", "a time is no size"
 
 
+def test_the_room_for_an_emulated_drives_contents_is_this_machines_and_does_not_shrink() -> None:
+    document = small(fixed={"drive.data": "csd", "drive.data.capacity": "16GB", "drive.data.store_bytes": "8GB"})
+    study = write_study("mine", document, Overrides(scale="1/8")).study
+    fixed = {name: level.typed for name, level in study.fixed.items()}
+    assert (fixed["drive.data.capacity"], fixed["drive.data.store_bytes"]) == ("2GB", "8GB")
+
+
 def test_the_largest_data_get_the_size_that_is_asked_for() -> None:
     study = shrunk("fillfactor-drive", scale_to="4GB", levels=["load.threads=4"])
     model = model_of(study)

@@ -234,7 +234,6 @@ class OneDrive(Options):
         unit="bytes",
         summary="room for an emulated drive's contents and snapshots",
         read_back=readback.at(readback.described),
-        size=OF_DRIVE,
     )
 
     @property
