@@ -13,6 +13,7 @@ from pgassay.drive.attacher import Attacher, PlannedDrive
 from pgassay.drive.block import blank, device
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
+from pgassay.errors import UsageError
 from pgassay.study.drives import DriveKind
 from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive.places import OURSELVES, attacher, mounted
@@ -103,17 +104,35 @@ def test_an_image_kept_by_an_earlier_run_is_seen(tmp_path: Path) -> None:
 
 def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = tmp_path / "disk"
-    disk.write_bytes(b"\0" * (1 << 20))
+    disk.write_bytes(b"\0" * (64 << 20))
     monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
     bench = attacher(planned=True, owned=frozenset([disk]))
     options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk), precondition=1))
     drive = bench.attach(options, tmp_path / "new", NEEDS)
     mount = drive.mount()
-    assert (drive.kind, mount.device, mount.size_bytes, mount.filesystem) == ("device", str(disk), 1 << 20, "ext4")
+    assert (drive.kind, mount.device, mount.size_bytes, mount.filesystem) == ("device", str(disk), 64 << 20, "ext4")
     assert not drive.has_snapshot("k")
     drive.release()
-    assert disk.read_bytes() == b"\0" * (1 << 20)
+    assert disk.read_bytes() == b"\0" * (64 << 20)
     assert list(tmp_path.iterdir()) == [disk]
+
+
+def test_a_device_that_is_too_small_is_refused_by_a_plan_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"\0" * (1 << 20))
+    monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
+    options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk)))
+    with pytest.raises(UsageError, match="a drive of 1MB is too small"):
+        attacher(planned=True, owned=frozenset([disk])).attach(options, tmp_path / "new", NEEDS)
+
+
+def test_a_set_tells_the_wals_drive(tmp_path: Path) -> None:
+    for bench in (attacher(planned=True), attacher()):
+        apart = bench.attach(DriveOptions.from_levels({"data": "image", "wal": "directory"}), tmp_path, NEEDS)
+        wal = apart.wal()
+        assert wal is not None
+        assert (wal.kind, wal.mount().path, wal.wal()) == ("directory", tmp_path / "pgassay", None)
+        apart.release()
 
 
 TERABYTES = Needs(1 << 40, 1 << 30, 2, 2 << 40)

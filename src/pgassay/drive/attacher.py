@@ -14,7 +14,7 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account, Mount, available_memory_bytes
 from pgassay.bench.running import Runner
-from pgassay.bench.store import Ageing, Drive, Needs, Trait
+from pgassay.bench.store import Ageing, Drive, DriveOutline, Needs, Trait
 from pgassay.drive import messages, snapshots
 from pgassay.drive.block import blank, device
 from pgassay.drive.block import messages as block_messages
@@ -30,7 +30,7 @@ from pgassay.drive.options import AGED, DriveOptions, OneDrive
 from pgassay.drive.root import Root, look_at_root
 from pgassay.drive.sessions import Session, session_below
 from pgassay.drive.sets import DriveSet
-from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_pages, sized
+from pgassay.drive.sizing import LEAST_SHARE, WAL_KEPT_BYTES, closely, memory_bytes, scaled_pages, sized
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.drive.trust import Asked, BelievedMounts, Known, nobody
 from pgassay.study.drives import DriveKind
@@ -38,8 +38,6 @@ from pgassay.study.drives import DriveKind
 HOME = "disk"
 PLANNED = "planned"
 """Stands for the name of a session that is not there."""
-_WAL_KEPT_BYTES = 256 << 20
-"""WAL that lies in a snapshot."""
 _COMPRESSED_SHARE = 0.6
 """Share of its capacity that a compressing drive's store is assumed to need, unless drive.data.store_bytes says it."""
 _MEMORY_SHARE_MAX = 0.8
@@ -197,7 +195,7 @@ class Attacher:
         if capacity < drive.filesystem.least_bytes:
             raise messages.too_small(capacity, drive.filesystem.least_bytes)
         ageing = None
-        kept = needs.kept_bytes + needs.snapshots * _WAL_KEPT_BYTES
+        kept = needs.kept_bytes + needs.snapshots * WAL_KEPT_BYTES
         described = options.described(drive)
         if described is None:
             volume: ImageVolume | EmulatedVolume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
@@ -337,6 +335,10 @@ class PlannedDrive:
     def snapshot_mount(self) -> Mount | None:
         """See `Drive`."""
         return None if self._store is None else self._mount_of(self._store.path)
+
+    def wal(self) -> DriveOutline | None:
+        """None: WAL lies with the data."""
+        return None
 
     def ageing(self) -> Ageing | None:
         """None: a plan ages nothing."""

@@ -338,7 +338,11 @@ def state_of(device: Path, runner: Runner) -> str:
 
 
 def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:
-    """What `MountedDevice` would mount at `point`, as far as that is known; nothing is written. Raises `DriveError`."""
+    """What `MountedDevice` would mount at `point`, as far as that is known; nothing is written.
+
+    Raises `DriveError`, or `UsageError` for a device on which no such file system fits.
+    """
+    require_size(device, filesystem)
     size = size_bytes(device)
     free = int(size * (1 - OVERHEAD_SHARE))
     options = filesystem.all_mount_options()
