@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,6 +116,40 @@ def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: py
     drive.release()
     assert disk.read_bytes() == b"\0" * (64 << 20)
     assert list(tmp_path.iterdir()) == [disk]
+
+
+def of_device(disk: Path, **more: Any) -> OneDrive:
+    return OneDrive(place=DriveLevel(DriveKind.DEVICE, disk), **more)
+
+
+@pytest.fixture
+def disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two devices that are ours."""
+    monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
+    monkeypatch.setattr("pgassay.drive.attacher.require_trimmable", lambda path, option: None)
+    for name in ("one", "two"):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(1 << 30)
+    return tmp_path / "one", tmp_path / "two"
+
+
+@pytest.mark.parametrize("other", [{"filesystem_name": "xfs"}, {"precondition": 1}, {"trim": True}])
+def test_a_plan_refuses_two_uses_of_one_device_as_a_run_does(
+    tmp_path: Path, disks: tuple[Path, Path], other: dict[str, Any]
+) -> None:
+    """They were once seen in the run alone, after the first of them was preconditioned."""
+    one, two = disks
+    stable = tmp_path / "by-id"
+    stable.symlink_to(one)
+    bench = attacher(planned=True, owned=frozenset([one, two, stable]))
+    bench.attach(DriveOptions(data=of_device(one)), tmp_path / "new", NEEDS)
+    bench.attach(DriveOptions(data=of_device(stable), wal=of_device(one)), tmp_path / "new", NEEDS)
+    bench.attach(DriveOptions(data=of_device(two, **other)), tmp_path / "new", NEEDS)
+    with pytest.raises(UsageError, match="two file systems or preparations"):
+        bench.attach(DriveOptions(data=of_device(stable, **other)), tmp_path / "new", NEEDS)
+    apart = DriveOptions(data=of_device(one), wal=of_device(one, **other))
+    with pytest.raises(UsageError, match="two file systems or preparations"):
+        attacher(planned=True, owned=frozenset([one])).attach(apart, tmp_path / "new", NEEDS)
 
 
 def test_a_device_that_is_too_small_is_refused_by_a_plan_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,7 @@ class Attacher:
     """Who asks real drives what they count; None for nvme-cli and smartctl."""
     _smart: BelievedMounts = field(init=False)
     _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
+    _foreseen: dict[Path, device.Use] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Ask a drive once, however many file systems lie on it."""
@@ -252,12 +253,17 @@ class Attacher:
         return found
 
     def _shared(self, drive: OneDrive) -> device.MountedDevice | None:
-        """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise."""
+        """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise.
+
+        A plan mounts none, and remembers how each was asked for.
+        """
         assert drive.path is not None
-        found = self._mounted.get(drive.path.resolve())
-        if found is None or not found.used:
-            return None
-        if found.asked != (drive.filesystem, drive.precondition, drive.trim):
+        path, asked = drive.path.resolve(), (drive.filesystem, drive.precondition, drive.trim)
+        found = self._mounted.get(path)
+        if found is not None and not found.used:
+            found = None
+        known = self._foreseen.setdefault(path, asked) if self.planned else found.asked if found else asked
+        if known != asked:
             raise block_messages.used_otherwise(drive.path)
         return found
 

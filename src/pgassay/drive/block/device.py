@@ -32,6 +32,8 @@ from pgassay.drive.root import NAME
 from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
 
 Release = Callable[[], None]
+Use = tuple[Filesystem, int, bool]
+"""How a device is asked for: its file system, how often it is written over, and whether it is trimmed."""
 OWN_LABEL = f"{filesystems.LABEL}-own"
 """The label that says whose a device is which carries nothing else."""
 LEFT_SETTLED = "aged"
@@ -279,7 +281,7 @@ class MountedDevice:
         self._kernel = kernel
         self._closing = closing
         self._users = 0
-        self.asked = (filesystem, drive_writes, trimming is not None)
+        self.asked: Use = (filesystem, drive_writes, trimming is not None)
         require_size(device, filesystem)
         try:
             precondition(device, drive_writes)
