@@ -152,6 +152,24 @@ def test_a_plan_refuses_two_uses_of_one_device_as_a_run_does(
         attacher(planned=True, owned=frozenset([one])).attach(apart, tmp_path / "new", NEEDS)
 
 
+@pytest.mark.parametrize(
+    ("asked", "shares"),
+    [
+        ({}, False),
+        ({"filesystem_name": "xfs"}, True),
+        ({"filesystem_name": "xfs", "mkfs": ("-m", "reflink=0")}, False),
+        ({"filesystem_name": "btrfs"}, True),
+    ],
+)
+def test_a_plan_knows_whether_a_devices_clones_will_share_their_blocks(
+    tmp_path: Path, disks: tuple[Path, Path], asked: dict[str, Any], shares: bool
+) -> None:
+    """A run would be refused for room that its clones do not take."""
+    bench = attacher(planned=True, owned=frozenset(disks))
+    drive = bench.attach(DriveOptions(data=of_device(disks[0], **asked)), tmp_path / "new", NEEDS)
+    assert drive.mount().reflink == shares
+
+
 def test_a_device_that_is_too_small_is_refused_by_a_plan_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = tmp_path / "disk"
     disk.write_bytes(b"\0" * (1 << 20))

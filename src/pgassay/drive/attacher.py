@@ -81,6 +81,10 @@ class Attacher:
         """Ask a drive once, however many file systems lie on it."""
         self._smart = BelievedMounts(self.asked or SmartOfMounts(self.runner), self.known)
 
+    def ahead(self) -> "Attacher":
+        """The same for a plan, which knows the devices that are mounted."""
+        return replace(self, planned=True, _foreseen={})
+
     def attach(self, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """The drives of one treatment; `directory` is where those without a place of their own live.
 
@@ -109,9 +113,10 @@ class Attacher:
         self._require_means(drive)
         if drive.kind is DriveKind.DEVICE:
             shared = self._shared(drive)
-            if shared is not None:
+            if shared is not None and not self.planned:
                 return shared.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
-            self._require_owned(drive)
+            if shared is None:
+                self._require_owned(drive)
         if self.planned:
             return self._planned(drive, options, directory, needs)
         session = session_below(directory, self.account, self.mount_of, self.allow_volatile)
@@ -262,7 +267,9 @@ class Attacher:
         found = self._mounted.get(path)
         if found is not None and not found.used:
             found = None
-        known = self._foreseen.setdefault(path, asked) if self.planned else found.asked if found else asked
+        known = found.asked if found is not None else asked
+        if self.planned:
+            known = self._foreseen.setdefault(path, known)
         if known != asked:
             raise block_messages.used_otherwise(drive.path)
         return found
