@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from pgassay.drive.attacher import Attacher, PlannedDrive
 from pgassay.drive.block import blank, device
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
+from pgassay.errors import UsageError
 from pgassay.study.drives import DriveKind
 from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive.places import OURSELVES, attacher, mounted
@@ -103,17 +105,87 @@ def test_an_image_kept_by_an_earlier_run_is_seen(tmp_path: Path) -> None:
 
 def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = tmp_path / "disk"
-    disk.write_bytes(b"\0" * (1 << 20))
+    disk.write_bytes(b"\0" * (64 << 20))
     monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
     bench = attacher(planned=True, owned=frozenset([disk]))
     options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk), precondition=1))
     drive = bench.attach(options, tmp_path / "new", NEEDS)
     mount = drive.mount()
-    assert (drive.kind, mount.device, mount.size_bytes, mount.filesystem) == ("device", str(disk), 1 << 20, "ext4")
+    assert (drive.kind, mount.device, mount.size_bytes, mount.filesystem) == ("device", str(disk), 64 << 20, "ext4")
     assert not drive.has_snapshot("k")
     drive.release()
-    assert disk.read_bytes() == b"\0" * (1 << 20)
+    assert disk.read_bytes() == b"\0" * (64 << 20)
     assert list(tmp_path.iterdir()) == [disk]
+
+
+def of_device(disk: Path, **more: Any) -> OneDrive:
+    return OneDrive(place=DriveLevel(DriveKind.DEVICE, disk), **more)
+
+
+@pytest.fixture
+def disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two devices that are ours."""
+    monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
+    monkeypatch.setattr("pgassay.drive.attacher.require_trimmable", lambda path, option: None)
+    for name in ("one", "two"):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(1 << 30)
+    return tmp_path / "one", tmp_path / "two"
+
+
+@pytest.mark.parametrize("other", [{"filesystem_name": "xfs"}, {"precondition": 1}, {"trim": True}])
+def test_a_plan_refuses_two_uses_of_one_device_as_a_run_does(
+    tmp_path: Path, disks: tuple[Path, Path], other: dict[str, Any]
+) -> None:
+    """They were once seen in the run alone, after the first of them was preconditioned."""
+    one, two = disks
+    stable = tmp_path / "by-id"
+    stable.symlink_to(one)
+    bench = attacher(planned=True, owned=frozenset([one, two, stable]))
+    bench.attach(DriveOptions(data=of_device(one)), tmp_path / "new", NEEDS)
+    bench.attach(DriveOptions(data=of_device(stable), wal=of_device(one)), tmp_path / "new", NEEDS)
+    bench.attach(DriveOptions(data=of_device(two, **other)), tmp_path / "new", NEEDS)
+    with pytest.raises(UsageError, match="two file systems or preparations"):
+        bench.attach(DriveOptions(data=of_device(stable, **other)), tmp_path / "new", NEEDS)
+    apart = DriveOptions(data=of_device(one), wal=of_device(one, **other))
+    with pytest.raises(UsageError, match="two file systems or preparations"):
+        attacher(planned=True, owned=frozenset([one])).attach(apart, tmp_path / "new", NEEDS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "shares"),
+    [
+        ({}, False),
+        ({"filesystem_name": "xfs"}, True),
+        ({"filesystem_name": "xfs", "mkfs": ("-m", "reflink=0")}, False),
+        ({"filesystem_name": "btrfs"}, True),
+    ],
+)
+def test_a_plan_knows_whether_a_devices_clones_will_share_their_blocks(
+    tmp_path: Path, disks: tuple[Path, Path], asked: dict[str, Any], shares: bool
+) -> None:
+    """A run would be refused for room that its clones do not take."""
+    bench = attacher(planned=True, owned=frozenset(disks))
+    drive = bench.attach(DriveOptions(data=of_device(disks[0], **asked)), tmp_path / "new", NEEDS)
+    assert drive.mount().reflink == shares
+
+
+def test_a_device_that_is_too_small_is_refused_by_a_plan_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"\0" * (1 << 20))
+    monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
+    options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk)))
+    with pytest.raises(UsageError, match="a drive of 1MB is too small"):
+        attacher(planned=True, owned=frozenset([disk])).attach(options, tmp_path / "new", NEEDS)
+
+
+def test_a_set_tells_the_wals_drive(tmp_path: Path) -> None:
+    for bench in (attacher(planned=True), attacher()):
+        apart = bench.attach(DriveOptions.from_levels({"data": "image", "wal": "directory"}), tmp_path, NEEDS)
+        wal = apart.wal()
+        assert wal is not None
+        assert (wal.kind, wal.mount().path, wal.wal()) == ("directory", tmp_path / "pgassay", None)
+        apart.release()
 
 
 TERABYTES = Needs(1 << 40, 1 << 30, 2, 2 << 40)

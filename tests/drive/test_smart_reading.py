@@ -313,6 +313,16 @@ def test_the_drive_under_a_mount_is_found_and_asked_for_once() -> None:
     assert len(runner.calls) == asked
 
 
+def test_a_drive_is_found_by_a_stable_name_too(tmp_path: Path) -> None:
+    """A mount keeps the name that was given, so a device by /dev/disk/by-id/… once counted nothing."""
+    runner = FakeRunner({"nvme": nvme({("smart-log",): standard(2)})})
+    under = SmartOfMounts(runner)
+    stable = tmp_path / "nvme-MODEL_SERIAL-part3"
+    stable.symlink_to("/dev/nvme7n1p3")
+    (counters,) = under(mounted(str(stable))).values()
+    assert under.of("/dev/nvme7n1") is counters, "one drive, whatever it is called"
+
+
 @pytest.mark.parametrize("device", ["/dev/loop7", "/dev/vda", "tmpfs", "/dev/nvme-fabrics", "/dev/mapper/nvme7n1"])
 def test_other_devices_are_not_asked(device: str) -> None:
     runner = FakeRunner({"nvme": nvme({("smart-log",): standard(2)})})

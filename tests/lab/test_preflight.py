@@ -9,6 +9,7 @@ import pytest
 from pgassay.bench.errors import SettingError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Driver, LoadOptions
+from pgassay.drive.sizing import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.arms import WAL_BYTES, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
 from pgassay.lab.preflight import check
@@ -212,6 +213,45 @@ def test_wal_on_a_drive_of_its_own_needs_no_room_beside_the_data(simulation: Sim
     site = replace(simulation.site(), drive=lambda wanted, needs: beside if wanted.wal is None else apart)
     with_wal, without = check(resolve(study, site)).rooms
     assert (with_wal.needed_bytes, without.needed_bytes) == (SCALE_BYTES * 2 + WAL_BYTES, SCALE_BYTES * 2)
+
+
+def test_a_real_drive_of_the_wal_needs_room_for_it(simulation: Simulation) -> None:
+    """A small one once failed within the trials."""
+    data, wal = FakeDrive(Path("/a")), FakeDrive(Path("/b"))
+    data.wal_on = wal
+    study = study_of(fixed={"drive.data": "directory:/a", "drive.wal": "directory:/b"})
+    site = replace(simulation.site(), drive=lambda wanted, needs: data)
+    admitted = (256 << 20) * 5 // 4 + (64 << 20)  # max_wal_size while a snapshot is made, which is the larger
+    on_data, on_wal = check(resolve(study, site)).rooms
+    assert (on_wal.mount.path, on_wal.needed_bytes) == (Path("/b"), admitted + 3 * WAL_KEPT_BYTES)
+    assert (on_data.snapshots, on_wal.snapshots) == (3, 0), "a snapshot is one, whatever it lies on"
+    wal.snapshots_on = replace(wal.mount(), mount_point=Path("/kept"))
+    assert check(resolve(study, site)).rooms[1].needed_bytes == admitted
+    wal._free_bytes = admitted - 1
+    with pytest.raises(PgassayError, match='"/b" has'):
+        check(resolve(study, site))
+
+
+@pytest.mark.parametrize("kind", ["image", "csd"])
+def test_a_drive_of_the_wal_that_is_made_for_the_study_is_as_large_as_it_says(
+    simulation: Simulation, kind: str
+) -> None:
+    data, wal = FakeDrive(Path("/a")), FakeDrive(Path("/b"), free_bytes=1)
+    data.wal_on, wal.kind = wal, kind
+    site = replace(simulation.site(), drive=lambda wanted, needs: data)
+    study = study_of(fixed={"drive.data": "directory:/a", "drive.wal": kind})
+    assert len(check(resolve(study, site)).rooms) == 1
+
+
+def test_data_and_wal_on_one_file_system_need_their_room_together(simulation: Simulation) -> None:
+    data, wal = FakeDrive(Path("/a")), FakeDrive(Path("/a"))
+    study = study_of(fixed={"drive.data": "directory:/a", "drive.wal": "directory:/a"})
+    site = replace(simulation.site(), drive=lambda wanted, needs: data)
+    (alone,) = check(resolve(study, site)).rooms
+    data.wal_on = wal
+    (both,) = check(resolve(study, site)).rooms
+    assert both.needed_bytes == alone.needed_bytes + (256 << 20) * 5 // 4 + (64 << 20) + 3 * WAL_KEPT_BYTES
+    assert both.snapshots == 3
 
 
 def test_connections_for_every_thread_are_made_or_refused(simulation: Simulation) -> None:

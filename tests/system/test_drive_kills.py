@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.drive.block import daemon
+from pgassay.drive.block import daemon, leftovers
+from pgassay.drive.block.kernel import LinuxKernel, detach_loop
+from pgassay.host.accounts import choose
+from pgassay.host.runner import LocalRunner
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind, processes
-from tests.system.journeys import Place, committed, finished, load_runs, wait_until
+from tests.system.journeys import ANYWHERE, Place, committed, finished, load_runs, wait_until
 
 pytestmark = pytest.mark.system
 
@@ -117,6 +120,38 @@ def test_a_device_that_disappears_in_a_run_is_named_and_what_was_committed_stays
         assert checked.returncode == 0, checked.stdout
         assert journey.left_behind() == []
         assert what_stays(journey.data) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_run_on_devices_that_was_killed_is_gone_on_with(journey: Place) -> None:
+    """They are still mounted then, and once stayed in use until somebody repaired them."""
+    real.require("device")
+    kernel, devices = LinuxKernel(LocalRunner(choose())), []
+    with real.place() as elsewhere:
+        for name in ("data", "wal"):
+            with (elsewhere / name).open("wb") as image:
+                image.truncate(1536 << 20)
+            devices.append(kernel.attach(elsewhere / name))
+        data, wal = (str(device) for device in devices)
+        try:
+            owned = ("--i-own", data, "--i-own", wal)
+            lab = journey.run(
+                "killed", "--set", f"drive.data=device:{data}", "--set", f"drive.wal=device:{wal}", *owned
+            )
+            wait_until(lambda: committed(journey.runs / "killed") > 0, lab)
+            kept = committed(journey.runs / "killed")
+            _end(lab.pid)
+            finished(lab)
+            lab = journey.start("resume", str(journey.runs / "killed"), *ANYWHERE, *owned, "--json")
+            ended = finished(lab, patience_s=600.0)
+            assert ended.returncode in (0, 1), ended.stderr
+            assert len(journey.record("killed").numbers) > kept
+            assert what_stays(journey.data) == []
+        finally:
+            leftovers.undo(journey.data)
+            for device in devices:
+                detach_loop(device)
 
 
 @pytest.mark.slow

@@ -74,6 +74,9 @@ class DriveOutline(Protocol):
     def snapshot_mount(self) -> Mount | None:
         """The file system of the snapshots, where they are kept in a place of their own; None for with the clones."""
 
+    def wal(self) -> "DriveOutline | None":
+        """The drive of the WAL, where it has one of its own; None where it lies with the data."""
+
     def has_snapshot(self, key: str) -> bool:
         """Is there a whole snapshot for this key? Half-made ones do not count."""
 

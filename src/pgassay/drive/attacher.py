@@ -14,7 +14,7 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account, Mount, available_memory_bytes
 from pgassay.bench.running import Runner
-from pgassay.bench.store import Ageing, Drive, Needs, Trait
+from pgassay.bench.store import Ageing, Drive, DriveOutline, Needs, Trait
 from pgassay.drive import messages, snapshots
 from pgassay.drive.block import blank, device
 from pgassay.drive.block import messages as block_messages
@@ -30,7 +30,7 @@ from pgassay.drive.options import AGED, DriveOptions, OneDrive
 from pgassay.drive.root import Root, look_at_root
 from pgassay.drive.sessions import Session, session_below
 from pgassay.drive.sets import DriveSet
-from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_pages, sized
+from pgassay.drive.sizing import LEAST_SHARE, WAL_KEPT_BYTES, closely, memory_bytes, scaled_pages, sized
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.drive.trust import Asked, BelievedMounts, Known, nobody
 from pgassay.study.drives import DriveKind
@@ -38,8 +38,6 @@ from pgassay.study.drives import DriveKind
 HOME = "disk"
 PLANNED = "planned"
 """Stands for the name of a session that is not there."""
-_WAL_KEPT_BYTES = 256 << 20
-"""WAL that lies in a snapshot."""
 _COMPRESSED_SHARE = 0.6
 """Share of its capacity that a compressing drive's store is assumed to need, unless drive.data.store_bytes says it."""
 _MEMORY_SHARE_MAX = 0.8
@@ -77,10 +75,15 @@ class Attacher:
     """Who asks real drives what they count; None for nvme-cli and smartctl."""
     _smart: BelievedMounts = field(init=False)
     _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
+    _foreseen: dict[Path, device.Use] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Ask a drive once, however many file systems lie on it."""
         self._smart = BelievedMounts(self.asked or SmartOfMounts(self.runner), self.known)
+
+    def ahead(self) -> "Attacher":
+        """The same for a plan, which knows the devices that are mounted."""
+        return replace(self, planned=True, _foreseen={})
 
     def attach(self, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """The drives of one treatment; `directory` is where those without a place of their own live.
@@ -110,9 +113,10 @@ class Attacher:
         self._require_means(drive)
         if drive.kind is DriveKind.DEVICE:
             shared = self._shared(drive)
-            if shared is not None:
+            if shared is not None and not self.planned:
                 return shared.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
-            self._require_owned(drive)
+            if shared is None:
+                self._require_owned(drive)
         if self.planned:
             return self._planned(drive, options, directory, needs)
         session = session_below(directory, self.account, self.mount_of, self.allow_volatile)
@@ -197,7 +201,7 @@ class Attacher:
         if capacity < drive.filesystem.least_bytes:
             raise messages.too_small(capacity, drive.filesystem.least_bytes)
         ageing = None
-        kept = needs.kept_bytes + needs.snapshots * _WAL_KEPT_BYTES
+        kept = needs.kept_bytes + needs.snapshots * WAL_KEPT_BYTES
         described = options.described(drive)
         if described is None:
             volume: ImageVolume | EmulatedVolume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
@@ -254,12 +258,19 @@ class Attacher:
         return found
 
     def _shared(self, drive: OneDrive) -> device.MountedDevice | None:
-        """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise."""
+        """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise.
+
+        A plan mounts none, and remembers how each was asked for.
+        """
         assert drive.path is not None
-        found = self._mounted.get(drive.path.resolve())
-        if found is None or not found.used:
-            return None
-        if found.asked != (drive.filesystem, drive.precondition, drive.trim):
+        path, asked = drive.path.resolve(), (drive.filesystem, drive.precondition, drive.trim)
+        found = self._mounted.get(path)
+        if found is not None and not found.used:
+            found = None
+        known = found.asked if found is not None else asked
+        if self.planned:
+            known = self._foreseen.setdefault(path, known)
+        if known != asked:
             raise block_messages.used_otherwise(drive.path)
         return found
 
@@ -337,6 +348,10 @@ class PlannedDrive:
     def snapshot_mount(self) -> Mount | None:
         """See `Drive`."""
         return None if self._store is None else self._mount_of(self._store.path)
+
+    def wal(self) -> DriveOutline | None:
+        """None: WAL lies with the data."""
+        return None
 
     def ageing(self) -> Ageing | None:
         """None: a plan ages nothing."""

@@ -15,7 +15,7 @@ from typing import Self
 
 from pgassay.bench.drive_counters import DATA, DriveCounters
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing, Trait
+from pgassay.bench.store import Ageing, DriveOutline, Trait
 from pgassay.drive import copying, messages, snapshots
 from pgassay.drive.copying import copy_tree
 from pgassay.drive.root import Root
@@ -107,6 +107,10 @@ class DirectoryDrive:
     def snapshot_mount(self) -> Mount | None:
         """See `Drive`: the file system of the other directory, if there is one."""
         return self._mount_of(self._store.path) if self._keeper is not None else None
+
+    def wal(self) -> DriveOutline | None:
+        """None: WAL lies with the data."""
+        return None
 
     def workspace(self, name: str) -> Path:
         """See `Drive`; raises `DriveError` for a name in use."""

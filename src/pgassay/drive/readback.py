@@ -76,7 +76,8 @@ def _drive(place: Path, level: str) -> str:
     if file is not None and file == home / daemon.FUSE / daemon.DISK:
         return _emulated(home, level)
     if level.startswith(f"{DriveKind.DEVICE}:") and entry is not None:
-        return f"{DriveKind.DEVICE}:{entry.source}"
+        same = Path(level.partition(":")[2]).resolve() == Path(entry.source).resolve()
+        return level if same else f"{DriveKind.DEVICE}:{entry.source}"
     for parent in place.parents:
         if parent.name == NAME:
             found = f"{DriveKind.DIRECTORY}:{parent.parent}"
@@ -136,7 +137,8 @@ def capacity(place: Path, name: str, level: str) -> str | None:
     if entry is None:
         return None
     try:
-        sectors = int((Path("/sys/class/block") / Path(entry.source).name / "size").read_text(encoding="ascii"))
+        told = Path("/sys/class/block") / Path(entry.source).resolve().name / "size"
+        sectors = int(told.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
     return AUTO if level == AUTO and sectors > 0 else f"{sectors * 512}B"

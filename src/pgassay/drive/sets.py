@@ -13,7 +13,7 @@ from pathlib import Path
 from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, nothing
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing, Drive, Trait
+from pgassay.bench.store import Ageing, Drive, DriveOutline, Trait
 from pgassay.drive import messages
 
 LINK = "pg_wal"
@@ -43,6 +43,10 @@ class DriveSet:
     def snapshot_mount(self) -> Mount | None:
         """Where the data's snapshots are kept; those of the WAL are small."""
         return self._data.snapshot_mount()
+
+    def wal(self) -> DriveOutline | None:
+        """The WAL's drive."""
+        return self._wal
 
     def workspace(self, name: str) -> Path:
         """A place on each drive; returns the data's. Neither stays if one cannot be made."""

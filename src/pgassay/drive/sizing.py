@@ -10,6 +10,8 @@ from pgassay.bench.store import Needs
 
 AUTO = "auto"
 """The level of a capacity as small as the data allow, so that a trial writes much of the drive."""
+WAL_KEPT_BYTES = 256 << 20
+"""WAL that lies in a snapshot."""
 _STEP_BYTES = 256 << 20
 _CAPACITY_MIN_BYTES = 1 << 30
 _SLACK = 1.2

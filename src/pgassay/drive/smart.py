@@ -153,8 +153,12 @@ class SmartOfMounts:
         return {SMART: found} if found is not None else {}
 
     def of(self, device: str) -> DriveCounters | None:
-        """The counters of the drive that a device is, or is a part of; None where there are none."""
-        nvme, disk = _NVME.match(device), _SATA.match(device)
+        """The counters of the drive that a device is, or is a part of; None where there are none.
+
+        A stable name, as /dev/disk/by-id/…, is a link; the kernel tells a mount's device as it was named.
+        """
+        found = str(Path(device).resolve())
+        nvme, disk = _NVME.match(found), _SATA.match(found)
         named = nvme["controller"] if nvme is not None else disk["disk"] if disk is not None else ""
         if not named:
             return None

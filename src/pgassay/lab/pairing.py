@@ -123,6 +123,11 @@ def _server_bytes(arm: ResolvedArm) -> int:
     return buffers + SERVER_BYTES + arm.setup.load.connections * CONNECTION_BYTES + arm.data_bytes
 
 
+def most_at_once(arms: Iterable[ResolvedArm]) -> int:
+    """How many of these servers live at once where they take turns."""
+    return max(len(each) for each in cells([arm.arm for arm in arms]))
+
+
 def room_bytes(arms: Iterable[ResolvedArm], wal_bytes: int) -> int:
     """The room on the drive for the clones that are there at once, with their WAL."""
     by_name = {arm.arm.name: arm for arm in arms}

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DATABASES, DriveOutline
+from pgassay.drive.sizing import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
 from pgassay.lab.building import STAND_IN
-from pgassay.lab.pairing import room_bytes
+from pgassay.lab.pairing import most_at_once, room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
 from pgassay.study.drives import kinds_in
@@ -133,11 +134,35 @@ def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
         place = (mount.mount_point, mount.device) if _beside(arm.drive) else id(arm.drive)
         apart.setdefault(place, []).append(arm)
     rooms: dict[object, Room] = {place: _room(resolved, arms) for place, arms in apart.items()}
-    for where, room in _elsewhere(resolved).items():
-        here = rooms.get(where)
-        beside = here.needed_bytes if here is not None else 0
-        rooms[where] = Room(room.mount if here is None else here.mount, room.needed_bytes + beside, room.snapshots)
+    for where, more in (*_of_wal(resolved).items(), *_elsewhere(resolved).items()):
+        here = rooms.get(where, Room(more.mount, 0, 0))
+        rooms[where] = Room(here.mount, here.needed_bytes + more.needed_bytes, here.snapshots + more.snapshots)
     return tuple(rooms.values())
+
+
+def _of_wal(resolved: ResolvedStudy) -> dict[object, Room]:
+    """What the WAL needs that lies on a real drive of its own, with what of it is kept there in snapshots.
+
+    An image or an emulated drive has the size that the study gives it.
+    """
+    apart: dict[object, list[tuple[ResolvedArm, DriveOutline]]] = {}
+    for arm in resolved.arms:
+        wal = arm.drive.wal()
+        if wal is not None and _beside(wal):
+            mount = wal.mount()
+            apart.setdefault((mount.mount_point, mount.device), []).append((arm, wal))
+    alternates = resolved.study.design.pairing == ALTERNATE
+    rooms: dict[object, Room] = {}
+    for place, found in apart.items():
+        missing = {
+            arm.snapshot_key
+            for arm, wal in found
+            if wal.snapshot_mount() is None and not arm.drive.has_snapshot(arm.snapshot_key)
+        }
+        clones = most_at_once(arm for arm, _ in found) if alternates else 1
+        least_bytes = max(resolved.needs(arm.setup.drive).wal_least_bytes for arm, _ in found)
+        rooms[place] = Room(found[0][1].mount(), clones * least_bytes + len(missing) * WAL_KEPT_BYTES, 0)
+    return rooms
 
 
 def _elsewhere(resolved: ResolvedStudy) -> dict[object, Room]:

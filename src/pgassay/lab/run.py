@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drive_remarks import drive_remarks
+from pgassay.lab.foreseen import foresee
 from pgassay.lab.host_stage import unavailable
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.machine import known_capacities, known_disk, place_of
@@ -126,6 +128,7 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     bench.require(resolved)
     if not bench.options.dry_run:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
+    foresee(resolved, partial(surroundings, bench))
     resolved, reasons = settled(resolved)
     checked = check(resolved)
     told = (Remark(code, text, text) for code, text in (*bench.remarks(resolved), *drive_remarks(resolved, bench)))
@@ -310,6 +313,7 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
         bench.require(resolved)
         require_same_server(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
+        foresee(resolved, partial(surroundings, bench))
         checked = check(resolved)
         told = (Remark(code, text, text) for code, text in bench.remarks(resolved))
         prepared = Prepared(resolved, bench, checked, (*surroundings(bench, checked.mount), *told))

@@ -80,12 +80,16 @@ def _unknown_peak(pid: int) -> int:
     raise OSError(f"no process {pid} here")
 
 
+Attach = Callable[[DriveOptions, Needs], Drive]
+"""From what one treatment asks of its drives, and what the study puts on them, to the drives as one."""
+
+
 @dataclass(frozen=True)
 class Site:
     """The outside world of a run."""
 
     clock: Clock
-    drive: Callable[[DriveOptions, Needs], Drive]
+    drive: Attach
     """The drives that these options ask for, as one; attached once and given back with the workbench."""
     catalogue: FactorCatalogue
     installation: Callable[[str, BuildRequest | None], Installation]
@@ -131,6 +135,8 @@ class Site:
     """May we ask for a CHECKPOINT before a window?"""
     attached: bool = False
     """Is it one server, which is not ours and whose databases stand for clusters? Then they cannot take turns."""
+    ahead: Callable[[], Attach] | None = None
+    """What attaches drives as a plan sees them, before any device is written over (`lab.foreseen`); None for plans."""
     files: OwnFiles = field(default_factory=OwnFiles)
     """Where the user's files are that the study names by their paths on another machine."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext

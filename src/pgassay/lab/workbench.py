@@ -32,6 +32,7 @@ from pgassay.host.runner import LocalRunner
 from pgassay.lab.building import Building, builder_of, stand_in
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import DriveChoices, Drives, attacher_of, known_in, owned
+from pgassay.lab.foreseen import Foreseeing
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, local_finder, state_directory
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
@@ -123,6 +124,7 @@ class Workbench:
             attacher = attacher_of(places, self.runner, self.account, self._lacking)
             self._given_back = stack.pop_all()
         self._drives = Drives(places, attacher, self._interruption.held, self._given_back)
+        self._foreseeing = Foreseeing(self._drives)
         return self
 
     def __exit__(
@@ -139,7 +141,7 @@ class Workbench:
         """The outside world for a run."""
         return Site(
             clock=self.clock,
-            drive=self._drives.attach,
+            drive=self._foreseeing.attach,
             catalogue=every_factor(),
             installation=self.installation,
             effective=effective.shown,
@@ -160,6 +162,7 @@ class Workbench:
             lacking=self._lacking,
             note=glance.append,
             held=self._interruption.held,
+            ahead=None if self.options.dry_run else self._foreseeing.ahead,
         )
 
     def counting(self) -> BelievedMounts:

@@ -13,15 +13,17 @@ import pytest
 from pgassay._core import stored_bytes
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Drive, Needs
+from pgassay.drive import readback
 from pgassay.drive.block import kernel
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.preparation import precondition
-from pgassay.drive.options import DriveOptions
+from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.drives import DriveChoices, attacher_of, owned
+from pgassay.study.drives import DriveKind
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 from tests.drive.test_daemon import until
@@ -94,6 +96,21 @@ def test_an_owned_blank_device_serves_twice_and_is_unmounted(place: Path, device
         assert drive.traits(clone)["drive.start"].found == "as it was found"
         drive.release()
         assert left_behind(place / "data") == []
+
+
+def test_a_device_by_a_stable_name_is_read_back_by_it(place: Path, device: Path) -> None:
+    stable = place / "by-id"
+    stable.symlink_to(device)
+    account = choose()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(stable)]))
+    asked = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, stable)))
+    drive = attacher_of(places, LocalRunner(account), account).attach(asked, place / "data", Needs())
+    directory = drive.workspace("prepare")
+    assert drive.mount().device == str(stable), "the kernel keeps the name that it is given"
+    for name in (stable, device):
+        assert readback.drive(directory, "drive.data", f"device:{name}") == f"device:{name}"
+    assert readback.capacity(directory, "drive.data.capacity", "auto") == "auto"
+    drive.release()
 
 
 def test_a_device_is_written_over_before_its_file_system_is_made(place: Path, device: Path) -> None:

@@ -53,6 +53,21 @@ def test_what_a_file_system_says_of_itself_confirms_options(
     assert confirmed(KINDS[kind], options.split(), said) is holds
 
 
+@pytest.mark.parametrize("mounted_as", ["by-id", "disk"])
+def test_a_device_is_read_back_as_asked_whichever_of_its_names_is_mounted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounted_as: str
+) -> None:
+    """The system call keeps a link's name, mount(8) does not, and two treatments may name one device in two ways."""
+    stable = tmp_path / "by-id"
+    stable.symlink_to(tmp_path / "disk")
+    entry = mounts.MountEntry(Path("/x/mnt"), "ext4", str(tmp_path / mounted_as), ("rw",), "7:1")
+    monkeypatch.setattr(mounts, "mount_over", lambda path: entry)
+    for level in (f"device:{stable}", f"device:{tmp_path / 'disk'}", f"normal=device:{stable}"):
+        assert readback.drive(Path("/x/mnt/pgassay"), "drive.data", level) == level
+    found = readback.drive(Path("/x/mnt/pgassay"), "drive.data", "device:/dev/other")
+    assert found == f"device:{entry.source}", "another device is told"
+
+
 @pytest.mark.parametrize(
     ("level", "options", "found"),
     [

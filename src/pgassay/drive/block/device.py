@@ -32,6 +32,8 @@ from pgassay.drive.root import NAME
 from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
 
 Release = Callable[[], None]
+Use = tuple[Filesystem, int, bool]
+"""How a device is asked for: its file system, how often it is written over, and whether it is trimmed."""
 OWN_LABEL = f"{filesystems.LABEL}-own"
 """The label that says whose a device is which carries nothing else."""
 LEFT_SETTLED = "aged"
@@ -279,7 +281,7 @@ class MountedDevice:
         self._kernel = kernel
         self._closing = closing
         self._users = 0
-        self.asked = (filesystem, drive_writes, trimming is not None)
+        self.asked: Use = (filesystem, drive_writes, trimming is not None)
         require_size(device, filesystem)
         try:
             precondition(device, drive_writes)
@@ -338,11 +340,15 @@ def state_of(device: Path, runner: Runner) -> str:
 
 
 def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:
-    """What `MountedDevice` would mount at `point`, as far as that is known; nothing is written. Raises `DriveError`."""
+    """What `MountedDevice` would mount at `point`, as far as that is known; nothing is written.
+
+    Raises `DriveError`, or `UsageError` for a device on which no such file system fits.
+    """
+    require_size(device, filesystem)
     size = size_bytes(device)
     free = int(size * (1 - OVERHEAD_SHARE))
     options = filesystem.all_mount_options()
-    return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, False)
+    return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, filesystem.shares_blocks)
 
 
 def size_bytes(device: Path) -> int:

@@ -18,7 +18,7 @@ from pgassay.bench.crash_states import CrashState, CrashWish
 from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing, Trait
+from pgassay.bench.store import Ageing, DriveOutline, Trait
 from pgassay.drive import copying, messages
 from pgassay.drive.block import extents, filesystems, kernel
 from pgassay.drive.block.emulated import EmulatedVolume
@@ -147,6 +147,10 @@ class BlockDrive:
 
     def snapshot_mount(self) -> Mount | None:
         """None: snapshots are kept by the drive itself, or as images beside it."""
+        return None
+
+    def wal(self) -> DriveOutline | None:
+        """None: WAL lies with the data."""
         return None
 
     def mount(self) -> Mount:

@@ -89,6 +89,11 @@ class Filesystem:
         """The smallest drive that holds such a file system."""
         return self.kind.capacity_min_bytes
 
+    @property
+    def shares_blocks(self) -> bool:
+        """Do files share blocks in it as it is made? (FICLONE; of an xfs without, mkfs has to be told.)"""
+        return self.name in ("xfs", "btrfs") and not any("reflink=0" in word for word in self.mkfs)
+
     def make_command(self, device: Path, label: str) -> list[str]:
         """mkfs with our options, then the user's, which win."""
         return [*self.kind.make, "-L", label, *self.mkfs, str(device)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.errors import QueryError
 from pgassay.bench.places import Mount
-from pgassay.bench.store import DATABASES, Ageing, Trait
+from pgassay.bench.store import DATABASES, Ageing, DriveOutline, Trait
 from pgassay.postgres.attached import messages
 from pgassay.postgres.attached.changes import ServerChanges
 
@@ -31,6 +31,10 @@ class Databases:
 
     def snapshot_mount(self) -> Mount | None:
         """None: they lie beside the clones."""
+        return None
+
+    def wal(self) -> DriveOutline | None:
+        """None: WAL lies with the data."""
         return None
 
     def has_snapshot(self, key: str) -> bool:

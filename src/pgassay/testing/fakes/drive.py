@@ -11,7 +11,7 @@ from typing import Any
 from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.errors import DamagedError, DriveError, SpaceError
 from pgassay.bench.places import Mount
-from pgassay.bench.store import Ageing, Trait
+from pgassay.bench.store import Ageing, DriveOutline, Trait
 
 SNAPSHOT_BYTES = 1 << 30
 
@@ -38,6 +38,7 @@ class FakeDrive:
         self.counts: dict[str, DriveCounters] = {}
         self.damage = ""
         self.snapshots_on: Mount | None = None
+        self.wal_on: DriveOutline | None = None
         self._root = root
         self._free_bytes = free_bytes
         self._keep_snapshots = keep_snapshots
@@ -61,6 +62,10 @@ class FakeDrive:
     def snapshot_mount(self) -> Mount | None:
         """What the test put into `snapshots_on`."""
         return self.snapshots_on
+
+    def wal(self) -> DriveOutline | None:
+        """What the test put into `wal_on`."""
+        return self.wal_on
 
     def workspace(self, name: str) -> Path:
         """A path with empty contents; raises `DriveError` for a name in use."""

@@ -1,0 +1,75 @@
+"""A look ahead where a study asks for devices: what would be refused is refused before the first is written over.
+
+Drives are attached one by one, and writing a device over takes hours: a second one that is in use, or carries data of
+others, or has too little room, must not be found after them. So every arm is looked at as a plan sees it first.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pgassay.bench.places import Mount
+from pgassay.bench.store import Drive, Needs
+from pgassay.drive.options import DriveOptions
+from pgassay.drive.root import RemovedError, find_root
+from pgassay.drive.sessions import Session
+from pgassay.lab.arms import ResolvedStudy, resolve
+from pgassay.lab.drives import Drives
+from pgassay.lab.pairing import settled
+from pgassay.lab.preflight import check
+from pgassay.lab.site import Attach
+from pgassay.postgres import repair
+from pgassay.study.drives import DriveKind
+
+
+def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount], object]) -> None:
+    """Raise `PgassayError` for all that would be refused; nothing is made, and nothing written over.
+
+    `refuse` raises for what speaks against the file system of the first arm. Nothing is looked at without devices.
+    """
+    ahead = resolved.site.ahead
+    if ahead is None or not any(_asks_for_device(arm.setup.drive) for arm in resolved.arms):
+        return
+    planned, _ = settled(resolve(resolved.study, replace(resolved.site, drive=ahead(), ahead=None)))
+    refuse(check(planned).mount)
+
+
+def _asks_for_device(options: DriveOptions) -> bool:
+    return any(each is not None and each.kind is DriveKind.DEVICE for each in (options.data, options.wal))
+
+
+@dataclass
+class Foreseeing:
+    """The drives of a workbench as they are attached, and ahead of that as a plan sees them."""
+
+    drives: Drives
+    _known: set[DriveOptions] = field(default_factory=set)
+
+    def attach(self, options: DriveOptions, needs: Needs) -> Drive:
+        """See `Drives.attach`."""
+        found = self.drives.attach(options, needs)
+        self._known.add(options)
+        return found
+
+    def ahead(self) -> Attach:
+        """What attaches drives for a plan alone; those that are attached stay what they are."""
+        places = self.drives.places
+        _end_killed(places.directory.absolute())
+        attacher = self.drives.attacher.ahead()
+        planned = replace(self.drives, places=replace(places, planned=True), attacher=attacher, _attached={})
+
+        def attach(options: DriveOptions, needs: Needs) -> Drive:
+            return (self.drives if options in self._known else planned).attach(options, needs)
+
+        return attach
+
+
+def _end_killed(directory: Path) -> None:
+    """Remove what a killed run left, as attaching the first drive does: its devices are still in use."""
+    for leftover in repair.leftovers([directory]):
+        repair.end(leftover)
+    root = find_root(directory)
+    if root is not None and root.sessions.is_dir():
+        with suppress(RemovedError):
+            Session(root).close(keep_snapshots=True)

@@ -1,0 +1,155 @@
+"""All that is refused of a study's drives is refused before the first device is written over."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pgassay.bench.errors import DriveError
+from pgassay.drive.attacher import Attacher
+from pgassay.drive.block import blank, device
+from pgassay.errors import PgassayError
+from pgassay.lab import run
+from pgassay.lab.arms import ResolvedStudy, resolve
+from pgassay.lab.drives import DriveChoices, Drives
+from pgassay.lab.foreseen import Foreseeing
+from pgassay.lab.workbench import Workbench
+from pgassay.testing.fakes.block import FakeKernel
+from tests.drive.places import attacher
+from tests.lab.simulation import fake_site, study_of
+
+
+@dataclass
+class Machine:
+    """Two devices, `one` and `two`; `written` are those that were written over, `foreign` those of somebody else."""
+
+    place: Path
+    disks: Path
+    attacher: Attacher
+    foreign: set[Path] = field(default_factory=set)
+    written: list[Path] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.given_back = ExitStack()
+        drives = Drives(DriveChoices(self.place), self.attacher, nullcontext, self.given_back)
+        self.foreseeing = Foreseeing(drives)
+
+    @property
+    def kernel(self) -> FakeKernel:
+        return cast(FakeKernel, self.attacher.kernel)
+
+    def resolved(self, **changes: Any) -> ResolvedStudy:
+        names = [f"device:{self.disks / name}" for name in ("one", "two")]
+        fixed = {"drive.data.precondition": "1", **changes.pop("fixed", {})}
+        study = study_of(
+            factors={"drive.data": names}, design={"baseline": {"drive.data": names[0]}}, fixed=fixed, **changes
+        )
+        return resolve(study, fake_site(drive=self.foreseeing.attach, ahead=self.foreseeing.ahead))
+
+    def prepare(self, resolved: ResolvedStudy) -> None:
+        bench = SimpleNamespace(
+            missing_builds=list,
+            require_room=lambda missing: None,
+            require=lambda resolved: None,
+            remarks=lambda resolved: (),
+            options=SimpleNamespace(dry_run=False),
+        )
+        run.prepare(resolved, cast(Workbench, bench))
+
+
+@pytest.fixture
+def machine(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="pgassay-test-") as folder:
+        disks = Path(folder)
+        paths = [disks / "one", disks / "two"]
+        for path in paths:
+            with path.open("wb") as file:
+                file.truncate(8 << 30)
+        found = Machine(place, disks, attacher(owned=frozenset(paths), allow_volatile=True))
+        found.kernel.devices.update({path: path for path in paths})
+
+        def require_ours(path: Path, runner: object) -> None:
+            if path in found.foreign or path in found.kernel.mounted.values():
+                raise DriveError(f'"{path}" is in use')
+
+        def precondition(path: Path, drive_writes: int) -> int:
+            found.written.append(path)
+            return 0
+
+        monkeypatch.setattr(blank, "require_ours", require_ours)
+        monkeypatch.setattr(device, "precondition", precondition)
+        monkeypatch.setattr(device, "state_of", lambda path, runner: "as it was found")
+        monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
+        monkeypatch.setattr(run, "_silent_drives", lambda resolved, bench: ())
+        yield found
+        found.given_back.close()
+
+
+def test_devices_that_are_in_order_are_written_over_once(machine: Machine) -> None:
+    machine.prepare(machine.resolved())
+    assert machine.written == [machine.disks / "one", machine.disks / "two"]
+    machine.prepare(machine.resolved(fixed={"drive.check": "on"}))
+    assert len(machine.written) == 2, "another study of one bench finds them mounted"
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        ("not owned", "--i-own does not name it"),
+        ("in use", "is in use"),
+        ("small", "a drive of 1MB is too small"),
+        ("full", "this study needs about"),
+    ],
+)
+def test_a_second_device_is_refused_before_the_first_is_written_over(machine: Machine, why: str, said: str) -> None:
+    two = machine.disks / "two"
+    if why == "not owned":
+        machine.attacher.owned -= {two}
+    elif why == "in use":
+        machine.foreign.add(two)
+    else:
+        with two.open("r+b") as file:
+            file.truncate(1 << 20 if why == "small" else 512 << 20)
+    with pytest.raises(PgassayError, match=said):
+        machine.prepare(machine.resolved())
+    assert machine.written == []
+
+
+def test_what_has_nothing_to_do_with_drives_is_refused_before_too(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(PgassayError, match="is not measured"):
+        machine.prepare(machine.resolved(responses={"primary": "no_such"}))
+
+    def busy(bench: object, mount: object) -> None:
+        raise PgassayError("another PostgreSQL is busy")
+
+    monkeypatch.setattr(run, "surroundings", busy)
+    with pytest.raises(PgassayError, match="is busy"):
+        machine.prepare(machine.resolved())
+    assert machine.written == []
+
+
+def test_two_uses_of_one_device_are_refused_before_it_is_written_over(machine: Machine) -> None:
+    study = study_of(
+        factors={"drive.data.filesystem": ["ext4", "xfs"]},
+        design={"baseline": {"drive.data.filesystem": "ext4"}},
+        fixed={"drive.data": f"device:{machine.disks / 'one'}", "drive.data.precondition": "1"},
+    )
+    site = machine.resolved().site
+    with pytest.raises(PgassayError, match="two file systems or preparations"):
+        machine.prepare(resolve(study, site))
+    assert machine.written == []
+
+
+def test_a_study_without_devices_is_not_looked_at_twice(machine: Machine) -> None:
+    def ahead() -> Any:
+        raise AssertionError("nobody asked for a device")
+
+    site = replace(fake_site(), ahead=ahead)
+    machine.prepare(resolve(study_of(), site))
