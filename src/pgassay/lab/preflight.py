@@ -14,7 +14,7 @@ from pgassay.bench.places import Mount
 from pgassay.bench.store import DATABASES, DriveOutline
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
-from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.building import STAND_IN
 from pgassay.lab.pairing import room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
@@ -155,7 +155,7 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
     """Of arms that share a drive.
 
     One clone is there at a time, the largest, or those of servers that take turns; by reference a clone takes what its
-    trial writes over. A drive that is sized for the study has room for as much WAL as its settings admit.
+    trial writes over. A drive that is sized for the study has room for as much WAL as its settings admit, 1 GB at most.
     """
     sizes: dict[str, int] = {}
     missing = 0
@@ -167,7 +167,9 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
         if _beside(arm.drive) and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
             missing += arm.kept_bytes
     first = arms[0]
-    wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
+    wal_bytes = resolved.needs(first.setup.drive).wal_least_bytes
+    if _beside(first.drive):
+        wal_bytes = max(arm.wal_room_bytes for arm in arms)
     if all(arm.setup.drive.wal is not None for arm in arms):
         wal_bytes = 0  # it lies on a drive of its own
     alternates = resolved.study.design.pairing == ALTERNATE
