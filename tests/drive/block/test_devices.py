@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +242,36 @@ def test_two_file_systems_of_one_drive_lie_on_its_partitions(place: Path, partit
         for drive in drives:
             drive.release()
     assert left_behind(place / "data") == []
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "mkfs", "shares"),
+    [("ext4", "", False), ("btrfs", "", True), ("xfs", "", True), ("xfs", "-m reflink=0", False)],
+)
+def test_a_plan_knows_whether_clones_on_a_device_will_share_their_blocks(
+    place: Path, filesystem: str, mkfs: str, shares: bool
+) -> None:
+    """A dry run once asked for room for a whole clone, where the run needed none."""
+    if shutil.which(f"mkfs.{filesystem}") is None:
+        pytest.skip(f"mkfs.{filesystem} is not installed")
+    file = place / "disk"
+    with file.open("wb") as image:
+        image.truncate(320 << 20)
+    device = KERNEL.attach(file)
+    account = choose()
+    levels = {"data": f"device:{device}", "data.filesystem": filesystem}
+    asked = DriveOptions.from_levels({**levels, "data.mkfs": mkfs} if mkfs else levels)
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]))
+    try:
+        found = []
+        for planned in (True, False):
+            attacher = attacher_of(replace(places, planned=planned), LocalRunner(account), account)
+            drive = attacher.attach(asked, place / "data", Needs())
+            found.append((drive.mount().filesystem, drive.mount().reflink))
+            drive.release()
+    finally:
+        kernel.detach_loop(device)
+    assert found == [(filesystem, shares)] * 2
 
 
 def test_what_is_kept_elsewhere_outlives_the_file_system_of_a_device(place: Path, device: Path) -> None:

@@ -342,7 +342,7 @@ def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:
     size = size_bytes(device)
     free = int(size * (1 - OVERHEAD_SHARE))
     options = filesystem.all_mount_options()
-    return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, False)
+    return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, filesystem.shares_blocks)
 
 
 def size_bytes(device: Path) -> int:
