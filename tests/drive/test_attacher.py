@@ -182,7 +182,7 @@ def test_a_device_whose_preconditioning_fails_is_marked_as_ours_if_it_lets_us(
         if refuses:
             raise DriveError("could not make ext4")
 
-    def fail(path: Path, drive_writes: int) -> int:
+    def fail(path: Path, drive_writes: int, tell: object) -> int:
         raise DriveError("could not write over it: Input/output error")
 
     monkeypatch.setattr(FakeKernel, "make", make)

@@ -25,6 +25,7 @@ from pgassay.drive.block.erasing import require_trimmable, trim
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
+from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.directory import DirectoryDrive, saying
 from pgassay.drive.options import AGED, DriveOptions, OneDrive
 from pgassay.drive.root import Root, look_at_root
@@ -75,6 +76,8 @@ class Attacher:
     """What known writes showed of drives' counters."""
     asked: Asked | None = None
     """Who asks real drives what they count; None for nvme-cli and smartctl."""
+    tell: Tell = tell_nobody
+    """Hears how far a device is written over before its file system is made."""
     _smart: BelievedMounts = field(init=False)
     _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
 
@@ -248,6 +251,7 @@ class Attacher:
             drive.precondition,
             device.state_of(drive.path, self.runner),
             (lambda point: trim(point, self.runner)) if drive.trim else None,
+            self.tell,
         )
         found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
         self._mounted[drive.path.resolve()] = mounted

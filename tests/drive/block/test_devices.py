@@ -17,7 +17,7 @@ from pgassay.bench.store import Drive, Needs
 from pgassay.drive.block import kernel
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.preparation import precondition
+from pgassay.drive.block.preparation import FILLING, OVERWRITING, precondition
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
@@ -50,6 +50,25 @@ def device(place: Path) -> Iterator[Path]:
     found = KERNEL.attach(file)
     yield found
     kernel.detach_loop(found)
+
+
+def test_preconditioning_for_a_study_tells_how_far_it_is(place: Path, device: Path) -> None:
+    """It said nothing for the hours that a drive of terabytes takes."""
+    told: dict[str, list[tuple[int, int]]] = {}
+
+    def tell(doing: str, done: int, most: int, amplification: float | None) -> None:
+        told.setdefault(doing, []).append((done, most))
+
+    account = choose()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]), tell=tell)
+    asked = DriveOptions.from_levels({"data": f"device:{device}", "data.precondition": "3"})
+    attacher_of(places, LocalRunner(account), account).attach(asked, place / "data", Needs()).release()
+    assert list(told) == [FILLING, OVERWRITING]
+    for doing, most in ((FILLING, SIZE_BYTES), (OVERWRITING, 2 * SIZE_BYTES)):
+        done = [each for each, _ in told[doing]]
+        assert (done[0], done[-1]) == (0, most)
+        assert done == sorted(set(done))
+        assert {each for _, each in told[doing]} == {most}
 
 
 def test_who_keeps_a_device_mounted_in_a_namespace_of_its_own_is_named(place: Path) -> None:
