@@ -1,5 +1,6 @@
 """`pgassay drive precondition` and `prove` as a user calls them, on loop devices and emulated drives."""
 
+import argparse
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import pytest
 
 from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
 from pgassay.bench.store import Needs
-from pgassay.cli import _preparing, main
+from pgassay.cli import _preparing, main, run
 from pgassay.drive.block import device, kernel, preparation
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
@@ -111,6 +112,27 @@ def test_the_command_tells_its_course_and_answers_in_json(
         assert [int(done) for done, _ in lines] == list(range(int(whole.removesuffix("MB")) + 1)), said.err
         assert not lines[0][1]
         assert all(left == ", at most 0 min left" for _, left in lines[1:])
+
+
+def test_a_run_that_preconditions_its_device_tells_so_in_its_plan_and_meanwhile(
+    place: Path, loop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_preparing, "TOLD_EVERY_S", 0.0)
+    levels = {"data": f"device:{loop}", "data.precondition": "2"}
+    asked = [word for name, level in levels.items() for word in ("--set", f"drive.{name}={level}")]
+    words = ["fillfactor", "--quick", *asked, "--i-own", str(loop), "--data-dir", str(place / "data")]
+    assert main(["run", *words, "--allow-volatile", "--dry-run"]) == 0
+    assert f"\n  first       2 drive writes of 64.0 MB to {loop}, their time not counted\n" in capsys.readouterr().out
+    parser = argparse.ArgumentParser()
+    run.add_arguments(parser)
+    options = run.bench_options(parser.parse_args(words))
+    preparation.precondition(loop, 2, options.tell_overwriting)
+    said = capsys.readouterr().err
+    for doing in ("filling in sequence", "overwriting at random"):
+        assert f"{doing}: 0B of 64MB\n" in said
+        assert f"{doing}: 64MB of 64MB, at most 0 min left\n" in said
+    preparation.precondition(loop, 1, run.bench_options(parser.parse_args([*words, "--quiet"])).tell_overwriting)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_device_that_nobody_owns_up_to_is_not_written_over(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Drives of a dry run: described and refused as a run would, and nothing made."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -203,8 +204,25 @@ def test_what_a_plan_lacks_is_named_and_refuses_a_run(tmp_path: Path, levels: di
     options, bench = DriveOptions.from_levels(levels), attacher(planned=True, lacking=Lacking(planned=True))
     bench.attach(options, tmp_path / "new", TERABYTES).release()
     assert any(said in each for each in bench.lacking.messages)
-    with pytest.raises(SpaceError, match=said):
+    with pytest.raises(SpaceError, match=said) as refused:
         attacher().attach(options, tmp_path, TERABYTES)
+    hint = refused.value.hint or ""
+    assert "drive.data.capacity" in hint
+    bound = ("every snapshot", "writes over whole", "short windows", "drive.data.store_bytes", "drive_store_full")
+    assert all((words in hint) == (levels["data"] != "image") for words in bound), "an image has no store"
+
+
+@pytest.mark.parametrize(("kind", "share"), [("ssd", 1.0), ("csd", 0.6)])
+def test_a_store_holds_every_snapshot_and_a_drive_that_is_written_over_whole(
+    tmp_path: Path, kind: str, share: float
+) -> None:
+    """As docs/emulated-drive.md says what studies use."""
+    program = FakeDaemon()
+    bench = replace(attacher(planned=True), program=program)
+    options = DriveOptions.from_levels({"data": kind, "data.capacity": "4GB"})
+    bench.attach(options, tmp_path, Needs(64 << 20, 64 << 20, 3, 1 << 30)).release()
+    kept = (1 << 30) + 3 * (256 << 20)
+    assert program.checked[-1].core.store_bytes == pytest.approx(((4 << 30) * 1.1 + kept) * share, abs=1)
 
 
 def test_drives_that_fit_one_by_one_must_fit_together(tmp_path: Path) -> None:
@@ -254,7 +272,7 @@ def test_a_device_whose_preconditioning_fails_is_marked_as_ours_if_it_lets_us(
         if refuses:
             raise DriveError("could not make ext4")
 
-    def fail(path: Path, drive_writes: int) -> int:
+    def fail(path: Path, drive_writes: int, tell: object) -> int:
         raise DriveError("could not write over it: Input/output error")
 
     monkeypatch.setattr(FakeKernel, "make", make)

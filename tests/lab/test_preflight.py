@@ -11,7 +11,7 @@ from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Driver, LoadOptions
 from pgassay.drive.sizing import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
-from pgassay.lab.arms import WAL_BYTES, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
+from pgassay.lab.arms import WAL_BYTES, WAL_WRITTEN_BYTES_PER_S_MAX, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
 from pgassay.load import drivers
@@ -161,6 +161,28 @@ def test_snapshots_in_a_place_of_their_own_need_their_room_there(simulation: Sim
         drive.snapshots_on = replace(store, free_bytes=WAL_BYTES // 100)
     with pytest.raises(PgassayError, match='"/kept" has'):
         check(resolve(study, site))
+
+
+@pytest.mark.parametrize(
+    ("load", "fixed", "wal_bytes"),
+    [
+        ({"checkpoint": "none"}, {}, WAL_WRITTEN_BYTES_PER_S_MAX * 9),  # eight seconds and one of warm-up
+        ({"checkpoint": "cycle", "duration": "10min"}, {}, (20 << 30) + (64 << 20)),
+        ({"duration": "10min"}, {"server.max_wal_size": "4GB"}, (5 << 30) + (64 << 20)),
+        ({"duration": "10min"}, {"server.max_wal_size": "4096"}, (5 << 30) + (64 << 20)),
+        ({"checkpoint": "none", "transactions": "1000"}, {}, (20 << 30) + (64 << 20)),
+        ({"checkpoint": "wal", "duration": "10min"}, {}, WAL_BYTES),
+        ({"checkpoint": "cycle", "duration": "10min", "script": "select-only"}, {}, WAL_BYTES),
+        ({"checkpoint": "cycle", "duration": "1s", "warmup": "0s"}, {}, WAL_BYTES),
+    ],
+)
+def test_a_directory_needs_room_for_the_wal_that_its_settings_admit(
+    simulation: Simulation, load: dict[str, str], fixed: dict[str, str], wal_bytes: int
+) -> None:
+    """Checkpoints by time come with max_wal_size = 16GB; a plan once had 1 GB for all of it."""
+    design = {"baseline": {"server.work_mem": "4MB"}}
+    study = study_of(load=load, fixed=fixed, factors={"server.work_mem": ["4MB", "8MB"]}, design=design)
+    assert check(resolve(study, simulation.site())).rooms[0].needed_bytes == 2 * SCALE_BYTES + wal_bytes
 
 
 @pytest.mark.parametrize("reflink", [True, False])

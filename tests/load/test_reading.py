@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgassay.load.cacheprobe.options import CacheprobeOptions
 from pgassay.load.pgbench.options import PgbenchOptions, parse_scripts
 from pgassay.load.pgbench.reading import only_reads, round_trips
 
@@ -63,6 +64,7 @@ def test_a_load_of_own_queries_reads_only_and_a_missing_file_is_not_known_to(tmp
     assert not PgbenchOptions(scripts=parse_scripts(f"{reads},{writes}")).reads_only
     assert not PgbenchOptions(scripts=parse_scripts(f"{tmp_path / 'missing.sql'}")).reads_only
     assert not PgbenchOptions(scripts=parse_scripts("simple-update")).reads_only
+    assert CacheprobeOptions().reads_only
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TextIO
 
 from pgassay.analysis.messages import bound_per_cent
 from pgassay.host.storage import UNKNOWN
+from pgassay.lab.forecast import Overwriting
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, RiskForecast, WayForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
@@ -48,6 +49,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
         *_modelled(plan),
+        *overwriting_lines(plan.overwritings),
         *reboot_lines(plan),
         *_listed("differs", plan.differs),
         *(f"  warning     {warning}" for warning in plan.warnings),
@@ -97,6 +99,15 @@ def _modelled(plan: Plan) -> list[str]:
     """What a scale model keeps of its study."""
     lines = scale_model.in_words(plan.scale_model) if plan.scale_model is not None else ()
     return [f"  {'model' if number == 0 else '':<10}  {line}" for number, line in enumerate(lines)]
+
+
+def overwriting_lines(overwritings: Sequence[Overwriting]) -> list[str]:
+    """What is written to devices first: on drives of terabytes that takes hours."""
+    return [
+        f"  first       {words.counted(each.drive_writes, 'drive write')} of {words.size(each.size_bytes)} to"
+        f" {each.device}, their time not counted"
+        for each in overwritings
+    ]
 
 
 def reboot_lines(plan: Plan) -> list[str]:

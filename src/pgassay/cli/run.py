@@ -315,6 +315,8 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
 
 def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
     """Where and on what to run, as the command line says."""
+    from pgassay.cli._preparing import Told
+    from pgassay.drive.block.preparation import tell_nobody
     from pgassay.lab.workbench import BenchOptions
 
     return BenchOptions(
@@ -327,6 +329,7 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         dry_run=arguments.dry_run,
         snapshots_in=arguments.snapshots_in,
         building=building_of(arguments, quiet=silent(arguments)),
+        tell_overwriting=tell_nobody if silent(arguments) else Told(),
         server=arguments.server,
         owns_server="" in arguments.i_own,
     )

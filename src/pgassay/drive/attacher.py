@@ -25,6 +25,7 @@ from pgassay.drive.block.erasing import require_trimmable, trim
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
+from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.directory import DirectoryDrive, saying
 from pgassay.drive.options import AGED, DriveOptions, OneDrive
 from pgassay.drive.root import Root, look_at_root
@@ -38,8 +39,11 @@ from pgassay.study.drives import DriveKind
 HOME = "disk"
 PLANNED = "planned"
 """Stands for the name of a session that is not there."""
+_WRITTEN_WHOLE = 1.1
+"""Of its capacity, what a store holds beside the snapshots where one trial writes over the whole drive: no block is
+shared with a snapshot any more, and a tenth is left to cleaning. Short windows write over little of it."""
 _COMPRESSED_SHARE = 0.6
-"""Share of its capacity that a compressing drive's store is assumed to need, unless drive.data.store_bytes says it."""
+"""Share of that sum that a compressing drive's store is assumed to need, unless drive.data.store_bytes says it."""
 _MEMORY_SHARE_MAX = 0.8
 _CRASH_STATES_BYTES = 384 << 20
 """Of the store, where a loss of power is modelled: all versions in a cache of 32 MiB, and what recovery writes."""
@@ -73,6 +77,8 @@ class Attacher:
     """What known writes showed of drives' counters."""
     asked: Asked | None = None
     """Who asks real drives what they count; None for nvme-cli and smartctl."""
+    tell: Tell = tell_nobody
+    """Hears how far a device is written over before its file system is made."""
     _smart: BelievedMounts = field(init=False)
     _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
     _foreseen: dict[Path, device.Use] = field(default_factory=dict)
@@ -205,14 +211,14 @@ class Attacher:
         described = options.described(drive)
         if described is None:
             volume: ImageVolume | EmulatedVolume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
-            self._require_room(home, "images", needed_bytes + kept)
+            self._require_room(home, needed_bytes + kept)
         else:
             described = described.with_capacity(capacity)
             if drive.scaled and not described.core.has_shape:
                 described = described.with_values({"drive.pages_per_block": scaled_pages(capacity)})
             share = _COMPRESSED_SHARE if described.compresses else 1.0
             crashes = _CRASH_STATES_BYTES if options.persistence or needs.crash_states else 0
-            store_bytes = described.core.store_bytes or int((capacity * 1.1 + kept) * share) + crashes
+            store_bytes = described.core.store_bytes or int((capacity * _WRITTEN_WHOLE + kept) * share) + crashes
             described = described.with_values({"emulation.store_bytes": store_bytes})
             self._require_possible(described, drive)
             volume = EmulatedVolume(home, described, self.kernel, self.program, options.persistence, options.dilation)
@@ -252,6 +258,7 @@ class Attacher:
             drive.precondition,
             device.state_of(drive.path, self.runner),
             (lambda point: trim(point, self.runner)) if drive.trim else None,
+            self.tell,
         )
         found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
         self._mounted[drive.path.resolve()] = mounted
@@ -279,19 +286,20 @@ class Attacher:
         assert store_bytes is not None
         in_file = described.core.store == "file"
         if in_file:
-            self._require_room(home, "stores", store_bytes)
+            self._require_room(home, store_bytes, stores=True)
         self._reserved_bytes += memory_bytes(described.core, snapshots, share)
         self._reserved_bytes += 0 if in_file else store_bytes
         available = int(self.memory() * _MEMORY_SHARE_MAX)
         if self._reserved_bytes > available:
-            self.lacking.name("memory", messages.too_little_memory(self._reserved_bytes, available))
+            self.lacking.name("memory", block_messages.too_little_memory(self._reserved_bytes, available))
 
-    def _require_room(self, home: Path, what: str, needed_bytes: int) -> None:
+    def _require_room(self, home: Path, needed_bytes: int, *, stores: bool = False) -> None:
         """Of all the study's drives together, since none of them is filled yet."""
         self._wanted_bytes += needed_bytes
         free = self.mount_of(home).free_bytes
         if free < self._wanted_bytes:
-            self.lacking.name("room", messages.too_little_room(home, self._wanted_bytes, free, "the drives"))
+            error = block_messages.too_little_room(home, self._wanted_bytes, free, "the drives", stores=stores)
+            self.lacking.name("room", error)
 
 
 class PlannedDrive:

@@ -174,22 +174,6 @@ def held(name: str, other: str) -> DriveError:
     return DriveError(f'"{name}" cannot be made: the drive holds "{other}" already', "discard that first")
 
 
-def too_little_room(place: Path, needed: int, free: int, what: str) -> SpaceError:
-    """Checked before an image or a store is made."""
-    return SpaceError(
-        f'"{place}" has {format_size(free)} free, {format_size(needed)} are needed for {what}',
-        "free some space, name another --data-dir, or make the drive smaller with drive.data.capacity",
-    )
-
-
-def too_little_memory(needed: int, available: int) -> SpaceError:
-    """A store in memory is reserved before anything runs."""
-    return SpaceError(
-        f"the drives' stores need {format_size(needed)} of memory, {format_size(available)} are available",
-        "keep them in a file with drive.data.store=file, or make them smaller with drive.data.store_bytes",
-    )
-
-
 def unknown_word(name: str, typed: str, known: Sequence[str]) -> UsageError:
     """A level that is none of a list."""
     return UsageError(f'"{name}" cannot be "{typed}"', f"one of: {', '.join(known)}")

@@ -34,7 +34,10 @@ WRITTEN_BYTES_PER_S_MAX = 4_000_000_000
 """No trial writes more in a second: as much as a drive at four lanes of PCIe 3.0 takes in any form, and PostgreSQL
 writes pages of 8 kB."""
 WAL_BYTES = 1 << 30
-"""Room for WAL beside a clone's data."""
+"""The least room for WAL beside a clone's data: what a server admits that was told nothing else."""
+WAL_WRITTEN_BYTES_PER_S_MAX = 256_000_000
+"""No load writes more WAL in a second: 30 000 transactions that each write one page whole, or 400 000 of pgbench's
+that write none. Room is asked for by it, so a rate that no machine reaches would refuse studies that fit."""
 _WAL_SLACK = 1.25
 """max_wal_size is no hard limit: WAL of checkpoints that are late lies there too (manual, "WAL Configuration")."""
 _WAL_SPARE_BYTES = 64 << 20
@@ -135,6 +138,19 @@ class ResolvedArm:
         return self.data_bytes - self.kept_bytes + min(self.kept_bytes, rewritten)
 
     @property
+    def wal_room_bytes(self) -> int:
+        """What WAL takes at most beside a clone's data: what `max_wal_size` admits, or what the load can write in its
+        time; never less than `WAL_BYTES`.
+        """
+        load, asked = self.setup.load, self.settings.get("max_wal_size", "")
+        if load.reads_only or not load.connections:
+            return WAL_BYTES
+        admitted = _admitted_bytes(_wal_bytes(f"{asked}MB" if asked.isdecimal() else asked))
+        if load.timed_s is not None:
+            admitted = min(admitted, WAL_WRITTEN_BYTES_PER_S_MAX * (load.timed_s + load.warmup_s))
+        return max(WAL_BYTES, admitted)
+
+    @property
     def laid_out_bytes(self) -> int:
         """What the first run in each clone writes before its time: fio's file, where the load does not create it."""
         return self.setup.load.laid_out_bytes
@@ -209,7 +225,7 @@ class ResolvedStudy:
             wal_bytes=WAL_BYTES,
             snapshots=len(kept),
             kept_bytes=sum(kept.values()),
-            wal_least_bytes=min(WAL_BYTES, int(wal_bytes * _WAL_SLACK) + _WAL_SPARE_BYTES),
+            wal_least_bytes=min(WAL_BYTES, _admitted_bytes(wal_bytes)),
             crash_states=any(each.setup.load.cuts for each in self.arms),
         )
 
@@ -264,6 +280,10 @@ def resolve(study: Study, site: Site) -> ResolvedStudy:
 def page_overhead(block_bytes: int) -> float:
     """How much more room data take on pages of this size than on a stock server's: 1 for those, 1.1 at 1 kB."""
     return max(1.0, (1 + _HEADER_BYTES / block_bytes) / (1 + _HEADER_BYTES / STOCK_BYTES))
+
+
+def _admitted_bytes(max_wal_bytes: int) -> int:
+    return int(max_wal_bytes * _WAL_SLACK) + _WAL_SPARE_BYTES
 
 
 def _wal_bytes(setting: str | None) -> int:

@@ -21,7 +21,7 @@ from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.preparation import Proof
+from pgassay.drive.block.preparation import Proof, Tell, tell_nobody
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import Root, find_root
 from pgassay.drive.sessions import Session
@@ -54,6 +54,8 @@ class DriveChoices:
     """Where directories and devices keep their snapshots; None for with their clones."""
     proofs: Path | None = None
     """The file of what known writes showed of drives' counters; None where nobody keeps one."""
+    tell: Tell = tell_nobody
+    """Hears how far a device is written over first."""
 
 
 def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking: Lacking | None = None) -> Attacher:
@@ -71,6 +73,7 @@ def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking:
         snapshots_in=None if places.snapshots_in is None else places.snapshots_in.absolute(),
         lacking=lacking or Lacking(),
         known=nobody if places.proofs is None else known_in(places.proofs),
+        tell=places.tell,
     )
 
 

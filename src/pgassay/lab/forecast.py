@@ -6,10 +6,14 @@ its decisions go by those alone (see `decisions`).
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from pgassay.bench.load import LoadOptions
+from pgassay.drive.block.device import size_bytes
+from pgassay.drive.options import OneDrive
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.load import drivers
+from pgassay.study.drives import DriveKind
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 
@@ -90,6 +94,26 @@ class Forecast:
     layout_bytes: int
     preparation_s: float
     ageing_s: float
+
+
+@dataclass(frozen=True)
+class Overwriting:
+    """A device of so many bytes that is written over so many times before its first trial; how long that takes depends
+    on the device, so no time is forecast."""
+
+    device: str
+    drive_writes: int
+    size_bytes: int
+
+
+def overwritings(resolved: ResolvedStudy) -> tuple[Overwriting, ...]:
+    """Every device that the study writes over first, once each. Raises `DriveError` where one cannot be opened."""
+    found: dict[Path, OneDrive] = {}
+    for arm in resolved.arms:
+        for each in (arm.setup.drive.data, arm.setup.drive.wal):
+            if each is not None and each.kind is DriveKind.DEVICE and each.path is not None and each.precondition:
+                found.setdefault(each.path.resolve(), each)
+    return tuple(Overwriting(str(each.path), each.precondition, size_bytes(path)) for path, each in found.items())
 
 
 def forecast(resolved: ResolvedStudy) -> Forecast:

@@ -14,7 +14,7 @@ from pgassay.design.schedule import is_baseline
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.building import STAND_IN
-from pgassay.lab.forecast import forecast, length_known, window_s
+from pgassay.lab.forecast import Overwriting, forecast, length_known, overwritings, window_s
 from pgassay.lab.machine import SCHEDULING, known_noise, known_trial_s, known_turns
 from pgassay.lab.pairing import refusals
 from pgassay.lab.run import Prepared, installations
@@ -91,7 +91,8 @@ class Plan:
     (of `layout_bytes`, in each trial); `noise`, `resolution` and `precision` are shares. `difference_blocks` and
     `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to show that there is none.
     `risk` is None where no bound on damage by power cuts is asked for. `unbuilt` are the PostgreSQLs that a run would
-    build first; the reboots are those that the study asks for, whose time is in no other figure; `differs` is how an
+    build first; the reboots are those that the study asks for, and `overwritings` the devices that it writes over
+    first, whose time is in no other figure; `differs` is how an
     as-published study is not as its authors had it; `lacking` is what this machine has not, for which a run would be
     refused.
     """
@@ -125,6 +126,7 @@ class Plan:
     layout_bytes: int
     preparation_s: float
     ageing_s: float
+    overwritings: tuple[Overwriting, ...]
     trial_calibrated: bool
     time_min_s: float | None
     time_max_s: float | None
@@ -157,8 +159,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     study, mount = resolved.study, checked.mount
     ways = known_ways(resolved, mount)
     noise = next((each for each in ways if each.way == _own_way(study, study.design.pairing)), None)
-    timed = length_known(study)
-    ahead = forecast(resolved)
+    timed, ahead = length_known(study), forecast(resolved)
     trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
@@ -198,6 +199,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         layout_bytes=ahead.layout_bytes,
         preparation_s=ahead.preparation_s,
         ageing_s=ahead.ageing_s,
+        overwritings=overwritings(resolved),
         trial_calibrated=trial_s is not None and not timed,
         time_min_s=sizes.time_min_s,
         time_max_s=sizes.time_max_s,

@@ -15,7 +15,7 @@ from pgassay.bench.store import DATABASES, DriveOutline
 from pgassay.drive.sizing import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
-from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.building import STAND_IN
 from pgassay.lab.pairing import most_at_once, room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
@@ -161,7 +161,9 @@ def _of_wal(resolved: ResolvedStudy) -> dict[object, Room]:
         }
         clones = most_at_once(arm for arm, _ in found) if alternates else 1
         least_bytes = max(resolved.needs(arm.setup.drive).wal_least_bytes for arm, _ in found)
-        rooms[place] = Room(found[0][1].mount(), clones * least_bytes + len(missing) * WAL_KEPT_BYTES, 0)
+        more_bytes = max(arm.wal_room_bytes for arm, _ in found)
+        one_bytes = more_bytes if more_bytes > WAL_BYTES else least_bytes
+        rooms[place] = Room(found[0][1].mount(), clones * one_bytes + len(missing) * WAL_KEPT_BYTES, 0)
     return rooms
 
 
@@ -180,7 +182,7 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
     """Of arms that share a drive.
 
     One clone is there at a time, the largest, or those of servers that take turns; by reference a clone takes what its
-    trial writes over. A drive that is sized for the study has room for as much WAL as its settings admit.
+    trial writes over. A drive that is sized for the study has room for as much WAL as its settings admit, 1 GB at most.
     """
     sizes: dict[str, int] = {}
     missing = 0
@@ -192,7 +194,9 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
         if _beside(arm.drive) and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
             missing += arm.kept_bytes
     first = arms[0]
-    wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
+    wal_bytes = resolved.needs(first.setup.drive).wal_least_bytes
+    if _beside(first.drive):
+        wal_bytes = max(arm.wal_room_bytes for arm in arms)
     if all(arm.setup.drive.wal is not None for arm in arms):
         wal_bytes = 0  # it lies on a drive of its own
     alternates = resolved.study.design.pairing == ALTERNATE

@@ -20,6 +20,7 @@ from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Load, LoadOptions, Tools
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
+from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.drive.trust import BelievedMounts
 from pgassay.host import accounts
@@ -76,6 +77,8 @@ class BenchOptions:
     """Finds the worker of a fleet that `load.host` names; None where nothing leads to any."""
     building: Building = field(default_factory=Building)
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
+    tell_overwriting: Tell = tell_nobody
+    """Hears how far a device is written over that a study asks to precondition."""
     server: str = ""
     """A server of the user's own to run on, by its connection string; empty for clusters of ours (`lab.attached`)."""
     owns_server: bool = False
@@ -120,6 +123,7 @@ class Workbench:
                 options.dry_run,
                 options.snapshots_in,
                 self._proofs,
+                options.tell_overwriting,
             )
             attacher = attacher_of(places, self.runner, self.account, self._lacking)
             self._given_back = stack.pop_all()

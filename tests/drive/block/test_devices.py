@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from pgassay.drive import readback
 from pgassay.drive.block import kernel
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.preparation import precondition
+from pgassay.drive.block.preparation import FILLING, OVERWRITING, precondition
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
@@ -51,6 +52,25 @@ def device(place: Path) -> Iterator[Path]:
     found = KERNEL.attach(file)
     yield found
     kernel.detach_loop(found)
+
+
+def test_preconditioning_for_a_study_tells_how_far_it_is(place: Path, device: Path) -> None:
+    """It said nothing for the hours that a drive of terabytes takes."""
+    told: dict[str, list[tuple[int, int]]] = {}
+
+    def tell(doing: str, done: int, most: int, amplification: float | None) -> None:
+        told.setdefault(doing, []).append((done, most))
+
+    account = choose()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]), tell=tell)
+    asked = DriveOptions.from_levels({"data": f"device:{device}", "data.precondition": "3"})
+    attacher_of(places, LocalRunner(account), account).attach(asked, place / "data", Needs()).release()
+    assert list(told) == [FILLING, OVERWRITING]
+    for doing, most in ((FILLING, SIZE_BYTES), (OVERWRITING, 2 * SIZE_BYTES)):
+        done = [each for each, _ in told[doing]]
+        assert (done[0], done[-1]) == (0, most)
+        assert done == sorted(set(done))
+        assert {each for _, each in told[doing]} == {most}
 
 
 def test_who_keeps_a_device_mounted_in_a_namespace_of_its_own_is_named(place: Path) -> None:
@@ -258,6 +278,36 @@ def test_two_file_systems_of_one_drive_lie_on_its_partitions(place: Path, partit
         for drive in drives:
             drive.release()
     assert left_behind(place / "data") == []
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "mkfs", "shares"),
+    [("ext4", "", False), ("btrfs", "", True), ("xfs", "", True), ("xfs", "-m reflink=0", False)],
+)
+def test_a_plan_knows_whether_clones_on_a_device_will_share_their_blocks(
+    place: Path, filesystem: str, mkfs: str, shares: bool
+) -> None:
+    """A dry run once asked for room for a whole clone, where the run needed none."""
+    if shutil.which(f"mkfs.{filesystem}") is None:
+        pytest.skip(f"mkfs.{filesystem} is not installed")
+    file = place / "disk"
+    with file.open("wb") as image:
+        image.truncate(320 << 20)
+    device = KERNEL.attach(file)
+    account = choose()
+    levels = {"data": f"device:{device}", "data.filesystem": filesystem}
+    asked = DriveOptions.from_levels({**levels, "data.mkfs": mkfs} if mkfs else levels)
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]))
+    try:
+        found = []
+        for planned in (True, False):
+            attacher = attacher_of(replace(places, planned=planned), LocalRunner(account), account)
+            drive = attacher.attach(asked, place / "data", Needs())
+            found.append((drive.mount().filesystem, drive.mount().reflink))
+            drive.release()
+    finally:
+        kernel.detach_loop(device)
+    assert found == [(filesystem, shares)] * 2
 
 
 def test_what_is_kept_elsewhere_outlives_the_file_system_of_a_device(place: Path, device: Path) -> None:

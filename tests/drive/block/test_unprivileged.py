@@ -69,6 +69,21 @@ def test_a_device_is_read_back_as_asked_whichever_of_its_names_is_mounted(
 
 
 @pytest.mark.parametrize(
+    ("name", "options", "shares"),
+    [
+        ("ext4", "", False),
+        ("btrfs", "", True),
+        ("xfs", "", True),
+        ("xfs", "-i size=1024 -m reflink=1", True),
+        ("xfs", "-m rmapbt=0,reflink=0", False),
+        ("xfs", "-m crc=0", False),
+    ],
+)
+def test_clones_share_their_blocks_as_a_file_system_is_made(name: str, options: str, shares: bool) -> None:
+    assert Filesystem(name, tuple(options.split())).shares_blocks is shares
+
+
+@pytest.mark.parametrize(
     ("level", "options", "found"),
     [
         ("discard,noatime", ("rw", "noatime", "discard"), "discard,noatime"),

@@ -26,7 +26,17 @@ from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.erasing import Erasure, erase, require_erasable, require_trimmable, trim
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import SECTOR_BYTES, Kernel
-from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, fill, overwrite, precondition, prove
+from pgassay.drive.block.preparation import (
+    Overwritten,
+    Proof,
+    RawDevice,
+    Tell,
+    fill,
+    overwrite,
+    precondition,
+    prove,
+    tell_nobody,
+)
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
 from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
@@ -264,8 +274,9 @@ class MountedDevice:
         drive_writes: int = 0,
         start: str = DeviceDrive.start,
         trimming: Callable[[Path], float | None] | None = None,
+        tell: Tell = tell_nobody,
     ) -> None:
-        """Write the device over so many times, make the file system, mount it at `point`.
+        """Write the device over so many times, which `tell` hears of, make the file system, mount it at `point`.
 
         `closing` comes after it is unmounted, `start` is the state in which the device was found; `trimming` is done
         at `point` before each trial. Raises `DriveError`.
@@ -284,7 +295,7 @@ class MountedDevice:
         self.asked: Use = (filesystem, drive_writes, trimming is not None)
         require_size(device, filesystem)
         try:
-            precondition(device, drive_writes)
+            precondition(device, drive_writes, tell)
         except BaseException:
             _mark(device, filesystem, kernel)
             raise

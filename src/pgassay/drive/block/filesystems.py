@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_UNSHARED = re.compile(r"\b(?:reflink|crc)=0")
+"""Options of mkfs.xfs that leave it without reflinks, which it makes since 5.1 where nobody says otherwise."""
 LABEL = "pgassay"
 """How the label of every file system of ours begins; twelve characters are the most that xfs takes."""
 
@@ -27,6 +29,7 @@ class Kind:
     answers: Mapping[str, str]
     capacity_min_bytes: int
     mount_options: tuple[str, ...] = ()
+    shares_blocks: bool = False
 
 
 KINDS: Mapping[str, Kind] = {
@@ -58,6 +61,7 @@ KINDS: Mapping[str, Kind] = {
         },
         300 << 20,
         ("nouuid",),
+        shares_blocks=True,
     ),
     "btrfs": Kind(
         "btrfs-progs",
@@ -66,6 +70,7 @@ KINDS: Mapping[str, Kind] = {
         ("btrfs", "inspect-internal", "dump-super"),
         {"-n ": r"^nodesize\s+(\d+)$", "-s ": r"^sectorsize\s+(\d+)$"},
         256 << 20,
+        shares_blocks=True,
     ),
 }
 """By the name that mount(8) knows. `nouuid`: a clone of an xfs has its original's UUID."""
@@ -91,8 +96,8 @@ class Filesystem:
 
     @property
     def shares_blocks(self) -> bool:
-        """Do files share blocks in it as it is made? (FICLONE; of an xfs without, mkfs has to be told.)"""
-        return self.name in ("xfs", "btrfs") and not any("reflink=0" in word for word in self.mkfs)
+        """Can a clone share its blocks with its snapshot there, as we make it?"""
+        return self.kind.shares_blocks and not _UNSHARED.search(" ".join(self.mkfs))
 
     def make_command(self, device: Path, label: str) -> list[str]:
         """mkfs with our options, then the user's, which win."""

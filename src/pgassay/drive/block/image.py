@@ -13,7 +13,8 @@ from pathlib import Path
 from pgassay.bench.drive_counters import Counted
 from pgassay.bench.places import Mount
 from pgassay.bench.store import Trait
-from pgassay.drive import copying, messages, snapshots
+from pgassay.drive import copying, snapshots
+from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.root import Root
 from pgassay.study.drives import DriveKind
@@ -86,7 +87,7 @@ class ImageVolume:
         needed = GROWTH_BYTES + (0 if self._shares() else kept.size_bytes)
         free = self._mount_of(self._home).free_bytes
         if free < needed:
-            raise messages.too_little_room(self._home, needed, free, "a copy of the image")
+            raise block_messages.too_little_room(self._home, needed, free, "a copy of the image")
         self._share = copy_image(kept.data / DISK, self._home / DISK, share=self._shares())
         snapshots.used(self._root, self._key(key))
 

@@ -1,8 +1,9 @@
-"""What is said of real devices and of described drives' roles, in PostgreSQL's manner; see also `drive.messages`."""
+"""What is said of real devices, of described drives' roles, and of room for images and stores, in PostgreSQL's manner;
+see also `drive.messages`."""
 
 from pathlib import Path
 
-from pgassay.bench.errors import DriveError
+from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.drive.block.filesystems import KINDS, LABEL
 from pgassay.errors import UsageError
 from pgassay.study.units import format_size
@@ -173,4 +174,29 @@ def other_role(typed: str, role: str) -> UsageError:
     return UsageError(
         f'"{typed}" does not declare what its description says: a drive that is {role}',
         f"declare it as {role}=…, or change its kind or codec",
+    )
+
+
+STORE_BOUND = (
+    "a store counts every snapshot and a drive that one trial writes over whole, of which short windows use about half:"
+    " drive.data.store_bytes takes less, at the risk of drive_store_full"
+)
+"""Of the store of an emulated drive; `Attacher` has the amounts."""
+
+
+def too_little_room(place: Path, needed: int, free: int, what: str, *, stores: bool = False) -> SpaceError:
+    """Checked before an image or, with `stores`, a store in a file is made."""
+    hint = "free some space, name another --data-dir, or make the drive smaller with drive.data.capacity"
+    return SpaceError(
+        f'"{place}" has {format_size(free)} free, {format_size(needed)} are needed for {what}',
+        f"{hint}; {STORE_BOUND}" if stores else hint,
+    )
+
+
+def too_little_memory(needed: int, available: int) -> SpaceError:
+    """A store in memory is reserved before anything runs."""
+    return SpaceError(
+        f"the drives' stores need {format_size(needed)} of memory, {format_size(available)} are available",
+        "keep them in a file with drive.data.store=file, or make the drives smaller with drive.data.capacity;"
+        f" {STORE_BOUND}",
     )

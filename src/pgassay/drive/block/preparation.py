@@ -57,6 +57,10 @@ def _nobody(written: int) -> None:
     """Nobody wants to know."""
 
 
+def tell_nobody(doing: str, done: int, most: int, amplification: float | None) -> None:
+    """See `Tell`: nobody wants to know."""
+
+
 class RawDevice:
     """A device opened for us alone and past the page cache; use it in a `with`. All that was on it is gone.
 
@@ -161,7 +165,7 @@ class RawFile(RawDevice):
         return self._room_bytes
 
 
-def precondition(device: Path, drive_writes: int) -> int:
+def precondition(device: Path, drive_writes: int, tell: Tell = tell_nobody) -> int:
     """Write the device over so many times, first in sequence, then at random, with what does not compress.
 
     Returns bytes written. Raises `DriveError`. All that was on it is gone.
@@ -169,7 +173,11 @@ def precondition(device: Path, drive_writes: int) -> int:
     if drive_writes <= 0:
         return 0
     with RawDevice(device) as raw:
-        return raw.fill(0, raw.size_bytes) + sum(raw.overwrite(raw.size_bytes) for _ in range(drive_writes - 1))
+        written, more = fill(raw, tell), drive_writes - 1
+        if more:
+            course = _Course(OVERWRITING, more * raw.size_bytes, tell)
+            written += sum(raw.overwrite(raw.size_bytes, course) for _ in range(more))
+        return written
 
 
 @dataclass(frozen=True)

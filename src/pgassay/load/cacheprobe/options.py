@@ -103,6 +103,11 @@ class CacheprobeOptions(PlacedOptions):
     )
 
     @property
+    def reads_only(self) -> bool:
+        """Probes and a scan: nothing is written."""
+        return True
+
+    @property
     def rows(self) -> int:
         """The number of rows that the table gets."""
         return self.size.in_rows(self.memory_bytes or _machine_memory_bytes())
