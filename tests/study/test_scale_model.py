@@ -166,8 +166,10 @@ def test_the_command_line_replaces_the_files_scale_and_keeps_what_it_says_of_the
     assert resolve("x", document, Overrides(scale_to="4GB"))["scale"] == {"to": "4GB", "cores": 32}
     assert resolve("x", document, Overrides(scale="1/9"))["scale"] == {"by": "1/9", "cores": 32}
     assert resolve("x", document, Overrides())["scale"] == document["scale"]
-    with pytest.raises(UsageError, match="exclude each other"):
-        resolve("x", document, Overrides(scale="1/9", scale_to="4GB"))
+    for each in ("4GB", ""):
+        with pytest.raises(UsageError, match="exclude each other"):
+            resolve("x", document, Overrides(scale="1/9", scale_to=each))
+    assert resolve("x", document, Overrides(scale=""))["scale"] == {"by": "", "cores": 32}, "which is refused"
 
 
 @given(whole=st.integers(1, 2**45), by=st.floats(1.001, 1e6))
