@@ -141,7 +141,7 @@ def baseline_ambiguous(given: str, matching: Iterable[str]) -> UsageError:
 
 def bad_share(where: str, value: object) -> UsageError:
     """A resolution that is not a share."""
-    return UsageError(f"{where} must be a share such as 2% or 0.02, not {value!r}")
+    return UsageError(f"{where} must be a share above 0 and below 100%, such as 2% or 0.02, not {value!r}")
 
 
 def bad_blocks(value: object) -> UsageError:
