@@ -30,6 +30,14 @@ SIZES = ("physical_bytes", "database_bytes")
 SCALE_FREE = (
     "compression_ratio", "heap_compression_ratio", "hot_share", "write_amplification", "wal_bytes_per_transaction",
 )  # fmt: skip
+KINDS = {
+    "space": SIZES,
+    "compression": ("compression_ratio", "heap_compression_ratio"),
+    "HOT updates": ("hot_share",),
+    "write amplification": ("write_amplification",),
+    "WAL of a transaction": ("wal_bytes_per_transaction",),
+}
+"""What a model must keep, and the responses that tell it."""
 BASELINE = "baseline"
 
 
@@ -92,6 +100,11 @@ def table(models: Sequence[Mapping[Name, tuple[Point, bool]]]) -> Iterator[tuple
             yield f"{where}: {each}; limit + c * N leads to {original} at 1:1{untested}", judged.tested
 
 
+def by_kind(lines: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """The lines of a table that judge each kind of figure; none where the models do not have it."""
+    return {kind: [line for line in lines if line.split(" ", 1)[0] in names] for kind, names in KINDS.items()}
+
+
 def shown(point: Point, logarithm: bool) -> str:
     """A figure of one model with its interval."""
     return _quantity(point.value, point.half, logarithm)
@@ -142,6 +155,8 @@ def main() -> int:
         parser.error("two models at least can be compared")
     lines = list(table(models))
     print("\n".join(line for line, _ in lines) or "the models have no figure in common")
+    if missing := [kind for kind, found in by_kind([line for line, _ in lines]).items() if lines and not found]:
+        print(f"the models have no figure in common of: {', '.join(missing)}")
     return 0 if lines and all(holds for _, holds in lines) else 1
 
 

@@ -49,8 +49,8 @@ def load_study(
     size: str = "",
     fixed: Mapping[str, object] | None = None,
     levels: Mapping[str, Sequence[object]] | None = None,
-    scale: str = "",
-    scale_to: str = "",
+    scale: str | None = None,
+    scale_to: str | None = None,
     **design: str | int,
 ) -> WrittenStudy:
     """A built-in study or a study file, with changes as on the command line.

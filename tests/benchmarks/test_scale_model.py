@@ -1,12 +1,13 @@
 """Figures of several models, set side by side: do they agree, and where do they lead?"""
 
 from dataclasses import replace
+from itertools import chain
 from math import log
 from pathlib import Path
 
 import pytest
 
-from benchmarks.scale_model import figures_of, table
+from benchmarks.scale_model import KINDS, by_kind, figures_of, main, table
 from pgassay.analysis.scale_law import Point
 from pgassay.report.findings import Findings
 from pgassay.study.scale_model import ScaleModel
@@ -48,3 +49,37 @@ def test_two_models_that_differ_are_told_from_three_whose_law_was_tested() -> No
     ((line, holds),) = table(models[:2])
     assert "two models cannot test it" in line
     assert not holds
+
+
+def test_each_of_the_five_kinds_of_figure_is_judged_by_lines_of_its_own() -> None:
+    """Of two models whose fixed costs weigh differently: a line says that they agree, or the law and what it lacks."""
+    models = [
+        {
+            (response, f"drive.data={drive}", "0"): (Point(by, value + drift * by, 1e-3, 2), True)
+            for response in chain.from_iterable(KINDS.values())
+            for drive, value, drift in (("ssd", 0.1, 0.0), ("csd", -0.7, 2e-5))
+        }
+        for by in (7000.0, 3500.0)
+    ]
+    found = by_kind([line for line, _ in table(models)])
+    assert found.keys() == KINDS.keys()
+    for kind, lines in found.items():
+        assert len(lines) == 2 * len(KINDS[kind])
+        assert all(
+            ("they agree: " in line) != (" at 1:1, if that law holds: two models cannot test it" in line)
+            for line in lines
+        )
+        assert {"they agree" in line for line in lines} == {True, False}
+    assert by_kind([]) == {kind: [] for kind in KINDS}
+
+
+def test_a_kind_of_figure_that_no_model_has_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_hot = [{("hot_share", "baseline", "0"): (Point(by, 0.5, 0.01, 2), False)} for by in (100.0, 50.0)]
+    runs = [str(make_run(tmp_path / str(number)).path) for number in range(2)]
+    monkeypatch.setattr("benchmarks.scale_model.figures_of", lambda _: of_hot.pop())
+    monkeypatch.setattr("sys.argv", ["scale_model", "--runs", *runs])
+    assert main() == 0
+    said = capsys.readouterr().out
+    assert "no figure in common of: space, compression, write amplification, WAL of a transaction" in said

@@ -85,6 +85,17 @@ def test_two_ways_to_say_how_small_a_model_is_exclude_each_other(capsys: pytest.
     assert "not allowed with argument --scale" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("option", "words"), [("--scale", '"" is no scale'), ("--scale-to", '"" is not an amount')])
+def test_an_empty_scale_is_refused_and_plans_no_original(
+    option: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of a variable of a shell that is not set: the original may be terabytes."""
+    assert main(["run", "tpcc-fillfactor", "--as-published", option, "", "--dry-run"]) == 2
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert shown.out == ""
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"pgassay {__version__}\n"

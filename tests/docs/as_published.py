@@ -65,7 +65,7 @@ class Planned:
 
     def sized(self) -> Study:
         """The study as it is today, in the size that was planned, as a model on two cores if it is one."""
-        said = Overrides(size=SIZE, fixed=self.fixed, levels=self.levels, scale_to=self.scale_to)
+        said = Overrides(size=SIZE, fixed=self.fixed, levels=self.levels, scale_to=self.scale_to or None)
         document = resolve(self.study, read(self.study, builtin.find(self.study)[1]), said)
         found = modelled(self.study, document, every_factor(), PLANNING)
         small = document if found is None else found.document

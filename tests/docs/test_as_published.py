@@ -3,9 +3,14 @@
 import pytest
 
 from pgassay.analysis.claims import by_role, missing_levels
+from pgassay.lab.catalogue import every_factor
 from pgassay.report.fitted import FITTED
+from pgassay.study import builtin
+from pgassay.study.document import Overrides, read, resolve
 from pgassay.study.model import Claim
+from pgassay.study.parsing import parse
 from tests.docs.as_published import KEPT, MODELS, WHOLE, Planned, responses, untestable
+from tests.docs.pages import ROOT
 
 
 @pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
@@ -100,3 +105,13 @@ def test_the_rows_study_by_study_count_the_claims_that_are_judged_now() -> None:
 
 def _word(count: int) -> str:
     return next(word for word, number in NUMBERS.items() if number == count)
+
+
+@pytest.mark.parametrize("name", ["page-size", "cores", "disk", "cache"])
+def test_the_page_says_how_many_findings_a_quick_run_can_judge(name: str) -> None:
+    """The studies that were run as quick ones, and not whole as models, do not judge all that was published."""
+    study = parse(name, resolve(name, read(name, builtin.find(name)[1]), Overrides("quick")), every_factor())
+    claims = Planned.claims(study)
+    judged = sum(not untestable(claim, study) for claim in claims)
+    page = (ROOT / "docs" / "as-published.md").read_text(encoding="utf-8")
+    assert f"- `{name} --quick` {judged} of {len(claims)}. " in page

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pgassay._core import FlashDrive, flash_theory
 from pgassay.bench.write_signature import WriteSignature, of_requests
 from pgassay.errors import UsageError
-from pgassay.flash.prediction import Target, predict
+from pgassay.flash.prediction import SIMULATED_BYTES, Target, loads_side_by_side, predict
 
 BLOCKS = 1 << 16
 RING, TABLE = 2048, 36_000
@@ -207,3 +207,24 @@ def test_data_beyond_the_drive_and_writes_beyond_the_data_are_refused() -> None:
         predict(signature, Target("page-mapped", 1 << 20, 0.07, 2 << 20, 1.0))
     with pytest.raises(UsageError, match="more blocks than are live"):
         predict(signature, Target("page-mapped", BLOCKS * 4096, 0.07, 0.1 * BLOCKS * 4096, 1.0))
+
+
+def test_a_drive_beyond_the_memory_that_is_available_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What compresses well has many extents: 64 GB take a gigabyte of a normal drive, and five of one at a 25th."""
+    signature = signature_of(recorded(5))
+    small = replace(signature, stored_bytes=np.full_like(signature.stored_bytes, 164))
+    monkeypatch.setattr("pgassay.flash.prediction.available_memory_bytes", lambda: 2 << 30)
+    normal = Target("page-mapped", 64 << 30, 0.07, 32 << 30, 2.0)
+    assert loads_side_by_side(signature, normal, 64 << 30) == 2
+    packed = replace(normal, kind="compressing", cold_share=0.04)
+    with pytest.raises(UsageError, match=r"about [345]\.?\d?GB of memory, 1\.8GB are available") as refused:
+        loads_side_by_side(small, packed, 64 << 30)
+    assert "smaller --simulated" in str(refused.value.hint)
+    assert loads_side_by_side(small, packed, SIMULATED_BYTES) == 1
+
+
+def test_a_recorded_drive_is_simulated_however_large_it_was() -> None:
+    large = replace(signature_of(recorded(5)), drive_blocks=(96 << 30) // 4096)
+    assert loads_side_by_side(large, Target("page-mapped", 96 << 30, 0.07, 32 << 30, 1.0), 96 << 30) == 1
+    with pytest.raises(UsageError, match=r"128GB of the drive would have to be simulated, at most 96GB"):
+        loads_side_by_side(large, Target("page-mapped", 256 << 30, 0.07, 32 << 30, 2.0), SIMULATED_BYTES)

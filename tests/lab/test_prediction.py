@@ -304,6 +304,12 @@ def test_runs_of_one_size_and_runs_without_a_treatment_in_common_are_refused(tmp
         (("--data", "2TB", "--capacity", "1TB"), "the data need"),
         (("--data", "1GB", "--capacity", "1TB", "--over-provisioning", "7"), "over-provisioning"),
         (("--data", "1GB", "--capacity", "1TB", "--live-share", "150%"), "live-share"),
+        (("--data", "1GB", "--capacity", "1TB", "--live-share", "100%"), "above 0 and below 100%"),
+        (("--data", "1GB", "--capacity", "1TB", "--over-provisioning", "100%"), "above 0 and below 100%"),
+        (("--data", "60MB", "--capacity", "3.2TB"), "1.6TB of the drive would have to be simulated, at most 64GB"),
+        (("--data", "60MB", "--capacity", "3.2TB"), "smaller --capacity, more --data, or a run with less data"),
+        (("--data", "740GB", "--capacity", "32TB", "--simulated", "30TB"), "30TB of the drive would have to be"),
+        (("--data", "740GB", "--capacity", "3.2TB", "--simulated", "3TB"), "give a smaller --simulated"),
         (("--data", "1GB", "--capacity", "1TB", "--superblock", "0GB"), "--superblock must be 64kB to 16GB here"),
         (("--data", "1GB", "--capacity", "1TB", "--superblock", "32kB"), "--superblock must be 64kB"),
         (("--data", "1GB", "--capacity", "1TB", "--superblock", "100GB"), "--superblock must be 64kB"),
@@ -315,3 +321,11 @@ def test_bad_input_is_named(
 ) -> None:
     assert main(["predict", str(recorded(tmp_path / "run").path), *words]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_no_drive_is_simulated_where_a_later_one_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several runs each drive holds the data of one; that of the largest run is the largest."""
+    runs = [recorded(tmp_path / str(times), times=times) for times in (1.0, 4.0)]
+    monkeypatch.setattr("pgassay.lab.prediction.predict", None)
+    with pytest.raises(UsageError, match="of the drive would have to be simulated"):
+        list(predictions(runs, Asked(1 << 30, 1 << 40, (0.07,))))

@@ -134,6 +134,7 @@ def test_stock_sizes_shrink_with_the_data() -> None:
         ({"scale": "2"}, "would enlarge"),
         ({"scale": "1/20000"}, "leaves too little data: 0.35 of load.warehouses=7000"),
         ({"scale_to": "100TB"}, "would not be smaller"),
+        ({"scale": "1/1.0001"}, "makes no model"),
         ({"scale_to": "0GB"}, "a size above 0"),
         ({"scale_to": "4"}, "amount of memory"),
     ],
@@ -184,3 +185,10 @@ def test_a_shrunk_level_is_one_that_the_factor_takes(name: str) -> None:
             assert factor.parse(name, found.typed).canonical
         return
     pytest.fail("no sample is a level of this factor")
+
+
+def test_a_size_that_is_nearly_the_studys_own_makes_no_model() -> None:
+    data = model_of(write_study("x", small(), Overrides(scale_to="1GB")).study).by * (1 << 30)
+    assert model_of(write_study("x", small(), Overrides(scale_to=f"{data / 1.01:.0f}B")).study).times == "1.01"
+    with pytest.raises(UsageError, match="would not be smaller"):
+        write_study("x", small(), Overrides(scale_to=f"{data / 1.0001:.0f}B"))

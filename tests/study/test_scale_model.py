@@ -125,7 +125,7 @@ def test_what_is_no_scale_is_refused(text: str) -> None:
         parse_scale(text)
 
 
-@pytest.mark.parametrize("text", ["0", "-0.5", "1/-250", "1", "0/5"])
+@pytest.mark.parametrize("text", ["0", "-0.5", "1/-250", "1", "0/5", "1/1.000001", "0.99999", "1e-320"])
 def test_a_scale_that_makes_no_model_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="makes no model"):
         parse_scale(text)
@@ -166,8 +166,10 @@ def test_the_command_line_replaces_the_files_scale_and_keeps_what_it_says_of_the
     assert resolve("x", document, Overrides(scale_to="4GB"))["scale"] == {"to": "4GB", "cores": 32}
     assert resolve("x", document, Overrides(scale="1/9"))["scale"] == {"by": "1/9", "cores": 32}
     assert resolve("x", document, Overrides())["scale"] == document["scale"]
-    with pytest.raises(UsageError, match="exclude each other"):
-        resolve("x", document, Overrides(scale="1/9", scale_to="4GB"))
+    for each in ("4GB", ""):
+        with pytest.raises(UsageError, match="exclude each other"):
+            resolve("x", document, Overrides(scale="1/9", scale_to=each))
+    assert resolve("x", document, Overrides(scale=""))["scale"] == {"by": "", "cores": 32}, "which is refused"
 
 
 @given(whole=st.integers(1, 2**45), by=st.floats(1.001, 1e6))
@@ -220,3 +222,17 @@ def test_a_record_keeps_what_the_model_is() -> None:
     for damaged in wrong:
         with pytest.raises(UsageError, match='"model"'):
             parse_model(damaged)
+
+
+@pytest.mark.parametrize(
+    ("by", "text"),
+    [(250.0, "250"), (931.32, "931.3"), (13_500.0, "13500"), (123_456.0, "123500"), (1.25, "1.25"), (1e300, "1e+300")],
+)
+def test_a_scale_is_told_in_four_digits(by: float, text: str) -> None:
+    assert ScaleModel(by).times == text
+    assert ScaleModel(by).label == f"scale model 1:{text}"
+
+
+def test_a_model_that_is_far_too_small_is_told_in_a_line() -> None:
+    with pytest.raises(UsageError, match=r"1:1e\+300 leaves too little data: 1e-294 of load\.rows=1000000"):
+        shrink(STUDY, Factors(), parse_scale("1/1e300"))

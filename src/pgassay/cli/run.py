@@ -308,8 +308,8 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
         design,
         arguments.primary,
         arguments.weigh,
-        arguments.scale or "",
-        arguments.scale_to or "",
+        arguments.scale,
+        arguments.scale_to,
     )
 
 

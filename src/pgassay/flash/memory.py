@@ -11,7 +11,7 @@ from pgassay.bench.places import available_memory_bytes
 from pgassay.flash import messages
 from pgassay.flash.settings import Description
 
-_MEMORY_SHARE_MAX = 0.9
+MEMORY_SHARE_MAX = 0.9
 """Of the memory that the system calls available."""
 _BLOCK_BYTES = 4096
 _MAP_BYTES = 6
@@ -24,7 +24,7 @@ _USER_BYTES_MAX = 1 << 44
 def at_once(descriptions: Sequence[Description], wanted: int) -> int:
     """How many to simulate side by side, `wanted` at most; `UsageError` if the largest does not fit alone."""
     largest = max(map(forecast_bytes, descriptions))
-    available = int(available_memory_bytes() * _MEMORY_SHARE_MAX)
+    available = int(available_memory_bytes() * MEMORY_SHARE_MAX)
     if largest > available:
         raise messages.too_large(largest, available)
     return max(1, min(wanted, available // max(1, largest)))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pgassay.errors import UsageError
-from pgassay.study.units import format_size
+from pgassay.study.units import format_at_most, format_size
 
 _KEYS = "docs/flash-model.md has every key, its default and what it means"
 _AGAIN = "record it again, or copy it again from where it is whole"
@@ -67,11 +67,12 @@ def refused(detail: str, hint: str = "") -> UsageError:
     return UsageError(detail, hint or known)
 
 
-def too_large(needed_bytes: int, available_bytes: int) -> UsageError:
+def too_large(needed_bytes: int, available_bytes: int, hint: str = "") -> UsageError:
     """A drive whose tables do not fit into memory."""
     return UsageError(
         f"the model needs about {format_size(needed_bytes)} of memory, {format_size(available_bytes)} are available",
-        "a smaller drive with blocks as large and the same over-provisioning stands for it: docs/flash-model.md",
+        hint
+        or "a smaller drive with blocks as large and the same over-provisioning stands for it: docs/flash-model.md",
     )
 
 
@@ -86,6 +87,22 @@ def data_beyond_drive(live_bytes: float, capacity_bytes: int) -> UsageError:
     """More is stored than the drive has."""
     there, wanted = format_size(capacity_bytes), format_size(int(live_bytes))
     return UsageError(f"the data need {wanted}, the drive has {there}", "give a larger --capacity, or fewer --data")
+
+
+def simulate_less(*, by_option: bool) -> str:
+    """How less of a drive is simulated: the load fewer times side by side, or a smaller part of the drive each."""
+    if by_option:
+        return "give a smaller --simulated"
+    return (
+        "at least as much of the drive is simulated as falls to the data of the run: give a smaller --capacity,"
+        " more --data, or a run with less data"
+    )
+
+
+def simulated_too_large(size_bytes: int, most_bytes: int, hint: str) -> UsageError:
+    """More of a drive than a simulation gets to the end of."""
+    size, most = format_size(size_bytes), format_at_most(most_bytes)
+    return UsageError(f"{size} of the drive would have to be simulated, at most {most} can be", hint)
 
 
 def writes_beyond_data() -> UsageError:

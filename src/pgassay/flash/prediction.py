@@ -15,12 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay import _core
+from pgassay.bench.places import available_memory_bytes
 from pgassay.bench.write_signature import WriteSignature
 from pgassay.flash import messages
+from pgassay.flash.memory import MEMORY_SHARE_MAX
 from pgassay.flash.simulation import difference
 from pgassay.flash.steady_state import Estimate, estimate
 
 SIMULATED_BYTES = 1 << 30
+SIMULATED_MOST_BYTES = 64 << 30
+"""Of a drive that was not recorded: about an hour, and a gigabyte of memory where it is a normal one."""
 TOLERANCE, ACCURACY = 0.01, 0.01
 LIMIT = 100.0
 """Drive writes after which ageing gives up, and after that measuring."""
@@ -28,6 +32,9 @@ _WINDOW = 0.1
 _NEXT_LOOK = 1.2
 _COLDEST = 0.1
 _BLOCK_BYTES = 4096
+_LAYOUT_BYTES = 44
+"""For each block of the drive, beside the model's tables, while its load is laid out; measured."""
+_SHARE_MIN = 0.01
 _SUPERBLOCKS, _PAGES_MIN = 1024, 16
 _BLOCKS_MIN = _SUPERBLOCKS * _PAGES_MIN
 LEAST_SUPERBLOCK_BYTES = _PAGES_MIN * _BLOCK_BYTES
@@ -107,26 +114,56 @@ def predict(
 
     A drive that holds the recorded load once is the least that is simulated.
 
-    Takes seconds to a minute for a gigabyte. Raises `UsageError` where the data do not fit the drive.
+    Takes seconds to a minute for a gigabyte. Raises `UsageError` for what `loads_side_by_side` refuses.
     """
-    if target.live_bytes > target.capacity_bytes:
-        raise messages.data_beyond_drive(target.live_bytes, target.capacity_bytes)
-    load = _Load(signature, target, simulated_bytes, seed)
-    blocks = load.drive_blocks
-    drive = _core.FlashDrive(
-        {
-            "kind": "compressing" if target.kind == COMPRESSING else "page-mapped",
-            "user_bytes": blocks * _BLOCK_BYTES,
-            "over_provisioning": target.over_provisioning,
-            "pages_per_block": _pages(blocks, target),
-        }
-    )
+    load = _Load(signature, target, loads_side_by_side(signature, target, simulated_bytes), seed)
+    drive = _core.FlashDrive(_described(target, load.drive_blocks))
     try:
         settled, found = _run(drive, load)
     except _core.FlashOutOfSpaceError:
         return Prediction(target, None, None, settled=False)
     known = found.independent or found.low < found.high
     return Prediction(target, found.mean, (found.low, found.high) if known else None, settled)
+
+
+def loads_side_by_side(signature: WriteSignature, target: Target, simulated_bytes: int) -> int:
+    """How many times the recorded load lies on the drive that is simulated.
+
+    Takes no memory. Raises `UsageError` where the data do not fit the target, or where more than
+    `SIMULATED_MOST_BYTES`, the recorded drive, or what memory is available holds would have to be simulated.
+    """
+    if target.live_bytes > target.capacity_bytes:
+        raise messages.data_beyond_drive(target.live_bytes, target.capacity_bytes)
+    one = target.capacity_bytes / target.times / _BLOCK_BYTES
+    wanted = min(target.capacity_bytes, simulated_bytes) / _BLOCK_BYTES
+    least = math.ceil(max(1.0, _BLOCKS_MIN / one)) if target.times > 1 else 1
+    times = max(least, round(wanted / one))
+    blocks, most = round(one * times), max(SIMULATED_MOST_BYTES // _BLOCK_BYTES, signature.drive_blocks)
+    hint = messages.simulate_less(by_option=least < times and round(one * least) <= most)
+    if blocks > most:
+        raise messages.simulated_too_large(blocks * _BLOCK_BYTES, most * _BLOCK_BYTES, hint)
+    needed, available = _memory_bytes(signature, target, blocks), int(available_memory_bytes() * MEMORY_SHARE_MAX)
+    if needed > available:
+        raise messages.too_large(needed, available, hint)
+    return times
+
+
+def _memory_bytes(signature: WriteSignature, target: Target, blocks: int) -> int:
+    """About what the simulation takes, of data that compress as the recorded and the cold ones do."""
+    drive = _core.DriveDescription({"drive": _described(target, blocks)})
+    share = max(_SHARE_MIN, min(target.cold_share, float(signature.stored_bytes.mean()) / _BLOCK_BYTES))
+    tables, _ = drive.table_bytes_per_block(blocks * _BLOCK_BYTES, share)
+    return round(blocks * tables + max(blocks, signature.drive_blocks) * _LAYOUT_BYTES)
+
+
+def _described(target: Target, blocks: int) -> "_core.FlashDriveDescription":
+    """The drive of so many blocks that is simulated."""
+    return {
+        "kind": "compressing" if target.kind == COMPRESSING else "page-mapped",
+        "user_bytes": blocks * _BLOCK_BYTES,
+        "over_provisioning": target.over_provisioning,
+        "pages_per_block": _pages(blocks, target),
+    }
 
 
 def _pages(blocks: int, target: Target) -> int:
@@ -145,12 +182,11 @@ def _pages(blocks: int, target: Target) -> int:
 class _Load:
     """The recorded load, so many times side by side, on the blocks of a simulated drive of `drive_blocks`."""
 
-    def __init__(self, signature: WriteSignature, target: Target, simulated_bytes: int, seed: int) -> None:
+    def __init__(self, signature: WriteSignature, target: Target, tiles: int, seed: int) -> None:
         if target.wal_bytes is not None:
             signature = signature.with_wal_blocks(target.wal_bytes / target.times / _BLOCK_BYTES)
         one = target.capacity_bytes / target.times / _BLOCK_BYTES
-        wanted = min(target.capacity_bytes, simulated_bytes) / _BLOCK_BYTES
-        self._tiles = max(1, round(wanted / one), math.ceil(_BLOCKS_MIN / one) if target.times > 1 else 1)
+        self._tiles = tiles
         self.drive_blocks = round(one * self._tiles)
         self._live = int(one * target.live_bytes / target.capacity_bytes)
         self._random = np.random.default_rng(seed)

@@ -16,7 +16,14 @@ from pgassay.analysis.scale_law import Point
 from pgassay.bench.write_signature import SIGNATURE, SUFFIX, WriteSignature
 from pgassay.drive.options import DriveOptions
 from pgassay.flash import messages
-from pgassay.flash.prediction import COMPRESSING, SIMULATED_BYTES, Prediction, Target, predict
+from pgassay.flash.prediction import (
+    COMPRESSING,
+    SIMULATED_BYTES,
+    Prediction,
+    Target,
+    loads_side_by_side,
+    predict,
+)
 from pgassay.lab.extrapolation import (
     DATABASE,
     RATIO,
@@ -138,7 +145,8 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
 
     Runs are of one study, at several scales; which of them has how much data is told by the baseline's. Conditions are
     the same where they stand in the same place of their study: a model's warehouses are other ones. Raises `UsageError`
-    where no treatment was aged in all of them, or where two of them have the same size.
+    where no treatment was aged in all of them, where two of them have the same size, or where a drive is too large to
+    be simulated.
     """
     parts = [_parts(run, asked) for run in runs]
     if any(not each for each in parts):
@@ -149,6 +157,8 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
     asked_about = {name: sorted((each[name] for each in parts), key=lambda part: part.times) for name in names}
     if any(b.times < _APART * a.times for mine in asked_about.values() for a, b in pairwise(mine)):
         raise messages.runs_of_one_size()
+    for part in chain.from_iterable(asked_about.values()):
+        _check_sizes(part, asked)
     found = {name: [_simulated(part, asked) for part in mine] for name, mine in asked_about.items()}
     by_run = zip(zip(*asked_about.values(), strict=True), zip(*found.values(), strict=True), strict=True)
     spreads = [_spreads(of_run, simulated) for of_run, simulated in by_run]
@@ -190,15 +200,26 @@ _Simulated = Sequence[Sequence[Prediction]]
 """By over-provisioning, and there by recording."""
 
 
-def _simulated(part: _Part, asked: Asked) -> _Simulated:
-    """What each recording of one run makes of each drive, with all of the run's fixed costs, so many times."""
+def _targets(part: _Part, asked: Asked) -> Sequence[Target]:
+    """The drives that are asked about, with all of the run's fixed costs so many times."""
     stored, compressed = part.space.physical.value * asked.data_bytes, exp(part.space.compression.value)
+    return [_target(part.recorded, asked, spare, stored, compressed, part.times) for spare in asked.over_provisioning]
+
+
+def _check_sizes(part: _Part, asked: Asked) -> None:
+    """Refuse what is too large before the first minute of simulations, the recorded drive included."""
+    for target in _targets(part, asked):
+        for each in part.recorded.recordings:
+            loads_side_by_side(each, target, asked.simulated_bytes)
+    own = _own(part.recorded)
+    loads_side_by_side(part.recorded.signature, own, own.capacity_bytes)
+
+
+def _simulated(part: _Part, asked: Asked) -> _Simulated:
+    """What each recording of one run makes of each drive."""
     return [
-        [
-            predict(each, _target(part.recorded, asked, spare, stored, compressed, part.times), asked.simulated_bytes)
-            for each in part.recorded.recordings
-        ]
-        for spare in asked.over_provisioning
+        [predict(each, target, asked.simulated_bytes) for each in part.recorded.recordings]
+        for target in _targets(part, asked)
     ]
 
 
@@ -286,13 +307,18 @@ def _point(times: float, each: Sequence[Prediction], spread: tuple[float, int]) 
     return Point(times, fmean(values), error, freedom + 1)
 
 
-def _again(each: Recorded) -> Prediction:
-    """The simulation of the drive that was recorded."""
+def _own(each: Recorded) -> Target:
+    """The drive that was recorded."""
     own = int(each.capacity_bytes)
     share = 1 / each.compression_ratio if each.kind == COMPRESSING else 1.0
     live = each.live_share * own
-    target = Target(each.kind, own, each.over_provisioning, live, 1.0, share, each.pages_per_block)
-    return predict(each.signature, target, own)
+    return Target(each.kind, own, each.over_provisioning, live, 1.0, share, each.pages_per_block)
+
+
+def _again(each: Recorded) -> Prediction:
+    """The simulation of the drive that was recorded."""
+    own = _own(each)
+    return predict(each.signature, own, own.capacity_bytes)
 
 
 def recorded(run: Run) -> list[Recorded]:

@@ -32,6 +32,7 @@ from pgassay.study.scale_model import (
     Resized,
     ScaleModel,
     parse_request,
+    rounded,
     shrink,
     to_table,
 )
@@ -192,7 +193,7 @@ def _sized_by_data(drive: OneDrive) -> bool:
 def _fitting(study: Study, catalogue: FactorCatalogue, to_bytes: int) -> float:
     """How many times smaller the largest data of any arm have to be to take so many bytes."""
     largest = max(_data_bytes(setup_of(study, arm, catalogue)) for arm in study.arms)
-    if largest <= to_bytes:
+    if rounded(largest / to_bytes) <= 1:
         raise messages.model_not_smaller(format_size(to_bytes), format_size(largest))
     return largest / to_bytes
 

@@ -37,7 +37,7 @@ _NAMING = ("treatment", "against", "than")
 class Overrides:
     """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`, `--weigh`.
 
-    `scale` and `scale_to` (one of them) ask for a scale model of all that.
+    `scale` and `scale_to` (one of them) ask for a scale model of all that; None: not given.
     """
 
     size: str = ""
@@ -46,8 +46,8 @@ class Overrides:
     design: Mapping[str, str | int] = field(default_factory=dict)
     primary: str | None = None
     weigh: Sequence[str] = ()
-    scale: str = ""
-    scale_to: str = ""
+    scale: str | None = None
+    scale_to: str | None = None
 
 
 def read(name: str, text: str) -> Document:
@@ -106,9 +106,9 @@ def resolve(
         resolved = _laid_over(resolved, {"responses": {"primary": full_name(overrides.primary)}})
     for text in overrides.weigh:
         resolved = _with_threshold(resolved, *split_threshold(text))
-    if overrides.scale and overrides.scale_to:
+    if overrides.scale is not None and overrides.scale_to is not None:
         raise messages.scale_twice()
-    if overrides.scale or overrides.scale_to:
+    if overrides.scale is not None or overrides.scale_to is not None:
         resolved = _with_scale(resolved, overrides)
     return resolved
 
@@ -139,7 +139,7 @@ def _with_scale(document: Document, overrides: Overrides) -> Document:
     """The command line's scale in place of the file's; what `[scale]` says of the original stays."""
     said = document.get(SCALE, {})
     rest = {key: value for key, value in said.items() if key not in ("by", "to")} if isinstance(said, dict) else {}
-    asked = {"by": overrides.scale} if overrides.scale else {"to": overrides.scale_to}
+    asked = {"to": overrides.scale_to} if overrides.scale is None else {"by": overrides.scale}
     return {**document, SCALE: {**rest, **asked}}
 
 

@@ -141,7 +141,7 @@ def baseline_ambiguous(given: str, matching: Iterable[str]) -> UsageError:
 
 def bad_share(where: str, value: object) -> UsageError:
     """A resolution that is not a share."""
-    return UsageError(f"{where} must be a share such as 2% or 0.02, not {value!r}")
+    return UsageError(f"{where} must be a share above 0 and below 100%, such as 2% or 0.02, not {value!r}")
 
 
 def bad_blocks(value: object) -> UsageError:
@@ -257,7 +257,7 @@ def not_a_scale(text: str) -> UsageError:
 
 
 def scale_out_of_range(text: str, *, enlarges: bool) -> UsageError:
-    """A scale of 1 or more is no model, and one of 0 or less nothing at all."""
+    """A scale of 1 or more is no model, nor one that rounds to 1, and one of 0 or less nothing at all."""
     if enlarges:
         return UsageError(f"a scale of {text} would enlarge the study", "a model is smaller: for example 1/250")
     return UsageError(
@@ -285,9 +285,8 @@ def no_sizes() -> UsageError:
 
 
 def in_four_digits(by: float) -> str:
-    """A scale's number: `250`, `931.3`, `13500`."""
-    rounded = float(f"{by:.4g}")
-    return str(int(rounded)) if rounded == int(rounded) else str(rounded)
+    """A scale's number: `250`, `931.3`, `13500`, `1e+300`."""
+    return f"{float(f'{by:.4g}'):.15g}"
 
 
 def model_too_small(name: str, text: str, by: float, left: float, unit: str) -> UsageError:

@@ -10,7 +10,7 @@ Pure: a document in, a document out. What a model keeps is measured by its dimen
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from typing import Any, Protocol
 
 from pgassay.study import messages
@@ -167,9 +167,14 @@ def parse_scale(value: object) -> float:
         scale = float(above) / float(below) if sign else float(above)
     except (ValueError, ZeroDivisionError):
         raise messages.not_a_scale(text) from None
-    if not 0 < scale < 1:
+    if not 0 < scale < 1 or not 1 < rounded(by := 1 / scale) < inf:
         raise messages.scale_out_of_range(text, enlarges=scale > 1)
-    return 1 / scale
+    return by
+
+
+def rounded(by: float) -> float:
+    """A scale's number as it is shown; what comes to 1 is no smaller than the study."""
+    return float(messages.in_four_digits(by))
 
 
 def parse_request(table: object) -> Request:
