@@ -7,7 +7,9 @@ import pytest
 from pgassay.analysis.claims import missing_levels, needed_parts, treatment_of
 from pgassay.analysis.paired_claims import is_paired, sides
 from pgassay.bench.versions import OLDEST
+from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.settings import mode_of, pinned_by_regime
 from pgassay.probe.registry import Probes
 from pgassay.study import builtin
 from pgassay.study.document import SIZES, Overrides, read, resolve
@@ -115,6 +117,14 @@ def test_what_authors_do_not_give_is_marked_as_ours(name: str) -> None:
     assert not study_of(name, "").ours, "the default size is ours as a whole"
     if name in ("fillfactor", "fillfactor-sysbench", "fillfactor-drive", "wal-drive", "tpcc-fillfactor"):
         assert {"load.duration", "load.warmup"} <= set(study.ours), "no length of a run is published"
+
+
+@pytest.mark.parametrize("name", ["page-size", "cores"])
+def test_where_authors_left_checkpoints_to_the_server_nothing_pins_them(name: str) -> None:
+    study = study_of(name, "as-published")
+    for arm in study.arms:
+        setup = setup_of(study, arm, every_factor())
+        assert pinned_by_regime(mode_of(setup.load), setup.load.timed_s, setup.settings) == {}
 
 
 DAMAGE = "unsafe_cuts"
