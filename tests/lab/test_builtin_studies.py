@@ -127,6 +127,15 @@ def test_where_authors_left_checkpoints_to_the_server_nothing_pins_them(name: st
         assert pinned_by_regime(mode_of(setup.load), setup.load.timed_s, setup.settings) == {}
 
 
+def test_the_disk_study_has_the_memory_of_its_authors_as_published_alone() -> None:
+    """They cut their machine's to 2 GB for these runs, from 64 GB."""
+    held = {size: study_of("disk", size).fixed.get("host.memory") for size in ("", *SIZES)}
+    (published,) = (level for size, level in held.items() if size == "as-published")
+    assert published is not None
+    assert published.typed == "2GB"
+    assert [level for size, level in held.items() if size != "as-published"] == [None, None]
+
+
 DAMAGE = "unsafe_cuts"
 FITTED = {"kink_per_core": None, "smt_gain": 0.0, "smt_gain_of_yardstick": 0.0}
 """Figures of a fit, and which of their values is no effect."""
