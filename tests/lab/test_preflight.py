@@ -10,6 +10,8 @@ from pgassay.bench.errors import SettingError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Driver, LoadOptions
 from pgassay.errors import PgassayError, UsageError
+from pgassay.host import cpus
+from pgassay.lab import host_stage
 from pgassay.lab.arms import WAL_BYTES, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
@@ -231,3 +233,45 @@ def test_a_server_has_room_for_the_loads_connections(simulation: Simulation) -> 
     assert "max_connections" not in settings_of(simulation.study, replace(setup, load=FioOptions(threads=128))), (
         "it opens none"
     )
+
+
+REST = {"cores": "rest"}
+
+
+def test_a_load_on_the_rest_of_the_cpus_is_refused_where_no_server_leaves_any(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every trial would end without a value, which the dry run did not say."""
+    monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
+    for fixed in ({}, {"host.cores": "all"}):
+        error = refused(simulation, load=REST, fixed=fixed)
+        assert isinstance(error, UsageError)
+        assert '"load.cores" = rest' in error.message
+        assert "--set host.cores=1" in str(error.hint)
+    two = {"load.cores": ["rest", "all"]}
+    assert '"load.cores" = rest' in refused(simulation, factors=two, design={"baseline": {"load.cores": "all"}}).message
+    planned = replace(simulation.site(), lacking=Lacking(planned=True))
+    with pytest.raises(UsageError, match='"load\\.cores" = rest'):
+        check(resolve(study_of(load=REST), planned))
+
+
+def test_one_server_that_leaves_a_cpu_suffices_and_a_server_of_the_users_own_may(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
+    factors, design = {"host.cores": ["all", "1"]}, {"baseline": {"host.cores": "1"}}
+    check(resolve(study_of(load=REST, factors=factors, design=design), simulation.site()))
+    host_stage.require_rest(resolve(study_of(load=REST), replace(simulation.site(), attached=True)).arms)
+
+
+def test_a_plan_names_that_a_larger_machine_would_leave_the_load_some_cpus(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
+    assert "all 2 of this machine" in refused(simulation, load=REST, fixed={"host.cores": "2"}).message
+    lacking = Lacking(planned=True)
+    study = study_of(load=REST, fixed={"host.cores": "2"})
+    check(resolve(study, replace(simulation.site(), lacking=lacking)))
+    assert sum("all 2 of this machine" in each for each in lacking.messages) == 1
+    monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1, 2}))
+    check(resolve(study, simulation.site()))

@@ -69,6 +69,7 @@ def check(resolved: ResolvedStudy) -> Checked:
         require_connections(arm.setup)
         power_cuts.require(arm)
         _require_client(arm)
+    host_stage.require_rest(arms)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
