@@ -45,6 +45,12 @@ def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
     )
 
 
+def nothing_kept(place: Path) -> UsageError:
+    """For `--snapshots-in` without a directory or device among the drives."""
+    why = "images, emulated drives and the server of --server keep it by themselves"
+    return UsageError(f'no prepared data of this study would be kept in "{place}": {why}', "leave out --snapshots-in")
+
+
 NO_AMCHECK = "drive.check needs the extension amcheck, which is not installed with this server"
 
 
