@@ -133,6 +133,23 @@ def test_too_little_disk_is_refused_with_both_sizes(simulation: Simulation) -> N
     assert "--data-dir" in str(error.hint)
 
 
+@pytest.mark.parametrize(
+    ("kind", "apart", "named"),
+    [("directory", False, True), ("device", False, True), ("directory", True, False), ("csd", False, False),
+     ("image+directory", False, False), ("databases", False, False)],
+)  # fmt: skip
+def test_the_hint_names_another_place_for_snapshots_where_they_lie_on_the_measured_drive(
+    simulation: Simulation, kind: str, apart: bool, named: bool
+) -> None:
+    """Who had terabytes to prepare was told to make the data smaller."""
+    drive = simulation.machine.drive
+    mount = replace(drive.mount(), free_bytes=1)
+    drive.mount, drive.kind = lambda: mount, kind  # type: ignore[method-assign]
+    if apart:
+        drive.snapshots_on = replace(mount, path=Path("/kept"), mount_point=Path("/kept"), free_bytes=1 << 40)
+    assert ("--snapshots-in DIR" in str(refused(simulation).hint)) == named
+
+
 def test_each_drive_needs_room_for_what_lies_on_it(simulation: Simulation) -> None:
     """The data of both drives were once asked for on the first."""
     places = {"directory:/a": FakeDrive(Path("/a")), "directory:/b": FakeDrive(Path("/b"))}

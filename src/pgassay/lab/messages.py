@@ -36,11 +36,12 @@ def bare_blocks(name: str, value: str) -> UsageError:
     )
 
 
-def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
-    """For a file system with too little room for the study. Sizes in bytes."""
+def too_little_space(place: Path, needed: int, free: int, *, holds_snapshots: bool) -> PgassayError:
+    """For a file system with too little room, in bytes; `holds_snapshots`: of those that could lie elsewhere."""
+    apart = " keep them on another drive (pgassay run --snapshots-in DIR)," if holds_snapshots else ""
     return PgassayError(
         f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
-        "make room there (pgassay drive snapshots shows and removes prepared data), name another place"
+        f"make room there (pgassay drive snapshots shows and removes prepared data),{apart} name another place"
         " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
     )
 

@@ -188,6 +188,16 @@ def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
     rooms = _rooms(resolved)
     for room in rooms:
         if room.needed_bytes > room.mount.free_bytes:
-            error = messages.too_little_space(room.mount.path, room.needed_bytes, room.mount.free_bytes)
+            movable = _holds_snapshots(resolved, room.mount)
+            error = messages.too_little_space(
+                room.mount.path, room.needed_bytes, room.mount.free_bytes, holds_snapshots=movable
+            )
             resolved.site.lacking.name(f"room on {room.mount.path}", error)
     return rooms
+
+
+def _holds_snapshots(resolved: ResolvedStudy, mount: Mount) -> bool:
+    """Are snapshots kept there with their clones, by a directory or device that could have them elsewhere?"""
+    drives = [arm.drive for arm in resolved.arms if _beside(arm.drive) and arm.drive.kind != DATABASES]
+    here = [drive.mount() for drive in drives if drive.snapshot_mount() is None]
+    return (mount.mount_point, mount.device) in {(each.mount_point, each.device) for each in here}
