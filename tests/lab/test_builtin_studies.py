@@ -7,7 +7,9 @@ import pytest
 from pgassay.analysis.claims import missing_levels, needed_parts, treatment_of
 from pgassay.analysis.paired_claims import is_paired, sides
 from pgassay.bench.versions import OLDEST
+from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.settings import mode_of, pinned_by_regime
 from pgassay.probe.registry import Probes
 from pgassay.study import builtin
 from pgassay.study.document import SIZES, Overrides, read, resolve
@@ -115,6 +117,23 @@ def test_what_authors_do_not_give_is_marked_as_ours(name: str) -> None:
     assert not study_of(name, "").ours, "the default size is ours as a whole"
     if name in ("fillfactor", "fillfactor-sysbench", "fillfactor-drive", "wal-drive", "tpcc-fillfactor"):
         assert {"load.duration", "load.warmup"} <= set(study.ours), "no length of a run is published"
+
+
+@pytest.mark.parametrize("name", ["page-size", "cores"])
+def test_where_authors_left_checkpoints_to_the_server_nothing_pins_them(name: str) -> None:
+    study = study_of(name, "as-published")
+    for arm in study.arms:
+        setup = setup_of(study, arm, every_factor())
+        assert pinned_by_regime(mode_of(setup.load), setup.load.timed_s, setup.settings) == {}
+
+
+def test_the_disk_study_has_the_memory_of_its_authors_as_published_alone() -> None:
+    """They cut their machine's to 2 GB for these runs, from 64 GB."""
+    held = {size: study_of("disk", size).fixed.get("host.memory") for size in ("", *SIZES)}
+    (published,) = (level for size, level in held.items() if size == "as-published")
+    assert published is not None
+    assert published.typed == "2GB"
+    assert [level for size, level in held.items() if size != "as-published"] == [None, None]
 
 
 DAMAGE = "unsafe_cuts"

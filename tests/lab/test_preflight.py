@@ -11,6 +11,8 @@ from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Driver, LoadOptions
 from pgassay.drive.sizing import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
+from pgassay.host import cpus
+from pgassay.lab import host_stage, messages
 from pgassay.lab.arms import WAL_BYTES, WAL_WRITTEN_BYTES_PER_S_MAX, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
@@ -132,6 +134,23 @@ def test_too_little_disk_is_refused_with_both_sizes(simulation: Simulation) -> N
     assert "--data-dir" in str(error.hint)
 
 
+@pytest.mark.parametrize(
+    ("kind", "apart", "named"),
+    [("directory", False, True), ("device", False, True), ("directory", True, False), ("csd", False, False),
+     ("image+directory", False, False), ("databases", False, False)],
+)  # fmt: skip
+def test_the_hint_names_another_place_for_snapshots_where_they_lie_on_the_measured_drive(
+    simulation: Simulation, kind: str, apart: bool, named: bool
+) -> None:
+    """Who had terabytes to prepare was told to make the data smaller."""
+    drive = simulation.machine.drive
+    mount = replace(drive.mount(), free_bytes=1)
+    drive.mount, drive.kind = lambda: mount, kind  # type: ignore[method-assign]
+    if apart:
+        drive.snapshots_on = replace(mount, path=Path("/kept"), mount_point=Path("/kept"), free_bytes=1 << 40)
+    assert ("--snapshots-in DIR" in str(refused(simulation).hint)) == named
+
+
 def test_each_drive_needs_room_for_what_lies_on_it(simulation: Simulation) -> None:
     """The data of both drives were once asked for on the first."""
     places = {"directory:/a": FakeDrive(Path("/a")), "directory:/b": FakeDrive(Path("/b"))}
@@ -183,6 +202,23 @@ def test_a_directory_needs_room_for_the_wal_that_its_settings_admit(
     design = {"baseline": {"server.work_mem": "4MB"}}
     study = study_of(load=load, fixed=fixed, factors={"server.work_mem": ["4MB", "8MB"]}, design=design)
     assert check(resolve(study, simulation.site())).rooms[0].needed_bytes == 2 * SCALE_BYTES + wal_bytes
+
+
+def test_wal_that_only_the_fastest_load_writes_is_remarked_and_not_refused(simulation: Simulation) -> None:
+    """A minute by time alone asks for 15 GB of WAL, which few loads write, and many machines have not free."""
+    mount = simulation.machine.drive.mount()
+    study = study_of(load={"checkpoint": "none"})
+    needed = check(resolve(study, simulation.site())).rooms[0].needed_bytes
+    simulation.machine.drive.mount = lambda: replace(mount, free_bytes=needed)  # type: ignore[method-assign]
+    assert check(resolve(study, simulation.site())).scant == ()
+    simulation.machine.drive.mount = lambda: replace(mount, free_bytes=needed - 1)  # type: ignore[method-assign]
+    (room,) = check(resolve(study, simulation.site())).scant
+    least = needed - WAL_WRITTEN_BYTES_PER_S_MAX * 9 + WAL_BYTES
+    assert (room.needed_bytes, room.least_bytes) == (needed, least)
+    assert "has " in messages.scant_room(room.mount.path, room.needed_bytes, room.mount.free_bytes)
+    simulation.machine.drive.mount = lambda: replace(mount, free_bytes=least - 1)  # type: ignore[method-assign]
+    with pytest.raises(PgassayError, match="this study needs about"):
+        check(resolve(study, simulation.site()))
 
 
 @pytest.mark.parametrize("reflink", [True, False])
@@ -293,3 +329,45 @@ def test_a_server_has_room_for_the_loads_connections(simulation: Simulation) -> 
     assert "max_connections" not in settings_of(simulation.study, replace(setup, load=FioOptions(threads=128))), (
         "it opens none"
     )
+
+
+REST = {"cores": "rest"}
+
+
+def test_a_load_on_the_rest_of_the_cpus_is_refused_where_no_server_leaves_any(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every trial would end without a value, which the dry run did not say."""
+    monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
+    for fixed in ({}, {"host.cores": "all"}):
+        error = refused(simulation, load=REST, fixed=fixed)
+        assert isinstance(error, UsageError)
+        assert '"load.cores" = rest' in error.message
+        assert "--set host.cores=1" in str(error.hint)
+    two = {"load.cores": ["rest", "all"]}
+    assert '"load.cores" = rest' in refused(simulation, factors=two, design={"baseline": {"load.cores": "all"}}).message
+    planned = replace(simulation.site(), lacking=Lacking(planned=True))
+    with pytest.raises(UsageError, match='"load\\.cores" = rest'):
+        check(resolve(study_of(load=REST), planned))
+
+
+def test_one_server_that_leaves_a_cpu_suffices_and_a_server_of_the_users_own_may(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
+    factors, design = {"host.cores": ["all", "1"]}, {"baseline": {"host.cores": "1"}}
+    check(resolve(study_of(load=REST, factors=factors, design=design), simulation.site()))
+    host_stage.require_rest(resolve(study_of(load=REST), replace(simulation.site(), attached=True)).arms)
+
+
+def test_a_plan_names_that_a_larger_machine_would_leave_the_load_some_cpus(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
+    assert "all 2 of this machine" in refused(simulation, load=REST, fixed={"host.cores": "2"}).message
+    lacking = Lacking(planned=True)
+    study = study_of(load=REST, fixed={"host.cores": "2"})
+    check(resolve(study, replace(simulation.site(), lacking=lacking)))
+    assert sum("all 2 of this machine" in each for each in lacking.messages) == 1
+    monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1, 2}))
+    check(resolve(study, simulation.site()))

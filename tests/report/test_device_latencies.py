@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.values import LevelRecord
-from pgassay.report import device_latencies, drives
+from pgassay.report import device_latencies, drives, words
 from pgassay.report.findings import Findings
 from pgassay.report.section import Drawing, Figure
 from pgassay.study.responses import Status
@@ -83,3 +83,20 @@ def test_a_study_that_names_no_drive_has_none_of_it(tmp_path: Path) -> None:
     )
     assert list(device_latencies.blocks(findings)) == []
     assert device_latencies.drawing(findings) is None
+
+
+def test_a_few_milliseconds_of_reading_are_no_latency(findings: Findings) -> None:
+    """Of data in memory three pages were read, in 0, 1 or 2 ms of the kernel's clock: dots that told nothing."""
+    first, *others = findings.trials
+    few = {"diskstats.read_ms": 2.0, "diskstats.write_ms": 900.0}
+    enough = replace(first, counters={**first.counters, "diskstats.read_ms": 20.0, "diskstats.write_ms": 900.0})
+    unread = [replace(each, counters={**each.counters, **few}) for each in others]
+    findings.__dict__["trials"] = (enough, *unread)
+    assert len(device_latencies.rows_of(findings)) == 1
+    mine = [each for each in tables(drives.SECTION, findings) if each.title.endswith("the device under the data")]
+    assert all(device_latencies.FEW in each.notes for each in mine)
+    rows = [{str(row[0]): [str(cell) for cell in row[1:]] for row in table.rows} for table in mine]
+    assert ["a read, mean, ms" in each for each in rows] == [True, False]
+    assert all(words.MISSING not in each["a write, mean, ms"] for each in rows)
+    findings.__dict__["trials"] = tuple(unread)
+    assert [each.name for each in drives.SECTION.blocks(findings) if isinstance(each, Figure)] == []

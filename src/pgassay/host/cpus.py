@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.cpu_lists import parse_list, show_list
+from pgassay.bench.cpu_lists import node_cpus, parse_list, show_list
 
 ALL = "all"
 APART = "apart"
@@ -76,6 +76,19 @@ def choose(selection: Selection, by_core: Sequence[Sequence[int]]) -> tuple[int,
         depth = max(map(len, by_core), default=0)
         order = [core[turn] for turn in range(depth) for core in by_core if turn < len(core)]
     return tuple(sorted(order[: selection.count or None]))
+
+
+def meant(selection: Selection, root: Path = Path("/")) -> tuple[int, ...]:
+    """The CPUs that a selection means here, of those that we may use or as a list names them."""
+    there = usable()
+    if selection.nodes:
+        return tuple(sorted(there & {cpu for node in selection.nodes for cpu in node_cpus(node, root)}))
+    return choose(selection, cores(there, root))
+
+
+def leaves_any(text: str) -> bool:
+    """Is a CPU left to others by a server that has those of this level?"""
+    return bool(usable() - set(meant(parse_selection(text) or Selection())))
 
 
 def usable() -> frozenset[int]:

@@ -69,10 +69,7 @@ class Cores(HostFactor):
 
     def chosen(self, level: Level) -> tuple[int, ...]:
         """The CPUs that a level means here."""
-        selection, there = _selection(level), cpus.usable()
-        if selection.nodes:
-            return tuple(sorted(there & {cpu for node in selection.nodes for cpu in node_cpus(node, self.root)}))
-        return cpus.choose(selection, cpus.cores(there, self.root))
+        return cpus.meant(_selection(level), self.root)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """The level if the postmaster has the CPUs that it means here, else its own as `cpu:LIST`; None if gone."""

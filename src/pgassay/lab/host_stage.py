@@ -3,7 +3,7 @@
 Factors change the machine through `Hosting.changes` only, so that every change is undone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +13,16 @@ from pgassay.bench.factor import Stage
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.host import cpus
 from pgassay.lab import failures, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.load import messages as load_messages
+from pgassay.load.program import REST
 from pgassay.study.model import ALTERNATE
 from pgassay.study.units import parse_memory, split_quantity
+
+CORES = "host.cores"
 
 
 @contextmanager
@@ -99,6 +104,21 @@ def require(arm: ResolvedArm) -> None:
             except UsageError as error:
                 lacking.name(f"{each.name}={each.level.canonical}", error)
     _require_room(arm)
+
+
+def require_rest(arms: Sequence[ResolvedArm]) -> None:
+    """Refuse `load.cores = rest` where no arm that asks for it leaves any CPU; that of single arms is an outcome.
+
+    Where `host.cores` is given, another machine may have more: the site's `lacking` hears of it. A server that is not
+    ours runs where its owner lets it.
+    """
+    asking = [arm for arm in arms if arm.setup.load.to_levels().get("cores") == REST and not arm.site.attached]
+    servers = [arm.study.levels_of(arm.arm).get(CORES) for arm in asking]
+    if not asking or any(level is not None and cpus.leaves_any(level.canonical) for level in servers):
+        return
+    if all(level is None or level.canonical == cpus.ALL for level in servers):
+        raise load_messages.no_rest()
+    asking[0].site.lacking.name(f"rest for {CORES}", load_messages.no_rest_here(len(cpus.usable())))
 
 
 def _require_room(arm: ResolvedArm) -> None:

@@ -36,13 +36,28 @@ def bare_blocks(name: str, value: str) -> UsageError:
     )
 
 
-def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
-    """For a file system with too little room for the study. Sizes in bytes."""
+def too_little_space(place: Path, needed: int, free: int, *, holds_snapshots: bool) -> PgassayError:
+    """For a file system with too little room, in bytes; `holds_snapshots`: of those that could lie elsewhere."""
+    apart = " keep them on another drive (pgassay run --snapshots-in DIR)," if holds_snapshots else ""
     return PgassayError(
         f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
-        "make room there (pgassay drive snapshots shows and removes prepared data), name another place"
+        f"make room there (pgassay drive snapshots shows and removes prepared data),{apart} name another place"
         " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
     )
+
+
+def scant_room(place: Path, needed: int, free: int) -> str:
+    """For a file system that is too small only if the load writes all the WAL that the settings admit."""
+    return (
+        f'"{place}" has {format_size(free)} free, and a load that writes WAL as fast as any can would need'
+        f" {format_size(needed)} in all: server.max_wal_size or a shorter load.duration takes less"
+    )
+
+
+def nothing_kept(place: Path) -> UsageError:
+    """For `--snapshots-in` without a directory or device among the drives."""
+    why = "images, emulated drives and the server of --server keep it by themselves"
+    return UsageError(f'no prepared data of this study would be kept in "{place}": {why}', "leave out --snapshots-in")
 
 
 NO_AMCHECK = "drive.check needs the extension amcheck, which is not installed with this server"

@@ -7,11 +7,16 @@ directory specification has it.
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
+from pgassay.lab import messages
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
 from pgassay.postgres.find import Finder
+
+if TYPE_CHECKING:
+    from pgassay.lab.arms import ResolvedStudy
 
 DATA_VARIABLE = "PGASSAY_DATA_DIR"
 STATE_VARIABLE = "PGASSAY_STATE_DIR"
@@ -62,3 +67,15 @@ def state_directory(environment: Mapping[str, str]) -> Path:
         return Path("/var/lib/pgassay/state")
     home = Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return home.absolute() / "pgassay"
+
+
+def require_kept(directory: Path | None, resolved: "ResolvedStudy") -> None:
+    """Raise `UsageError` where no drive of the study would keep a snapshot in this place for snapshots.
+
+    Images and emulated drives keep theirs by themselves; those of a server that is not ours are databases of it.
+    """
+    asked = [arm.setup.drive for arm in resolved.arms]
+    drives = [each for options in asked for each in (options.data, options.wal) if each is not None]
+    if directory is None or not (resolved.site.attached or all(each.kind.holds_one_cluster for each in drives)):
+        return
+    raise messages.nothing_kept(directory)

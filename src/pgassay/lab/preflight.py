@@ -15,7 +15,7 @@ from pgassay.bench.store import DATABASES, DriveOutline
 from pgassay.drive.sizing import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
-from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
 from pgassay.lab.building import STAND_IN
 from pgassay.lab.pairing import most_at_once, room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
@@ -32,7 +32,15 @@ class Room:
 
     mount: Mount
     needed_bytes: int
+    """At most; with all the WAL that the settings admit."""
     snapshots: int
+    at_most_bytes: int = 0
+    """Of these the WAL beyond `WAL_BYTES` a server, which only a load writes that is as fast as any can be."""
+
+    @property
+    def least_bytes(self) -> int:
+        """Without these a study is refused."""
+        return self.needed_bytes - self.at_most_bytes
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,11 @@ class Checked:
     def mount(self) -> Mount:
         """The file system of the first arm's clusters."""
         return self.rooms[0].mount
+
+    @property
+    def scant(self) -> tuple[Room, ...]:
+        """Those that do, unless a load writes WAL as fast as any can."""
+        return tuple(room for room in self.rooms if room.least_bytes <= room.mount.free_bytes < room.needed_bytes)
 
 
 def check(resolved: ResolvedStudy) -> Checked:
@@ -70,6 +83,7 @@ def check(resolved: ResolvedStudy) -> Checked:
         require_connections(arm.setup)
         power_cuts.require(arm)
         _require_client(arm)
+    host_stage.require_rest(arms)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
@@ -136,7 +150,12 @@ def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
     rooms: dict[object, Room] = {place: _room(resolved, arms) for place, arms in apart.items()}
     for where, more in (*_of_wal(resolved).items(), *_elsewhere(resolved).items()):
         here = rooms.get(where, Room(more.mount, 0, 0))
-        rooms[where] = Room(here.mount, here.needed_bytes + more.needed_bytes, here.snapshots + more.snapshots)
+        rooms[where] = Room(
+            here.mount,
+            here.needed_bytes + more.needed_bytes,
+            here.snapshots + more.snapshots,
+            here.at_most_bytes + more.at_most_bytes,
+        )
     return tuple(rooms.values())
 
 
@@ -162,8 +181,9 @@ def _of_wal(resolved: ResolvedStudy) -> dict[object, Room]:
         clones = most_at_once(arm for arm, _ in found) if alternates else 1
         least_bytes = max(resolved.needs(arm.setup.drive).wal_least_bytes for arm, _ in found)
         more_bytes = max(arm.wal_room_bytes for arm, _ in found)
-        one_bytes = more_bytes if more_bytes > WAL_BYTES else least_bytes
-        rooms[place] = Room(found[0][1].mount(), clones * one_bytes + len(missing) * WAL_KEPT_BYTES, 0)
+        beyond_bytes = clones * (more_bytes - WAL_BYTES)
+        needed_bytes = clones * least_bytes + len(missing) * WAL_KEPT_BYTES
+        rooms[place] = Room(found[0][1].mount(), needed_bytes + beyond_bytes, 0, beyond_bytes)
     return rooms
 
 
@@ -194,15 +214,16 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
         if _beside(arm.drive) and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
             missing += arm.kept_bytes
     first = arms[0]
-    wal_bytes = resolved.needs(first.setup.drive).wal_least_bytes
+    wal_bytes, beyond_bytes = resolved.needs(first.setup.drive).wal_least_bytes, 0
     if _beside(first.drive):
-        wal_bytes = max(arm.wal_room_bytes for arm in arms)
+        wal_bytes, beyond_bytes = WAL_BYTES, max(arm.wal_room_bytes for arm in arms) - WAL_BYTES
     if all(arm.setup.drive.wal is not None for arm in arms):
-        wal_bytes = 0  # it lies on a drive of its own
+        wal_bytes, beyond_bytes = 0, 0  # it lies on a drive of its own
     alternates = resolved.study.design.pairing == ALTERNATE
     clones = room_bytes(arms, wal_bytes) if alternates else max(sizes.values()) + wal_bytes
+    beyond_bytes *= most_at_once(arms) if alternates else 1
     snapshots = len(sizes) if first.drive.snapshot_mount() is None else 0
-    return Room(first.drive.mount(), missing + clones, snapshots)
+    return Room(first.drive.mount(), missing + clones + beyond_bytes, snapshots, beyond_bytes)
 
 
 def _beside(drive: DriveOutline) -> bool:
@@ -215,7 +236,17 @@ def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
     """As `_rooms`; the site's `lacking` hears of those that are too small."""
     rooms = _rooms(resolved)
     for room in rooms:
-        if room.needed_bytes > room.mount.free_bytes:
-            error = messages.too_little_space(room.mount.path, room.needed_bytes, room.mount.free_bytes)
+        if room.least_bytes > room.mount.free_bytes:
+            movable = _holds_snapshots(resolved, room.mount)
+            error = messages.too_little_space(
+                room.mount.path, room.least_bytes, room.mount.free_bytes, holds_snapshots=movable
+            )
             resolved.site.lacking.name(f"room on {room.mount.path}", error)
     return rooms
+
+
+def _holds_snapshots(resolved: ResolvedStudy, mount: Mount) -> bool:
+    """Are snapshots kept there with their clones, by a directory or device that could have them elsewhere?"""
+    drives = [arm.drive for arm in resolved.arms if _beside(arm.drive) and arm.drive.kind != DATABASES]
+    here = [drive.mount() for drive in drives if drive.snapshot_mount() is None]
+    return (mount.mount_point, mount.device) in {(each.mount_point, each.device) for each in here}

@@ -32,6 +32,7 @@ from pgassay.lab.host_stage import unavailable
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.machine import known_capacities, known_disk, place_of
 from pgassay.lab.pairing import settled
+from pgassay.lab.places import require_kept
 from pgassay.lab.preflight import Checked, check
 from pgassay.lab.runner import Conductor, Watcher
 from pgassay.lab.scale_model import Machine, modelled, with_likeness
@@ -126,13 +127,19 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     options allow it.
     """
     bench.require(resolved)
+    require_kept(bench.options.snapshots_in, resolved)
     if not bench.options.dry_run:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
     foresee(resolved, partial(surroundings, bench))
     resolved, reasons = settled(resolved)
     checked = check(resolved)
     told = (Remark(code, text, text) for code, text in (*bench.remarks(resolved), *drive_remarks(resolved, bench)))
-    remarks = (*surroundings(bench, checked.mount), *told)
+    scant = (
+        Remark("room", text, text)
+        for room in checked.scant
+        for text in (messages.scant_room(room.mount.path, room.needed_bytes, room.mount.free_bytes),)
+    )
+    remarks = (*surroundings(bench, checked.mount), *scant, *told)
     return Prepared(resolved, bench, checked, remarks, messages.one_after_the_other(reasons) if reasons else "")
 
 
@@ -311,6 +318,9 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
         site = bench.site()
         resolved = resolve(parse_recorded(record.header.study, record.study, site.catalogue), site)
         bench.require(resolved)
+        kept = bench.options.snapshots_in
+        if kept is None or str(kept.absolute()) != record.host.get("place", {}).get("snapshots_in"):
+            require_kept(kept, resolved)  # a run that began with such a place is gone on with
         require_same_server(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
         foresee(resolved, partial(surroundings, bench))

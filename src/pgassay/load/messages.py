@@ -342,6 +342,22 @@ def no_core_left() -> LoadError:
     return LoadError('the server may use every CPU, so "load.cores" = rest leaves none', 'set "host.cores"')
 
 
+def no_rest() -> UsageError:
+    """For `load.cores = rest` in a study whose servers may all use every CPU."""
+    return UsageError(
+        '"load.cores" = rest leaves the load no CPU: every server of this study may use all of them',
+        "say which ones the server has with host.cores: --set host.cores=1 leaves the others to the load",
+    )
+
+
+def no_rest_here(there: int) -> UsageError:
+    """Likewise where `host.cores` takes all that this machine has."""
+    return UsageError(
+        f'"load.cores" = rest leaves the load no CPU: "host.cores" takes all {there} of this machine everywhere',
+        "give the server fewer with host.cores, or leave load.cores out",
+    )
+
+
 def player_ended(said: str) -> LoadError:
     """The player could not connect, or ended before it was asked to."""
     return LoadError(f"the player of slices ended: {said or 'it said nothing'}")

@@ -26,6 +26,12 @@ _ROWS = (
     (WRITE, "a write, mean, ms"),
 )
 _HEIGHT = 280
+_COUNTED_LEAST_MS = 20.0
+"""The kernel counts whole milliseconds: a mean of less in all would be off by more than a twentieth."""
+FEW = (
+    "in some trials the device read, or wrote, for less than 20 ms: too little for a latency, which is left out here"
+    " and in the figure (data that fit in memory are hardly read; host.memory limits it)"
+)
 UNTIMED = (
     "emulated drives without service times answer as fast as this machine can: compare no latency and no rate between"
     " two of them (drive.timing gives them a device's)"
@@ -46,14 +52,23 @@ def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str
     known = by_treatment(trials)
     rows = []
     for name, title in _ROWS:
-        values = [middle(trial.responses.get(name) for trial in known.get(each, ())) for each in treatments]
+        values = [middle(_value(trial, name) for trial in known.get(each, ())) for each in treatments]
         if any(value is not None for value in values):
             rows.append((title, *(_shown(name, value) for value in values)))
     if not rows:
         return
     alone = any(emulated(trial.levels) and not timed(trial.levels) for trial in trials)
     title = f"{where}: the device under the data" if where else "the device under the data"
-    yield Table(("", *map(words.headed, treatments)), rows, title, (UNTIMED,) if alone else ())
+    few = any(_value(trial, each) != trial.responses.get(each) for trial in trials for each in (READ, WRITE))
+    notes = ((UNTIMED,) if alone else ()) + ((FEW,) if few else ())
+    yield Table(("", *map(words.headed, treatments)), rows, title, notes)
+
+
+def _value(trial: TrialRecord, name: str) -> float | None:
+    """A response; None for a latency that was counted in too few milliseconds."""
+    counted = {READ: "read_ms", WRITE: "write_ms"}.get(name)
+    counted_ms = trial.counters.get(f"diskstats.{counted}")
+    return None if counted_ms is not None and counted_ms < _COUNTED_LEAST_MS else trial.responses.get(name)
 
 
 def _shown(name: str, value: float | None) -> str:
@@ -63,10 +78,10 @@ def _shown(name: str, value: float | None) -> str:
 
 
 def rows_of(findings: "Findings") -> list[dict[str, Any]]:
-    """A row for each valid trial on a named drive whose device both read and wrote, in ms."""
+    """A row for each valid trial on a named drive whose device both read and wrote enough to tell, in ms."""
     found = []
     for trial in findings.trials:
-        read, write = trial.responses.get(READ), trial.responses.get(WRITE)
+        read, write = _value(trial, READ), _value(trial, WRITE)
         if trial.status is Status.VALID and DATA in trial.levels and read is not None and write is not None:
             place = words.place(trial.condition, trial.covariate)
             found.append({"treatment": trial.treatment, "condition": place, "block": trial.block,
