@@ -266,9 +266,10 @@ def _over_provisioning(drives: DriveOptions) -> float | None:
 
 
 def _superblock_share(drives: DriveOptions, data: int, settings: Mapping[str, str]) -> float | None:
-    """Of an emulated drive whose superblocks follow its size; a real one does not say."""
+    """Of an emulated drive whose superblocks follow its size; a real one does not say, a profile only once attached."""
     drive = drives.data
-    if not drive.kind.emulated or not drive.scaled:
+    described = drives.described(drive)
+    if described is None or not drive.scaled or described.has_shape:
         return None
     wal = _setting_bytes(settings.get("max_wal_size", "1GB"), 1 << 20)
     capacity = closely(Needs(data_bytes=data, wal_least_bytes=wal), drive.filesystem.least_bytes)
