@@ -9,7 +9,7 @@ import pytest
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study, write_study
-from pgassay.lab.scale_model import CHOSEN, Machine
+from pgassay.lab.scale_model import AT_MOST, BY_TIME, CHOSEN, Machine
 from pgassay.postgres.settings import SIZES
 from pgassay.study import builtin
 from pgassay.study.document import Document, Overrides, read
@@ -60,7 +60,8 @@ def test_the_tpcc_study_keeps_its_numbers() -> None:
         assert kept[name] is True, name
     assert kept["clients ÷ core"] is True
     assert kept["load.warehouses ÷ client"] is False, "fewer warehouses for each client: more conflicts"
-    assert kept["WAL a checkpoint ÷ shared_buffers"] is None, "checkpoints go by time"
+    assert kept["WAL a checkpoint ÷ shared_buffers"] is None, "max_wal_size is ours, so that time starts them"
+    assert BY_TIME in {each.note for each in model.likeness}
     assert study.fixed["load.duration"].typed == "600s", "a time is no size"
 
 
@@ -113,6 +114,19 @@ def test_superblocks_of_a_profile_of_timing_are_not_told_as_ours() -> None:
     study = shrunk("tpcc-fillfactor", scale="1/250", fixed=["drive.timing=sata-ssd"])
     (found,) = (each for each in model_of(study).likeness if each.name == "superblock ÷ drive")
     assert (found.original, found.model, found.kept) == (None, None, None)
+
+
+def test_a_max_wal_size_of_the_study_starts_checkpoints_whatever_time_does() -> None:
+    """It is never replaced by the 16 GB that leave checkpoints to time."""
+    model = model_of(shrunk("fillfactor-drive", scale_to="500MB", levels=["load.threads=4"]))
+    found = {each.name: each for each in model.likeness}
+    for name, original in (("WAL a checkpoint ÷ shared_buffers", 0.5 / 64), ("WAL a checkpoint ÷ data", 0.5 / 2794)):
+        likeness = found[name]
+        assert likeness.original is not None
+        assert likeness.model is not None
+        assert likeness.original[1] == pytest.approx(original, rel=0.01), name
+        assert likeness.model[0] > 100 * likeness.original[0], "no less than 32 MB"
+        assert (likeness.kept, likeness.note) == (False, AT_MOST)
 
 
 def test_stock_sizes_shrink_with_the_data() -> None:

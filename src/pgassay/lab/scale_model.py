@@ -38,6 +38,8 @@ from pgassay.study.scale_model import (
 from pgassay.study.units import format_bytes, format_size, parse_memory, split_quantity
 
 CHOSEN = "the original's is pgassay's choice"
+BY_TIME = "checkpoints go by time here, so by the speed"
+AT_MOST = "at most: time may start one earlier"
 KEPT_WITHIN = 0.1
 """A number that differs by more is not kept."""
 SERVER_BYTES, CONNECTION_BYTES = 24 << 20, 8 << 20
@@ -218,10 +220,7 @@ def _of_one(
     data, clients = _data_bytes(setup), setup.load.connections
     memory = _caching_bytes(setup.memory_bytes or machine.memory_bytes, clients)
     buffers = _setting_bytes(settings.get("shared_buffers", STOCK_SHARED_BUFFERS), _PAGE_BYTES)
-    wal = None
-    if mode_of(setup.load) == "wal":
-        wal = _CHECKPOINT_SHARE * _setting_bytes(settings["max_wal_size"], 1 << 20)
-    timed = "" if wal is not None else "checkpoints go by time here, so by the speed"
+    wal, timed = _checkpoint_wal(setup, settings)
     return {
         ("data ÷ memory", messages.WITHOUT_PROCESSES): _quotient(data, memory),
         ("shared_buffers ÷ memory", messages.WITHOUT_PROCESSES): _quotient(buffers, memory),
@@ -242,6 +241,15 @@ def _of_one(
             for name, count in _counts(setup)
         },
     }
+
+
+def _checkpoint_wal(setup: Setup, settings: Mapping[str, str]) -> tuple[float | None, str]:
+    """WAL from one checkpoint to the next, and a note; None where only time starts them."""
+    by_wal = mode_of(setup.load) == "wal"
+    if not by_wal and "max_wal_size" not in setup.settings:
+        return None, BY_TIME
+    wal = _CHECKPOINT_SHARE * _setting_bytes(settings["max_wal_size"], 1 << 20)
+    return wal, "" if by_wal else AT_MOST
 
 
 def _caching_bytes(memory: int | None, connections: int) -> int | None:
