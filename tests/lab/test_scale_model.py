@@ -129,6 +129,29 @@ def test_a_max_wal_size_of_the_study_starts_checkpoints_whatever_time_does() -> 
         assert (likeness.kept, likeness.note) == (False, AT_MOST)
 
 
+@pytest.mark.parametrize(
+    ("name", "scale_to", "number", "original", "model"),
+    [
+        ("wal-drive", "500MB", "data ÷ memory", 10.95, 10.95),
+        ("cache", "1GB", "data ÷ memory", 1.07, 1.07),
+        ("cache", "1GB", "clients ÷ core", 1 / 8, 1 / 2),
+        ("cores", "1GB", "clients ÷ core", 38 / 20, 4 / 2),
+    ],
+)
+def test_what_the_authors_had_is_known(name: str, scale_to: str, number: str, original: float, model: float) -> None:
+    levels = ["load.threads=32"] if name == "wal-drive" else []
+    study = shrunk(name, scale_to=scale_to, levels=levels)
+    (found,) = (each for each in model_of(study).likeness if each.name == number)
+    assert found.original is not None
+    assert found.model is not None
+    assert (found.original[1], found.model[1]) == pytest.approx((original, model), rel=0.01)
+
+
+def test_clients_of_the_cores_study_go_by_the_cores() -> None:
+    clients = shrunk("cores", scale_to="1GB").covariates["load.clients"]
+    assert [each.typed for each in clients] == ["1", "2", "3", "4"], "1 to 38 on 20 cores"
+
+
 def test_stock_sizes_shrink_with_the_data() -> None:
     study = write_study("x", small(load={"scale": 1000, "checkpoint": "wal"}), Overrides(scale="1/4")).study
     fixed = {name: level.typed for name, level in study.fixed.items()}
