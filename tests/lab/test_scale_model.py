@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,6 +128,19 @@ def test_a_max_wal_size_of_the_study_starts_checkpoints_whatever_time_does() -> 
         assert likeness.original[1] == pytest.approx(original, rel=0.01), name
         assert likeness.model[0] > 100 * likeness.original[0], "no less than 32 MB"
         assert (likeness.kept, likeness.note) == (False, AT_MOST)
+
+
+def test_what_the_pages_say_of_the_model_of_wal_drive_is_what_its_plan_says() -> None:
+    model = model_of(shrunk("wal-drive", scale_to="500MB", levels=["load.threads=1,32"]))
+    times = {each.name: each.model[1] / each.original[1] for each in model.likeness if each.model and each.original}
+    named = ("WAL a checkpoint ÷ shared_buffers", "WAL a checkpoint ÷ data")
+    assert [round(times[name], -1) for name in named] == [180, 180]
+    apart = {name: max(each, 1 / each) for name, each in times.items()}
+    assert {*sorted(apart, key=lambda name: apart[name])[-3:]} == {*named, "load.rows ÷ client"}
+    for page in ("scale-models.md", "as-published.md"):
+        said = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+        assert "beside rows ÷ client" in said
+        assert "180 times" in said
 
 
 @pytest.mark.parametrize(
