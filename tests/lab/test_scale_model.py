@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from pgassay._core import FlashDrive, FlashInput
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study, write_study
-from pgassay.lab.scale_model import AT_MOST, BY_TIME, CHOSEN, Machine
+from pgassay.lab.scale_model import AT_MOST, BY_TIME, CHOSEN, PAGES, SUPERBLOCK, Machine, _alike
 from pgassay.postgres.settings import SIZES
 from pgassay.study import builtin
 from pgassay.study.document import Document, Overrides, read
@@ -109,6 +110,56 @@ def test_other_studies_have_models_too(name: str) -> None:
     study = shrunk(name, scale="1/20")
     assert model_of(study).resized
     assert len(study.arms) > 1
+
+
+@pytest.mark.parametrize(
+    ("original", "model", "kept"),
+    [
+        (2.7e-5, 1 / 1024, True),
+        (2.7e-5, 1 / 1023, False),
+        (1 / 512, 1 / 1024, False),
+        (1 / 512, 1 / 500, True),
+        (None, 1 / 1024, None),
+    ],
+)
+def test_superblocks_are_kept_where_both_drives_have_enough_of_them(
+    original: float | None, model: float, kept: bool | None
+) -> None:
+    """The original is a drive of terabytes with superblocks of 64 MB at most; no model has as small a share."""
+    assert _alike(SUPERBLOCK, [original], [model]).kept is kept
+    other = _alike(("another number", ""), [original], [model]).kept
+    assert other == (None if original is None else abs(model / original - 1) <= 0.1)
+
+
+@pytest.mark.parametrize("name", ["tpcc-fillfactor", "fillfactor-drive", "wal-drive"])
+def test_drives_sized_by_their_data_have_superblocks_enough_but_small_ones(name: str) -> None:
+    found = {each.name: each for each in model_of(shrunk(name, scale_to="500MB")).likeness}
+    assert found[SUPERBLOCK[0]].kept is True, found
+    assert (found[PAGES[0]].original, found[PAGES[0]].kept) == ((16384, 16384), False)
+
+
+@pytest.mark.parametrize(("model", "kept"), [(512, True), (511, False)])
+def test_superblocks_of_many_pages_are_kept_whatever_the_originals_have(model: float, kept: bool) -> None:
+    assert _alike(PAGES, [16384], [model]).kept is kept
+
+
+def test_superblocks_of_32_pages_collect_less_than_larger_ones() -> None:
+    """A twentieth and more, which the number of superblocks alone does not tell: there are 1,024 of either and more."""
+    few, many = (_write_amplification(pages) for pages in (32, 256))
+    assert few / many == pytest.approx(0.945, abs=0.01)
+
+
+def _write_amplification(pages: int) -> float:
+    """Under uniform writes on 1 GB at an over-provisioning of 28 %."""
+    drive = FlashDrive({"user_bytes": 1 << 30, "over_provisioning": 0.28, "pages_per_block": pages})
+    load = FlashInput(drive.logical_blocks, [{"share_of_writes": 1.0, "pattern": "uniform"}])
+    drive.fill(load)
+    drive.apply(load, 3 * drive.logical_blocks)
+    before = drive.counters()
+    drive.apply(load, drive.logical_blocks)
+    after = drive.counters()
+    nand, host = (after[name] - before[name] for name in ("nand_bytes_written", "host_bytes_written"))
+    return nand / host
 
 
 def test_superblocks_of_a_profile_of_timing_are_not_told_as_ours() -> None:
