@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pgassay._core import FlashDrive, FlashInput
+from pgassay.drive.sizing import USUAL_PAGES
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study, write_study
@@ -138,6 +139,34 @@ def test_drives_sized_by_their_data_have_superblocks_enough_but_small_ones(name:
     assert (found[PAGES[0]].original, found[PAGES[0]].kept) == ((16384, 16384), False)
 
 
+@pytest.mark.parametrize(
+    ("fixed", "original", "model", "kept"),
+    [
+        (("drive.data.capacity=4TB",), 1 / (4 << 20), 1 / 512, False),
+        (("drive.data.capacity=64TB",), 1 / (64 << 20), 1 / 8192, True),
+        (("drive.data.capacity=4TB", "drive.timing=sata-ssd"), None, None, None),
+    ],
+)
+def test_superblocks_of_a_drive_of_given_capacity_are_known_and_do_not_shrink(
+    fixed: Sequence[str], original: float | None, model: float | None, kept: bool | None
+) -> None:
+    assert FlashDrive({"user_bytes": 1 << 30}).pages_per_block == USUAL_PAGES
+    found = {each.name: each for each in model_of(shrunk("wal-drive", scale="1/8192", fixed=fixed)).likeness}
+    share, pages = found[SUPERBLOCK[0]], found[PAGES[0]]
+    assert [side and side[1] for side in (share.original, share.model)] == [original, model]
+    assert share.kept is kept
+    assert (pages.original, pages.kept) == (((256, 256), True) if original else (None, None))
+
+
+@pytest.mark.parametrize(("pages", "told"), [("pages_per_block = 512", 512), ("channels = 8", None)])
+def test_superblocks_of_a_description_are_told_as_it_says(tmp_path: Path, pages: str, told: int | None) -> None:
+    path = tmp_path / "flash.toml"
+    path.write_text(f"[drive]\n{pages}\n", encoding="utf-8")
+    study = shrunk("wal-drive", scale_to="650MB", fixed=[f"drive.data={path}", "drive.data.capacity=4TB"])
+    (found,) = (each for each in model_of(study).likeness if each.name == PAGES[0])
+    assert found.model == (None if told is None else (told, told))
+
+
 @pytest.mark.parametrize(("model", "kept"), [(512, True), (511, False)])
 def test_superblocks_of_many_pages_are_kept_whatever_the_originals_have(model: float, kept: bool) -> None:
     assert _alike(PAGES, [16384], [model]).kept is kept
@@ -215,6 +244,12 @@ def test_what_the_authors_had_is_known(name: str, scale_to: str, number: str, or
 def test_clients_of_the_cores_study_go_by_the_cores() -> None:
     clients = shrunk("cores", scale_to="1GB").covariates["load.clients"]
     assert [each.typed for each in clients] == ["1", "2", "3", "4"], "1 to 38 on 20 cores"
+
+
+def test_a_disk_has_no_superblocks() -> None:
+    fixed = {"drive.data": "ssd", "drive.data.capacity": "4GB", "drive.timing": "hdd-7200"}
+    study = write_study("x", small(fixed=fixed), Overrides(scale="1/4")).study
+    assert {each.model for each in model_of(study).likeness if each.name in (SUPERBLOCK[0], PAGES[0])} == {None}
 
 
 def test_stock_sizes_shrink_with_the_data() -> None:

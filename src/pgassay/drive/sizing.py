@@ -27,6 +27,8 @@ _JOURNAL_BYTES = 48 << 20
 _SUPERBLOCKS = 2048
 BLOCK_BYTES = 4096
 """A logical block, and a page of the flash."""
+USUAL_PAGES = 256
+"""Of a superblock whose size nothing settles (docs/flash-model.md)."""
 _PAGES_MIN, _PAGES_MAX = 16, 16384
 LEAST_SHARE = 0.04
 """Compressed blocks are taken to be no smaller than this share of 4 KiB on average: the smaller, the more of them on

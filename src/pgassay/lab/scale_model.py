@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pgassay.bench.options import declared_options
 from pgassay.bench.store import Needs
 from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.sizing import AUTO, BLOCK_BYTES, closely, scaled_pages
+from pgassay.drive.sizing import AUTO, BLOCK_BYTES, USUAL_PAGES, closely, scaled_pages
 from pgassay.host import cpus
 from pgassay.lab.arms import setup_of, stored_bytes, wal_least_bytes
 from pgassay.lab.catalogue import FactorCatalogue
@@ -282,15 +282,17 @@ def _over_provisioning(drives: DriveOptions) -> float | None:
 
 
 def _superblocks(drives: DriveOptions, needs: Needs) -> dict[Number, float | None]:
-    """Of an emulated drive whose superblocks follow its size; a real one does not say, a profile only once attached."""
+    """Of an emulated drive with superblocks of a known size; a real one does not say, a profile only once attached."""
     drive = drives.data
     described = drives.described(drive)
-    if described is None or not drive.scaled or described.has_shape:
+    if described is None or described.rotates:
         return {SUPERBLOCK: None, PAGES: None}
     alone = needs if drives.wal is None else replace(needs, wal_least_bytes=0)
-    capacity = closely(alone, drive.filesystem.least_bytes)
-    pages = scaled_pages(capacity)
-    return {SUPERBLOCK: pages * BLOCK_BYTES / capacity, PAGES: pages}
+    capacity = closely(alone, drive.filesystem.least_bytes) if drive.scaled else drive.capacity_bytes
+    pages = described.core.pages_per_block
+    if not described.has_shape and capacity is not None:
+        pages = scaled_pages(capacity) if drive.scaled else USUAL_PAGES
+    return {SUPERBLOCK: _quotient(pages and pages * BLOCK_BYTES, capacity), PAGES: pages}
 
 
 def _data_bytes(setup: Setup) -> int:
