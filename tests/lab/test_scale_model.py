@@ -2,14 +2,17 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pgassay._core import FlashDrive, FlashInput
+from pgassay.drive.sizing import USUAL_PAGES
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study, write_study
-from pgassay.lab.scale_model import CHOSEN, Machine
+from pgassay.lab.scale_model import AT_MOST, BY_TIME, CHOSEN, PAGES, SUPERBLOCK, Machine, _alike
 from pgassay.postgres.settings import SIZES
 from pgassay.study import builtin
 from pgassay.study.document import Document, Overrides, read
@@ -26,9 +29,9 @@ def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Machine, "here", classmethod(lambda cls: Machine(2, 16 << 30)))
 
 
-def shrunk(name: str, levels: Sequence[str] = (), **scale: str) -> Study:
+def shrunk(name: str, levels: Sequence[str] = (), fixed: Sequence[str] = (), **scale: str) -> Study:
     document = read(name, builtin.find(name)[1])
-    overrides = Overrides(size=AS_PUBLISHED, levels=levels, **scale)  # type: ignore[arg-type]
+    overrides = Overrides(size=AS_PUBLISHED, levels=levels, fixed=fixed, **scale)  # type: ignore[arg-type]
     return write_study(name, document, overrides).study
 
 
@@ -60,7 +63,8 @@ def test_the_tpcc_study_keeps_its_numbers() -> None:
         assert kept[name] is True, name
     assert kept["clients ÷ core"] is True
     assert kept["load.warehouses ÷ client"] is False, "fewer warehouses for each client: more conflicts"
-    assert kept["WAL a checkpoint ÷ shared_buffers"] is None, "checkpoints go by time"
+    assert kept["WAL a checkpoint ÷ shared_buffers"] is None, "max_wal_size is ours, so that time starts them"
+    assert BY_TIME in {each.note for each in model.likeness}
     assert study.fixed["load.duration"].typed == "600s", "a time is no size"
 
 
@@ -114,6 +118,145 @@ def test_other_studies_have_models_too(name: str) -> None:
     study = shrunk(name, scale="1/20")
     assert model_of(study).resized
     assert len(study.arms) > 1
+
+
+@pytest.mark.parametrize(
+    ("original", "model", "kept"),
+    [
+        (2.7e-5, 1 / 1024, True),
+        (2.7e-5, 1 / 1023, False),
+        (1 / 512, 1 / 1024, False),
+        (1 / 512, 1 / 500, True),
+        (None, 1 / 1024, None),
+    ],
+)
+def test_superblocks_are_kept_where_both_drives_have_enough_of_them(
+    original: float | None, model: float, kept: bool | None
+) -> None:
+    """The original is a drive of terabytes with superblocks of 64 MB at most; no model has as small a share."""
+    assert _alike(SUPERBLOCK, [original], [model]).kept is kept
+    other = _alike(("another number", ""), [original], [model]).kept
+    assert other == (None if original is None else abs(model / original - 1) <= 0.1)
+
+
+@pytest.mark.parametrize("name", ["tpcc-fillfactor", "fillfactor-drive", "wal-drive"])
+def test_drives_sized_by_their_data_have_superblocks_enough_but_small_ones(name: str) -> None:
+    found = {each.name: each for each in model_of(shrunk(name, scale_to="500MB")).likeness}
+    assert found[SUPERBLOCK[0]].kept is True, found
+    assert (found[PAGES[0]].original, found[PAGES[0]].kept) == ((16384, 16384), False)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "original", "model", "kept"),
+    [
+        (("drive.data.capacity=4TB",), 1 / (4 << 20), 1 / 512, False),
+        (("drive.data.capacity=64TB",), 1 / (64 << 20), 1 / 8192, True),
+        (("drive.data.capacity=4TB", "drive.timing=sata-ssd"), None, None, None),
+    ],
+)
+def test_superblocks_of_a_drive_of_given_capacity_are_known_and_do_not_shrink(
+    fixed: Sequence[str], original: float | None, model: float | None, kept: bool | None
+) -> None:
+    assert FlashDrive({"user_bytes": 1 << 30}).pages_per_block == USUAL_PAGES
+    found = {each.name: each for each in model_of(shrunk("wal-drive", scale="1/8192", fixed=fixed)).likeness}
+    share, pages = found[SUPERBLOCK[0]], found[PAGES[0]]
+    assert [side and side[1] for side in (share.original, share.model)] == [original, model]
+    assert share.kept is kept
+    assert (pages.original, pages.kept) == (((256, 256), True) if original else (None, None))
+
+
+@pytest.mark.parametrize(("pages", "told"), [("pages_per_block = 512", 512), ("channels = 8", None)])
+def test_superblocks_of_a_description_are_told_as_it_says(tmp_path: Path, pages: str, told: int | None) -> None:
+    path = tmp_path / "flash.toml"
+    path.write_text(f"[drive]\n{pages}\n", encoding="utf-8")
+    study = shrunk("wal-drive", scale_to="650MB", fixed=[f"drive.data={path}", "drive.data.capacity=4TB"])
+    (found,) = (each for each in model_of(study).likeness if each.name == PAGES[0])
+    assert found.model == (None if told is None else (told, told))
+
+
+@pytest.mark.parametrize(("model", "kept"), [(512, True), (511, False)])
+def test_superblocks_of_many_pages_are_kept_whatever_the_originals_have(model: float, kept: bool) -> None:
+    assert _alike(PAGES, [16384], [model]).kept is kept
+
+
+def test_superblocks_of_32_pages_collect_less_than_larger_ones() -> None:
+    """A twentieth and more, which the number of superblocks alone does not tell: there are 1,024 of either and more."""
+    few, many = (_write_amplification(pages) for pages in (32, 256))
+    assert few / many == pytest.approx(0.945, abs=0.01)
+
+
+def _write_amplification(pages: int) -> float:
+    """Under uniform writes on 1 GB at an over-provisioning of 28 %."""
+    drive = FlashDrive({"user_bytes": 1 << 30, "over_provisioning": 0.28, "pages_per_block": pages})
+    load = FlashInput(drive.logical_blocks, [{"share_of_writes": 1.0, "pattern": "uniform"}])
+    drive.fill(load)
+    drive.apply(load, 3 * drive.logical_blocks)
+    before = drive.counters()
+    drive.apply(load, drive.logical_blocks)
+    after = drive.counters()
+    nand, host = (after[name] - before[name] for name in ("nand_bytes_written", "host_bytes_written"))
+    return nand / host
+
+
+def test_superblocks_of_a_profile_of_timing_are_not_told_as_ours() -> None:
+    study = shrunk("tpcc-fillfactor", scale="1/250", fixed=["drive.timing=sata-ssd"])
+    (found,) = (each for each in model_of(study).likeness if each.name == "superblock ÷ drive")
+    assert (found.original, found.model, found.kept) == (None, None, None)
+
+
+def test_a_max_wal_size_of_the_study_starts_checkpoints_whatever_time_does() -> None:
+    """It is never replaced by the 16 GB that leave checkpoints to time."""
+    model = model_of(shrunk("fillfactor-drive", scale_to="500MB", levels=["load.threads=4"]))
+    found = {each.name: each for each in model.likeness}
+    for name, original in (("WAL a checkpoint ÷ shared_buffers", 0.5 / 64), ("WAL a checkpoint ÷ data", 0.5 / 2794)):
+        likeness = found[name]
+        assert likeness.original is not None
+        assert likeness.model is not None
+        assert likeness.original[1] == pytest.approx(original, rel=0.01), name
+        assert likeness.model[0] > 100 * likeness.original[0], "no less than 32 MB"
+        assert (likeness.kept, likeness.note) == (False, AT_MOST)
+
+
+def test_what_the_pages_say_of_the_model_of_wal_drive_is_what_its_plan_says() -> None:
+    model = model_of(shrunk("wal-drive", scale_to="500MB", levels=["load.threads=1,32"]))
+    times = {each.name: each.model[1] / each.original[1] for each in model.likeness if each.model and each.original}
+    named = ("WAL a checkpoint ÷ shared_buffers", "WAL a checkpoint ÷ data")
+    assert [round(times[name], -1) for name in named] == [180, 180]
+    apart = {name: max(each, 1 / each) for name, each in times.items()}
+    assert {*sorted(apart, key=lambda name: apart[name])[-3:]} == {*named, "load.rows ÷ client"}
+    for page in ("scale-models.md", "as-published.md"):
+        said = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+        assert "beside rows ÷ client" in said
+        assert "180 times" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "scale_to", "number", "original", "model"),
+    [
+        ("wal-drive", "500MB", "data ÷ memory", 10.95, 10.95),
+        ("cache", "1GB", "data ÷ memory", 1.07, 1.07),
+        ("cache", "1GB", "clients ÷ core", 1 / 8, 1 / 2),
+        ("cores", "1GB", "clients ÷ core", 38 / 20, 4 / 2),
+    ],
+)
+def test_what_the_authors_had_is_known(name: str, scale_to: str, number: str, original: float, model: float) -> None:
+    levels = ["load.threads=32"] if name == "wal-drive" else []
+    study = shrunk(name, scale_to=scale_to, levels=levels)
+    (found,) = (each for each in model_of(study).likeness if each.name == number)
+    assert found.original is not None
+    assert found.model is not None
+    assert (found.original[1], found.model[1]) == pytest.approx((original, model), rel=0.01)
+
+
+def test_clients_of_the_cores_study_go_by_the_cores() -> None:
+    clients = shrunk("cores", scale_to="1GB").covariates["load.clients"]
+    assert [each.typed for each in clients] == ["1", "2", "3", "4"], "1 to 38 on 20 cores"
+
+
+def test_a_disk_has_no_superblocks() -> None:
+    fixed = {"drive.data": "ssd", "drive.data.capacity": "4GB", "drive.timing": "hdd-7200"}
+    study = write_study("x", small(fixed=fixed), Overrides(scale="1/4")).study
+    assert {each.model for each in model_of(study).likeness if each.name in (SUPERBLOCK[0], PAGES[0])} == {None}
 
 
 def test_stock_sizes_shrink_with_the_data() -> None:

@@ -16,7 +16,7 @@ MODEL = ScaleModel(
     250,
     (Resized("load.rows", "1000", "4"), Resized("server.max_wal_size", "1GB", "32MB", "no less than 32MB")),
     (
-        Likeness("data ÷ memory", (2.8, 7.2), (2.81, 7.21), True),
+        Likeness("data ÷ memory", (2.8, 7.2), (2.81, 7.21), True, "of memory"),
         Likeness("superblock ÷ drive", (2.7e-5, 2.7e-5), (5.9e-4, 5.9e-4), False, "within 0.3 %"),
         Likeness("clients ÷ core", None, (2.0, 2.0), None),
     ),
@@ -49,7 +49,8 @@ def test_answer_and_claims_are_labelled(findings: Findings) -> None:
 def test_a_plan_says_what_is_kept_and_what_a_model_cannot_tell() -> None:
     first, *numbers, last = in_words(MODEL)
     assert first == ("scale model 1:250: load.rows 1000 → 4; server.max_wal_size 1GB → 32MB (no less than 32MB)")
-    assert numbers[0] == "superblock ÷ drive: 0.000027 in the original, 0.00059 here, not kept"
+    assert numbers[0] == "superblock ÷ drive: 0.000027 in the original, 0.00059 here, not kept (within 0.3 %)"
+    assert numbers[2] == "data ÷ memory: 2.80 to 7.20 in the original, 2.81 to 7.21 here, kept", "it needs no note"
     assert last == CANNOT
     assert "absolute speed" in last
 

@@ -112,6 +112,12 @@ def test_levels_and_linked_combinations_that_become_equal_are_one() -> None:
     assert small["conditions"] == {"server.shared_buffers": ["128kB", "10488kB"]}
 
 
+def test_a_number_that_stays_and_one_that_becomes_it_are_one_level() -> None:
+    """The number 1 stays a number, 10 clients on a tenth of the cores become the text "1"."""
+    small, _ = shrink({"covariates": {"load.clients": [1, 10, 20]}, "load": {"rows": 1000}}, Factors(), 10, 10)
+    assert small["covariates"] == {"load.clients": [1, "2"]}
+
+
 @pytest.mark.parametrize(
     ("text", "by"), [("1/250", 250), ("1:250", 250), ("0.004", 250), (0.004, 250), ("2/500", 250), ("0.99", 1 / 0.99)]
 )

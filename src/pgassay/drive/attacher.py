@@ -214,7 +214,7 @@ class Attacher:
             self._require_room(home, needed_bytes + kept)
         else:
             described = described.with_capacity(capacity)
-            if drive.scaled and not described.core.has_shape:
+            if drive.scaled and not described.has_shape:
                 described = described.with_values({"drive.pages_per_block": scaled_pages(capacity)})
             share = _COMPRESSED_SHARE if described.compresses else 1.0
             crashes = _CRASH_STATES_BYTES if options.persistence or needs.crash_states else 0

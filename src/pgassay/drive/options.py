@@ -269,7 +269,7 @@ class OneDrive(Options):
 
     @property
     def scaled(self) -> bool:
-        """Whether capacity and superblock follow the data closely."""
+        """Whether the capacity follows the data closely, and superblocks that nothing else settles."""
         return self.capacity == AUTO
 
     @property

@@ -7,7 +7,7 @@ built, a drive has to be attached.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -217,21 +217,26 @@ class ResolvedStudy:
         Each arm gets the same size. A drive that is sized by one arm's own data would give a low fillfactor more spare
         flash to waste than a high one.
         """
-        wal_sizes = [_wal_bytes(each.settings.get("max_wal_size")) for each in self.arms]
-        wal_bytes = max(parse_memory(PREPARING["max_wal_size"]), *wal_sizes)
         kept = {each.snapshot_key: each.kept_bytes for each in self.arms if each.setup.drive == drives}
         return Needs(
             data_bytes=max(each.data_bytes for each in self.arms),
             wal_bytes=WAL_BYTES,
             snapshots=len(kept),
             kept_bytes=sum(kept.values()),
-            wal_least_bytes=min(WAL_BYTES, _admitted_bytes(wal_bytes)),
+            wal_least_bytes=wal_least_bytes(each.settings for each in self.arms),
             crash_states=any(each.setup.load.cuts for each in self.arms),
         )
 
     def _resolve(self, arm: Arm) -> ResolvedArm:
         bound = bind(self.study, arm, self.site.catalogue)
         return ResolvedArm(self, arm, bound, _setup(bound, self.site.files))
+
+
+def wal_least_bytes(settings: Iterable[Mapping[str, str]]) -> int:
+    """What WAL grows to at most on a drive that is sized closely, by the settings of all arms' servers."""
+    sizes = [_wal_bytes(each.get("max_wal_size")) for each in settings]
+    wal_bytes = max(parse_memory(PREPARING["max_wal_size"]), *sizes)
+    return min(WAL_BYTES, _admitted_bytes(wal_bytes))
 
 
 def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...]:

@@ -26,7 +26,10 @@ def in_words(model: ScaleModel) -> tuple[str, ...]:
     """For a plan: what became smaller, the numbers of original and model, what a model cannot tell."""
     return (
         f"{model.label}: {'; '.join(_resized(model))}",
-        *(f"{name}: {original} in the original, {here} here, {kept}" for name, original, here, kept, _ in _rows(model)),
+        *(
+            f"{name}: {original} in the original, {here} here, {kept}{_explained(kept, note)}"
+            for name, original, here, kept, note in _rows(model)
+        ),
         CANNOT,
     )
 
@@ -34,6 +37,11 @@ def in_words(model: ScaleModel) -> tuple[str, ...]:
 def _resized(model: ScaleModel) -> Iterator[str]:
     for each in model.resized:
         yield f"{each.factor} {each.original} → {each.model}{f' ({each.note})' if each.note else ''}"
+
+
+def _explained(kept: str, note: str) -> str:
+    """The note of a number that is not kept, or not known."""
+    return f" ({note})" if note and kept != _KEPT[True] else ""
 
 
 def _rows(model: ScaleModel) -> list[tuple[str, str, str, str, str]]:

@@ -271,7 +271,12 @@ def _naming_changed(change: Change, row: object) -> object:
 
 
 def _once(values: Sequence[object]) -> list[object]:
-    return [value for place, value in enumerate(values) if value not in values[:place]]
+    """Without repetitions; the number 1, which stayed, and the text "1" are one level."""
+    told = [
+        {name: typed(level) for name, level in value.items()} if isinstance(value, dict) else typed(value)
+        for value in values
+    ]
+    return [value for place, value in enumerate(values) if told[place] not in told[:place]]
 
 
 def _laid_over(below: Document, above: Mapping[str, Any]) -> Document:

@@ -43,6 +43,11 @@ class Description:
         return Role.COMPRESSING if self.core.kind == "compressing" and self.compresses else Role.NORMAL
 
     @property
+    def has_shape(self) -> bool:
+        """Whether the size of its superblocks is settled: described, or brought by its profile of flash."""
+        return self.core.has_shape or (self.core.profile is not None and not self.rotates)
+
+    @property
     def capacity_bytes(self) -> int | None:
         """Bytes that the host sees; None leaves them to the study's data."""
         return self.core.capacity_bytes
