@@ -14,10 +14,11 @@ from pgassay.bench.errors import DriveError
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import blank, device
 from pgassay.errors import PgassayError
-from pgassay.lab import run
+from pgassay.lab import foreseen, run
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.drives import DriveChoices, Drives
-from pgassay.lab.foreseen import Foreseeing
+from pgassay.lab.foreseen import Foreseeing, foresee
+from pgassay.lab.preflight import check
 from pgassay.lab.workbench import Workbench
 from pgassay.testing.fakes.block import FakeKernel
 from tests.drive.places import attacher
@@ -46,9 +47,8 @@ class Machine:
     def resolved(self, **changes: Any) -> ResolvedStudy:
         names = [f"device:{self.disks / name}" for name in ("one", "two")]
         fixed = {"drive.data.precondition": "1", **changes.pop("fixed", {})}
-        study = study_of(
-            factors={"drive.data": names}, design={"baseline": {"drive.data": names[0]}}, fixed=fixed, **changes
-        )
+        design = {"baseline": {"drive.data": names[0]}, **changes.pop("design", {})}
+        study = study_of(factors={"drive.data": names}, design=design, fixed=fixed, **changes)
         return resolve(study, fake_site(drive=self.foreseeing.attach, ahead=self.foreseeing.ahead))
 
     def prepare(self, resolved: ResolvedStudy) -> None:
@@ -57,7 +57,7 @@ class Machine:
             require_room=lambda missing: None,
             require=lambda resolved: None,
             remarks=lambda resolved: (),
-            options=SimpleNamespace(dry_run=False),
+            options=SimpleNamespace(dry_run=False, snapshots_in=None),
         )
         run.prepare(resolved, cast(Workbench, bench))
 
@@ -77,7 +77,7 @@ def machine(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
             if path in found.foreign or path in found.kernel.mounted.values():
                 raise DriveError(f'"{path}" is in use')
 
-        def precondition(path: Path, drive_writes: int) -> int:
+        def precondition(path: Path, drive_writes: int, tell: object) -> int:
             found.written.append(path)
             return 0
 
@@ -85,7 +85,7 @@ def machine(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         monkeypatch.setattr(device, "precondition", precondition)
         monkeypatch.setattr(device, "state_of", lambda path, runner: "as it was found")
         monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
-        monkeypatch.setattr(run, "_silent_drives", lambda resolved, bench: ())
+        monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
         yield found
         found.given_back.close()
 
@@ -133,6 +133,36 @@ def test_what_has_nothing_to_do_with_drives_is_refused_before_too(
     with pytest.raises(PgassayError, match="is busy"):
         machine.prepare(machine.resolved())
     assert machine.written == []
+
+
+def test_a_device_that_may_just_do_is_left_to_the_check_of_what_is_mounted(machine: Machine) -> None:
+    """File systems keep different shares of a device for themselves, and a plan knows none of them."""
+    resolved = machine.resolved()
+    ahead = replace(resolved.site, drive=machine.foreseeing.ahead(), ahead=None)
+    needed = max(room.needed_bytes for room in check(resolve(resolved.study, ahead)).rooms)
+    for room_for, refused in ((needed + 1, False), (needed - 1, True)):
+        for name in ("one", "two"):
+            with (machine.disks / name).open("r+b") as file:
+                file.truncate(room_for)
+        with pytest.raises(PgassayError, match="this study needs about") if refused else nullcontext():
+            foresee(resolved, lambda mount: None, begins=True)
+
+
+def test_what_killed_runs_left_in_the_directories_of_a_study_takes_no_room(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ended: list[Path] = []
+    monkeypatch.setattr(foreseen, "_end_killed", ended.append)
+    wal = {"drive.data.precondition": "1", "drive.wal": f"directory:{tmp_path}"}
+    foresee(machine.resolved(fixed=wal), lambda mount: None, begins=True)
+    assert ended == [machine.place, tmp_path], "each once, however many servers have it"
+
+
+def test_whether_servers_take_turns_is_decided_when_a_run_begins(machine: Machine) -> None:
+    asked = machine.resolved(design={"pairing": "alternate"}, load={"checkpoint": "cycle"})
+    foresee(asked, lambda mount: None, begins=False)
+    with pytest.raises(PgassayError, match="turns"):
+        foresee(asked, lambda mount: None, begins=True)
 
 
 def test_two_uses_of_one_device_are_refused_before_it_is_written_over(machine: Machine) -> None:

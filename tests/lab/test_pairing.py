@@ -135,7 +135,7 @@ def test_why_servers_take_no_turns_is_no_reason_to_distrust_a_run(monkeypatch: p
     monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
     monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
     asked = study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"})
-    options = SimpleNamespace(dry_run=False)
+    options = SimpleNamespace(dry_run=False, snapshots_in=None)
     bench = SimpleNamespace(
         missing_builds=list,
         require_room=lambda missing: None,

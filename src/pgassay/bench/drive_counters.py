@@ -72,7 +72,7 @@ real ones by their SMART log, which costs a process and moves slowly: read at th
 NAND_WRITTEN = "nand_bytes_written"
 
 
-def nothing() -> Counted:
+def counts_nothing() -> Counted:
     """What a drive counts that counts nothing: beside one that does, so that the two are not taken for that one."""
     return {}
 

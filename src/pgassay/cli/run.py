@@ -206,7 +206,8 @@ def run_document(
             print_plan(plan(prepared, written.seed), as_json=arguments.json)
             return messages.SUCCESS
         if not silent(arguments):
-            print_plan(plan(prepared, written.seed), as_json=False, stream=sys.stderr)
+            written_over = replace(plan(prepared, written.seed), overwritings=())  # it told of them meanwhile
+            print_plan(written_over, as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
         if reboots is None and written.study.design.reboots:
             messages.warn(messages.REBOOTS_NOT_ASKED)

@@ -19,7 +19,7 @@ from pgassay.drive import messages, snapshots
 from pgassay.drive.block import blank, device
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.description import Description
-from pgassay.drive.block.drive import BlockDrive
+from pgassay.drive.block.drive import OVERHEAD_SHARE, BlockDrive
 from pgassay.drive.block.emulated import Daemon, EmulatedAgeing, EmulatedVolume
 from pgassay.drive.block.erasing import require_trimmable, trim
 from pgassay.drive.block.image import ImageVolume
@@ -67,6 +67,8 @@ class Attacher:
     """Where directories and devices keep their snapshots; None for with their clones."""
     planned: bool = False
     """For a dry run: nothing is made."""
+    foresees: bool = False
+    """For a look ahead of a run."""
     memory: Callable[[], int] = available_memory_bytes
     """Bytes that programs can take of it now."""
     lacking: Lacking = field(default_factory=Lacking)
@@ -88,8 +90,9 @@ class Attacher:
         self._smart = BelievedMounts(self.asked or SmartOfMounts(self.runner), self.known)
 
     def ahead(self) -> "Attacher":
-        """The same for a plan, which knows the devices that are mounted."""
-        return replace(self, planned=True, _foreseen={})
+        """The same for a look ahead, which knows the devices that are mounted, and refuses none for room that its file
+        system may leave."""
+        return replace(self, planned=True, foresees=True, _foreseen={})
 
     def attach(self, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """The drives of one treatment; `directory` is where those without a place of their own live.
@@ -185,7 +188,8 @@ class Attacher:
         home = root.sessions / PLANNED / HOME
         if drive.kind is DriveKind.DEVICE:
             assert drive.path is not None
-            mount = device.to_be_mounted(drive.path, drive.filesystem, home / POINT)
+            share = 0.0 if self.foresees else OVERHEAD_SHARE
+            mount = device.to_be_mounted(drive.path, drive.filesystem, home / POINT, share)
             return PlannedDrive(
                 DriveKind.DEVICE, lambda: mount, lambda key: False, self._planned_store(), self.mount_of
             )

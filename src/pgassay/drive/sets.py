@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, nothing
+from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, counts_nothing
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Drive, DriveOutline, Trait
@@ -128,9 +128,9 @@ class DriveSet:
         if SMART in wal and wal[SMART] is not found.get(SMART):  # one drive counts once, whatever lies on it
             found[SMART_WAL] = wal[SMART]
         if found and not wal:
-            found[SMART_WAL] = nothing
+            found[SMART_WAL] = counts_nothing
         if found and not {DATA, SMART} & set(found):
-            found[SMART] = nothing
+            found[SMART] = counts_nothing
         return found
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:

@@ -4,7 +4,7 @@ Drives are attached one by one, and writing a device over takes hours: a second 
 others, or has too little room, must not be found after them. So every arm is looked at as a plan sees it first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,15 +23,19 @@ from pgassay.postgres import repair
 from pgassay.study.drives import DriveKind
 
 
-def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount], object]) -> None:
-    """Raise `PgassayError` for all that would be refused; nothing is made, and nothing written over.
+def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount], object], *, begins: bool) -> None:
+    """Raise `PgassayError` for all that would be refused; nothing is made or written over, but what a killed run left
+    is removed.
 
-    `refuse` raises for what speaks against the file system of the first arm. Nothing is looked at without devices.
+    `refuse` raises for what speaks against the file system of the first arm; `begins`: whether servers take turns is
+    still to be decided. Nothing is looked at without devices.
     """
     ahead = resolved.site.ahead
     if ahead is None or not any(_asks_for_device(arm.setup.drive) for arm in resolved.arms):
         return
-    planned, _ = settled(resolve(resolved.study, replace(resolved.site, drive=ahead(), ahead=None)))
+    planned = resolve(resolved.study, replace(resolved.site, drive=ahead(), ahead=None))
+    if begins:
+        planned, _ = settled(planned)
     refuse(check(planned).mount)
 
 
@@ -55,21 +59,38 @@ class Foreseeing:
     def ahead(self) -> Attach:
         """What attaches drives for a plan alone; those that are attached stay what they are."""
         places = self.drives.places
+        ended = {places.directory.absolute()}
         _end_killed(places.directory.absolute())
         attacher = self.drives.attacher.ahead()
         planned = replace(self.drives, places=replace(places, planned=True), attacher=attacher, _attached={})
 
         def attach(options: DriveOptions, needs: Needs) -> Drive:
-            return (self.drives if options in self._known else planned).attach(options, needs)
+            if options in self._known:
+                return self.drives.attach(options, needs)
+            for path in _directories(options):
+                if path not in ended:
+                    ended.add(path)
+                    _end_killed(path)
+            return planned.attach(options, needs)
 
         return attach
 
 
+def _directories(options: DriveOptions) -> Iterator[Path]:
+    """Those that a study names for its data and its WAL."""
+    for drive in (options.data, options.wal):
+        if drive is not None and drive.kind is DriveKind.DIRECTORY and drive.path is not None:
+            yield drive.path.absolute()
+
+
 def _end_killed(directory: Path) -> None:
-    """Remove what a killed run left, as attaching the first drive does: its devices are still in use."""
+    """Remove what a killed run left, as attaching a drive there does: its devices are in use, its clones take room.
+
+    Whoever has no right to do so hears it when the drives are looked at.
+    """
     for leftover in repair.leftovers([directory]):
         repair.end(leftover)
     root = find_root(directory)
     if root is not None and root.sessions.is_dir():
-        with suppress(RemovedError):
+        with suppress(RemovedError, PermissionError):
             Session(root).close(keep_snapshots=True)

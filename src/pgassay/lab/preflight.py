@@ -58,7 +58,7 @@ class Checked:
 
     @property
     def scant(self) -> tuple[Room, ...]:
-        """Those that do, unless a load writes WAL as fast as any can."""
+        """Those that are too small only if a load writes WAL as fast as any can."""
         return tuple(room for room in self.rooms if room.least_bytes <= room.mount.free_bytes < room.needed_bytes)
 
 

@@ -130,17 +130,21 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     require_kept(bench.options.snapshots_in, resolved)
     if not bench.options.dry_run:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
-    foresee(resolved, partial(surroundings, bench))
+    foresee(resolved, partial(surroundings, bench), begins=True)
     resolved, reasons = settled(resolved)
     checked = check(resolved)
     told = (Remark(code, text, text) for code, text in (*bench.remarks(resolved), *drive_remarks(resolved, bench)))
-    scant = (
-        Remark("room", text, text)
-        for room in checked.scant
-        for text in (messages.scant_room(room.mount.path, room.needed_bytes, room.mount.free_bytes),)
-    )
-    remarks = (*surroundings(bench, checked.mount), *scant, *told)
+    remarks = (*surroundings(bench, checked.mount), *_scant(checked), *told)
     return Prepared(resolved, bench, checked, remarks, messages.one_after_the_other(reasons) if reasons else "")
+
+
+def _scant(checked: Checked) -> Iterator[Remark]:
+    """The file systems that are too small for the most WAL that a load could write, in one remark."""
+    said = "; ".join(
+        messages.scant_room(room.mount.path, room.needed_bytes, room.mount.free_bytes) for room in checked.scant
+    )
+    if said:
+        yield Remark("room", said, said)
 
 
 def surroundings(bench: Workbench, mount: Mount) -> tuple[Remark, ...]:
@@ -323,10 +327,10 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
             require_kept(kept, resolved)  # a run that began with such a place is gone on with
         require_same_server(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
-        foresee(resolved, partial(surroundings, bench))
+        foresee(resolved, partial(surroundings, bench), begins=False)
         checked = check(resolved)
         told = (Remark(code, text, text) for code, text in bench.remarks(resolved))
-        prepared = Prepared(resolved, bench, checked, (*surroundings(bench, checked.mount), *told))
+        prepared = Prepared(resolved, bench, checked, (*surroundings(bench, checked.mount), *_scant(checked), *told))
     except BaseException:
         run.close()
         raise

@@ -350,14 +350,15 @@ def state_of(device: Path, runner: Runner) -> str:
     return next(left, DeviceDrive.start)
 
 
-def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:
-    """What `MountedDevice` would mount at `point`, as far as that is known; nothing is written.
+def to_be_mounted(device: Path, filesystem: Filesystem, point: Path, overhead_share: float = OVERHEAD_SHARE) -> Mount:
+    """What `MountedDevice` would mount at `point`, as far as that is known; nothing is written. The file system is
+    taken to keep `overhead_share` of the device for itself.
 
     Raises `DriveError`, or `UsageError` for a device on which no such file system fits.
     """
     require_size(device, filesystem)
     size = size_bytes(device)
-    free = int(size * (1 - OVERHEAD_SHARE))
+    free = int(size * (1 - overhead_share))
     options = filesystem.all_mount_options()
     return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, filesystem.shares_blocks)
 
