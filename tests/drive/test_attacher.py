@@ -153,6 +153,19 @@ def test_a_plan_refuses_two_uses_of_one_device_as_a_run_does(
         attacher(planned=True, owned=frozenset([one])).attach(apart, tmp_path / "new", NEEDS)
 
 
+@pytest.mark.parametrize("typed", ["one", "by-id"])
+@pytest.mark.parametrize("asked", ["one", "by-id"])
+def test_a_device_is_owned_by_whichever_of_its_names(
+    tmp_path: Path, disks: tuple[Path, Path], typed: str, asked: str
+) -> None:
+    (tmp_path / "by-id").symlink_to(disks[0])
+    named = tmp_path / typed
+    bench = attacher(planned=True, owned=frozenset([named, named.resolve()]))
+    bench.attach(DriveOptions(data=of_device(tmp_path / asked)), tmp_path / "new", NEEDS)
+    with pytest.raises(UsageError, match="--i-own does not name it"):
+        bench.attach(DriveOptions(data=of_device(disks[1])), tmp_path / "new", NEEDS)
+
+
 @pytest.mark.parametrize(
     ("asked", "shares"),
     [

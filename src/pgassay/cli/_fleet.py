@@ -102,6 +102,14 @@ def asked(arguments: argparse.Namespace) -> bool:
     return getattr(arguments, "on", None) is not None
 
 
+def require_own_places(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` for a place of prepared data, which workers have of their own."""
+    if arguments.snapshots_in is not None:
+        from pgassay.fleet.messages import snapshots_of_hosts
+
+        raise snapshots_of_hosts()
+
+
 @contextmanager
 def processors_of(arguments: argparse.Namespace) -> "Iterator[Client]":
     """A client of the fleet whose hosts do work that needs nothing but processors; raises `PgassayError`."""

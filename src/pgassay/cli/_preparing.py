@@ -31,7 +31,7 @@ TOLD_EVERY_S = 10.0
 def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
     """Prepare the device; returns what to answer. Raises `PgassayError`."""
     path = Path(arguments.name)
-    if path not in owned([arguments.i_own] if arguments.i_own else []):
+    if path.resolve() not in owned([arguments.i_own] if arguments.i_own else []):
         raise not_owned(path)
     if not 0.0 < arguments.compressed_to <= 1.0:
         raise block_messages.share_out_of_range("--compressed-to", arguments.compressed_to)

@@ -53,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     options = options_of(record.host, bench_options(arguments))
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)
+    if _fleet.asked(arguments):
+        _fleet.require_own_places(arguments)
     with ExitStack() as stack:
         clients = stack.enter_context(clients_of(arguments))
         bench = stack.enter_context(bench_of(replace(options, clients=clients)))

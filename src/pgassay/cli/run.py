@@ -189,6 +189,7 @@ def run_document(
     written = write_study(name, document, overrides(arguments, size), without_host_factors=without)
     require_here(arguments)
     if on_fleet := _fleet.asked(arguments):
+        _fleet.require_own_places(arguments)
         written = _fleet.widened(_fleet.rooted(written, arguments, size), arguments.hosts)
     require(arguments, written.study.decide)
     require_live(arguments)

@@ -245,7 +245,7 @@ class Attacher:
 
     def _require_owned(self, drive: OneDrive) -> None:
         assert drive.path is not None
-        if drive.path not in self.owned:
+        if self.owned.isdisjoint((drive.path, drive.path.resolve())):
             raise messages.not_owned(drive.path)
         blank.require_ours(drive.path, self.runner)
         if drive.trim:

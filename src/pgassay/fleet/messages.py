@@ -239,6 +239,14 @@ def blocks_with_client() -> UsageError:
     return UsageError("--on and --client exclude each other", "run the blocks here and the load on the worker")
 
 
+def snapshots_of_hosts() -> UsageError:
+    """Each host of a fleet keeps its prepared data with its clusters."""
+    return UsageError(
+        "--on and --snapshots-in exclude each other",
+        "workers keep prepared data where their clusters live; leave out --snapshots-in",
+    )
+
+
 def damaged_piece(name: str) -> DamagedError:
     """A piece of a directory whose content is not what its name says, or that is not there."""
     return DamagedError(f"piece {name[:12]} of what was sent is damaged")
