@@ -308,7 +308,14 @@ def test_a_real_drive_of_the_wal_needs_room_for_it(simulation: Simulation) -> No
     assert (on_wal.mount.path, on_wal.needed_bytes) == (Path("/b"), admitted + 3 * WAL_KEPT_BYTES)
     assert (on_data.snapshots, on_wal.snapshots) == (3, 0), "a snapshot is one, whatever it lies on"
     wal.snapshots_on = replace(wal.mount(), mount_point=Path("/kept"))
-    assert check(resolve(study, site)).rooms[1].needed_bytes == admitted
+    assert [room.needed_bytes for room in check(resolve(study, site)).rooms[1:]] == [admitted, 3 * WAL_KEPT_BYTES]
+    data.snapshots_on = wal.snapshots_on
+    together = check(resolve(study, site)).rooms[2]
+    wal.snapshots_on = None
+    of_data = check(resolve(study, site)).rooms[2]
+    assert together.needed_bytes == of_data.needed_bytes + 3 * WAL_KEPT_BYTES
+    assert together.snapshots == of_data.snapshots == 3
+    data.snapshots_on, wal.snapshots_on = None, together.mount
     wal._free_bytes = admitted - 1
     with pytest.raises(PgassayError, match='"/b" has'):
         check(resolve(study, site))

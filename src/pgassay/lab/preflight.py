@@ -20,7 +20,7 @@ from pgassay.lab.building import STAND_IN
 from pgassay.lab.pairing import most_at_once, room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
-from pgassay.study.drives import kinds_in
+from pgassay.study.drives import DATA, WAL, kinds_in
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import METRONOME, Response
 from pgassay.study.thresholds import resolve
@@ -188,14 +188,27 @@ def _of_wal(resolved: ResolvedStudy) -> dict[object, Room]:
 
 
 def _elsewhere(resolved: ResolvedStudy) -> dict[object, Room]:
-    """What the snapshots need that are kept in a place of their own, by file system; each is there once."""
-    kept: dict[object, tuple[Mount, dict[str, int]]] = {}
+    """What the snapshots need that are kept in a place of their own, by file system, also those of a WAL that lies
+    apart from its data; each is there once, and data with their WAL are one.
+    """
+    mounts: dict[object, Mount] = {}
+    sizes: dict[object, dict[tuple[str, str], int]] = {}
     for arm in resolved.arms:
-        mount = arm.drive.snapshot_mount()
-        if mount is not None:
-            _, sizes = kept.setdefault((mount.mount_point, mount.device), (mount, {}))
-            sizes[arm.snapshot_key] = 0 if arm.drive.has_snapshot(arm.snapshot_key) else arm.kept_bytes
-    return {place: Room(mount, sum(sizes.values()), len(sizes)) for place, (mount, sizes) in kept.items()}
+        key, wal = arm.snapshot_key, arm.drive.wal()
+        there = arm.drive.has_snapshot(key)
+        wals = None if wal is None else wal.snapshot_mount()
+        for half, mount, size_bytes in (
+            (DATA, arm.drive.snapshot_mount(), arm.kept_bytes),
+            (WAL, wals, WAL_KEPT_BYTES),
+        ):
+            if mount is not None:
+                place = (mount.mount_point, mount.device)
+                mounts[place] = mount
+                sizes.setdefault(place, {})[key, half] = 0 if there else size_bytes
+    return {
+        place: Room(mounts[place], sum(found.values()), sum(half == DATA for _, half in found))
+        for place, found in sizes.items()
+    }
 
 
 def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
