@@ -12,7 +12,7 @@ from pgassay.bench.places import Mount
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.trust import BelievedMounts
 from pgassay.lab import run
-from pgassay.lab.arms import ResolvedStudy, resolve
+from pgassay.lab.arms import WAL_BYTES, ResolvedStudy, resolve
 from pgassay.lab.drive_remarks import CONTENTS, ROLES, drive_remarks
 from pgassay.lab.drives import known_in
 from pgassay.lab.workbench import Workbench
@@ -20,6 +20,7 @@ from pgassay.record.counter_proofs import CounterProof, remember
 from pgassay.record.disk import RealDisk
 from pgassay.study.drives import Role
 from pgassay.study.model import Claim
+from pgassay.testing.fakes.drive import FakeDrive
 from tests.lab.simulation import fake_site, study_of
 
 ON = "/dev/nvme0n1"
@@ -119,6 +120,28 @@ def test_a_run_and_its_plan_say_it(dry_run: bool, monkeypatch: pytest.MonkeyPatc
     (found,) = (each for each in prepared.remarks if each.code == ROLES)
     assert found.warning == found.recorded
     assert "its proof of 2026-01-02 found it compressing" in found.warning
+
+
+def test_a_run_is_told_of_all_places_that_may_be_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record once kept the last of them."""
+    monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
+    monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
+    free = 2 * 16_000_000 + WAL_BYTES + 1
+    places = {f"directory:/{name}": FakeDrive(Path(f"/{name}"), free_bytes=free) for name in "ab"}
+    design = {"baseline": {"drive.data": "directory:/a"}}
+    study = study_of(factors={"drive.data": list(places)}, design=design, load={"checkpoint": "none"})
+    bench = SimpleNamespace(
+        missing_builds=list,
+        require_room=lambda missing: None,
+        require=lambda resolved: None,
+        remarks=lambda resolved: (),
+        options=SimpleNamespace(dry_run=False, snapshots_in=None),
+    )
+    site = fake_site(drive=lambda wanted, needs: places[str(wanted.data.place)])
+    (remark,) = run.prepare(resolve(study, site), cast(Workbench, bench)).remarks
+    assert remark.code == "room"
+    assert '"/a" has ' in remark.recorded
+    assert '"/b" has ' in remark.recorded
 
 
 SNAPSHOTS, DELETED = "--snapshots-in DIR", "what earlier trials have deleted"

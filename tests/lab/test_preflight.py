@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -13,11 +12,10 @@ from pgassay.bench.load import Driver, LoadOptions
 from pgassay.drive.sizing import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import cpus
-from pgassay.lab import host_stage, run
+from pgassay.lab import host_stage
 from pgassay.lab.arms import WAL_BYTES, WAL_WRITTEN_BYTES_PER_S_MAX, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
-from pgassay.lab.workbench import Workbench
 from pgassay.load import drivers
 from pgassay.load.fio.options import FioOptions
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -220,29 +218,6 @@ def test_wal_that_only_the_fastest_load_writes_is_remarked_and_not_refused(simul
     simulation.machine.drive.mount = lambda: replace(mount, free_bytes=least - 1)  # type: ignore[method-assign]
     with pytest.raises(PgassayError, match="this study needs about"):
         check(resolve(study, simulation.site()))
-
-
-def test_a_run_is_told_of_all_places_that_may_be_too_small(
-    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
-    monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
-    free = 2 * SCALE_BYTES + WAL_BYTES + 1
-    places = {f"directory:/{name}": FakeDrive(Path(f"/{name}"), free_bytes=free) for name in "ab"}
-    design = {"baseline": {"drive.data": "directory:/a"}}
-    study = study_of(factors={"drive.data": list(places)}, design=design, load={"checkpoint": "none"})
-    bench = SimpleNamespace(
-        missing_builds=list,
-        require_room=lambda missing: None,
-        require=lambda resolved: None,
-        remarks=lambda resolved: (),
-        options=SimpleNamespace(dry_run=False, snapshots_in=None),
-    )
-    site = replace(simulation.site(), drive=lambda wanted, needs: places[str(wanted.data.place)])
-    (remark,) = run.prepare(resolve(study, site), cast(Workbench, bench)).remarks
-    assert remark.code == "room"
-    assert '"/a" has ' in remark.recorded
-    assert '"/b" has ' in remark.recorded
 
 
 @pytest.mark.parametrize("reflink", [True, False])
