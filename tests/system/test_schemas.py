@@ -27,7 +27,7 @@ driver = "pgbench"
 script = "{script}"
 clients = 1
 jobs = 1
-duration = "1s"
+duration = "3s"
 checkpoint = "none"
 
 [responses]
