@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
@@ -16,6 +17,7 @@ from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Conductor, Watcher, trial_seed
 from pgassay.lab.site import Site
+from pgassay.lab.workbench import Workbench
 from pgassay.probe.registry import Probes
 from pgassay.probe.sampler import Sampler
 from pgassay.record.check import check
@@ -86,6 +88,21 @@ def fake_site(**changes: Any) -> Site:
         socket_directory=Path("/nowhere"),
     )
     return replace(site, **changes)
+
+
+def fake_bench(**changes: Any) -> Workbench:
+    """What `lab.run.prepare` asks of a workbench: nothing to build, refuse or remark."""
+    usual: dict[str, Any] = {"dry_run": False, "server": "", "snapshots_in": None}
+    options = SimpleNamespace(**{**usual, **changes.pop("options", {})})
+    bench = SimpleNamespace(
+        missing_builds=list,
+        require_room=lambda missing: None,
+        require=lambda resolved: None,
+        remarks=lambda resolved: (),
+        options=options,
+        **changes,
+    )
+    return cast(Workbench, bench)
 
 
 _ANY = Combination({})

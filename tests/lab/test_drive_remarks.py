@@ -15,13 +15,12 @@ from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy, resolve
 from pgassay.lab.drive_remarks import CONTENTS, ROLES, drive_remarks
 from pgassay.lab.drives import known_in
-from pgassay.lab.workbench import Workbench
 from pgassay.record.counter_proofs import CounterProof, remember
 from pgassay.record.disk import RealDisk
 from pgassay.study.drives import Role
 from pgassay.study.model import Claim
 from pgassay.testing.fakes.drive import FakeDrive
-from tests.lab.simulation import fake_site, study_of
+from tests.lab.simulation import fake_bench, fake_site, study_of
 
 ON = "/dev/nvme0n1"
 FOUND = Trust(16 << 30, "2026-01-02", "", Role.COMPRESSING)
@@ -50,13 +49,10 @@ def remarks(levels: dict[str, str], *claims: Claim, trust: Trust | None = FOUND,
     study = replace(study_of(), claims=claims, primary=more.get("primary", "tps"), secondary=())
     one_drive = OneDrive(**more.get("counted", {"host_bytes_written": 1.0}))
     smart = more.get("smart") or BelievedMounts(one_drive, lambda drive: trust)
-    bench = SimpleNamespace(
-        options=SimpleNamespace(server=more.get("server", ""), snapshots_in=more.get("snapshots_in")),
-        counting=lambda: smart,
-        data_directory=Path("/mnt"),
-    )
+    options_of_bench = {name: more[name] for name in ("server", "snapshots_in") if name in more}
+    bench = fake_bench(options=options_of_bench, counting=lambda: smart, data_directory=Path("/mnt"))
     resolved = SimpleNamespace(study=study, arms=(arm,))
-    return dict(drive_remarks(cast(ResolvedStudy, resolved), cast(Workbench, bench)))
+    return dict(drive_remarks(cast(ResolvedStudy, resolved), bench))
 
 
 @pytest.mark.parametrize(
@@ -106,17 +102,9 @@ def test_later_runs_know_the_role_that_a_proof_found(tmp_path: Path) -> None:
 def test_a_run_and_its_plan_say_it(dry_run: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
     smart = BelievedMounts(OneDrive(host_bytes_written=1.0), lambda drive: FOUND)
-    bench = SimpleNamespace(
-        missing_builds=list,
-        require_room=lambda missing: None,
-        require=lambda resolved: None,
-        remarks=lambda resolved: (),
-        options=SimpleNamespace(dry_run=dry_run, server="", snapshots_in=None),
-        counting=lambda: smart,
-        data_directory=Path("/mnt"),
-    )
+    bench = fake_bench(options={"dry_run": dry_run}, counting=lambda: smart, data_directory=Path("/mnt"))
     study = replace(study_of(), claims=(ABOUT_DRIVES,))
-    prepared = run.prepare(resolve(study, fake_site()), cast(Workbench, bench))
+    prepared = run.prepare(resolve(study, fake_site()), bench)
     (found,) = (each for each in prepared.remarks if each.code == ROLES)
     assert found.warning == found.recorded
     assert "its proof of 2026-01-02 found it compressing" in found.warning
@@ -130,15 +118,8 @@ def test_a_run_is_told_of_all_places_that_may_be_too_small(monkeypatch: pytest.M
     places = {f"directory:/{name}": FakeDrive(Path(f"/{name}"), free_bytes=free) for name in "ab"}
     design = {"baseline": {"drive.data": "directory:/a"}}
     study = study_of(factors={"drive.data": list(places)}, design=design, load={"checkpoint": "none"})
-    bench = SimpleNamespace(
-        missing_builds=list,
-        require_room=lambda missing: None,
-        require=lambda resolved: None,
-        remarks=lambda resolved: (),
-        options=SimpleNamespace(dry_run=False, snapshots_in=None),
-    )
     site = fake_site(drive=lambda wanted, needs: places[str(wanted.data.place)])
-    (remark,) = run.prepare(resolve(study, site), cast(Workbench, bench)).remarks
+    (remark,) = run.prepare(resolve(study, site), fake_bench()).remarks
     assert remark.code == "room"
     assert '"/a" has ' in remark.recorded
     assert '"/b" has ' in remark.recorded

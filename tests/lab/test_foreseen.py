@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -19,10 +18,9 @@ from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.drives import DriveChoices, Drives
 from pgassay.lab.foreseen import Foreseeing, foresee
 from pgassay.lab.preflight import check
-from pgassay.lab.workbench import Workbench
 from pgassay.testing.fakes.block import FakeKernel
 from tests.drive.places import attacher
-from tests.lab.simulation import fake_site, study_of
+from tests.lab.simulation import fake_bench, fake_site, study_of
 
 
 @dataclass
@@ -52,14 +50,7 @@ class Machine:
         return resolve(study, fake_site(drive=self.foreseeing.attach, ahead=self.foreseeing.ahead))
 
     def prepare(self, resolved: ResolvedStudy) -> None:
-        bench = SimpleNamespace(
-            missing_builds=list,
-            require_room=lambda missing: None,
-            require=lambda resolved: None,
-            remarks=lambda resolved: (),
-            options=SimpleNamespace(dry_run=False, snapshots_in=None),
-        )
-        run.prepare(resolved, cast(Workbench, bench))
+        run.prepare(resolved, fake_bench())
 
 
 @pytest.fixture

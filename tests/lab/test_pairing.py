@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -17,14 +16,13 @@ from pgassay.lab.pairing import MEMORY_SHARE, refusals, settled
 from pgassay.lab.preflight import check
 from pgassay.lab.run import write_study
 from pgassay.lab.site import Site
-from pgassay.lab.workbench import Workbench
 from pgassay.load.pgbench.results import RESPONSES
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.model import Design
 from pgassay.study.parsing import parse
 from pgassay.testing.fakes.drive import FakeDrive
 from pgassay.testing.fakes.load import BoundFakeLoad
-from tests.lab.simulation import SEED, fake_site, simulate, study_of
+from tests.lab.simulation import SEED, fake_bench, fake_site, simulate, study_of
 
 
 def of(site: Site | None = None, **changes: Any) -> tuple[str, ...]:
@@ -135,15 +133,7 @@ def test_why_servers_take_no_turns_is_no_reason_to_distrust_a_run(monkeypatch: p
     monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
     monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
     asked = study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"})
-    options = SimpleNamespace(dry_run=False, snapshots_in=None)
-    bench = SimpleNamespace(
-        missing_builds=list,
-        require_room=lambda missing: None,
-        require=lambda resolved: None,
-        remarks=lambda resolved: (),
-        options=options,
-    )
-    prepared = run.prepare(resolve(asked, fake_site()), cast(Workbench, bench))
+    prepared = run.prepare(resolve(asked, fake_site()), fake_bench())
     assert prepared.remarks == ()
     assert "one server after the other: " in prepared.pairing
 

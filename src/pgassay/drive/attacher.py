@@ -122,10 +122,10 @@ class Attacher:
         self._require_means(drive)
         if drive.kind is DriveKind.DEVICE:
             shared = self._shared(drive)
-            if shared is not None and not self.planned:
-                return shared.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
             if shared is None:
                 self._require_owned(drive)
+            elif not self.planned:
+                return shared.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
         if self.planned:
             return self._planned(drive, options, directory, needs)
         session = session_below(directory, self.account, self.mount_of, self.allow_volatile)

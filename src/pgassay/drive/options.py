@@ -228,13 +228,9 @@ class OneDrive(Options):
         read_back=readback.at(readback.described),
     )
     store_bytes: int | None = option(
-        SIZE,
-        default=None,
-        stage=Stage.INIT,
-        unit="bytes",
+        SIZE, default=None, stage=Stage.INIT, unit="bytes", read_back=readback.at(readback.described),
         summary="room for an emulated drive's contents and snapshots",
-        read_back=readback.at(readback.described),
-    )
+    )  # fmt: skip
 
     @property
     def kind(self) -> DriveKind:
@@ -342,6 +338,11 @@ class DriveOptions(Options):
         choice("512", "4096", "8192", "16384"), default="4096", stage=Stage.INIT, unit="bytes",
         summary="the aligned unit that a power cut leaves whole", read_back=readback.at(readback.described),
     )  # fmt: skip
+
+    @property
+    def drives(self) -> tuple[OneDrive, ...]:
+        """The drive of the data, and that of the WAL where it has its own."""
+        return (self.data,) if self.wal is None else (self.data, self.wal)
 
     @property
     def persistence(self) -> dict[str, Any]:

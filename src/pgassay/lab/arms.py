@@ -37,7 +37,7 @@ WAL_BYTES = 1 << 30
 """The least room for WAL beside a clone's data: what a server admits that was told nothing else."""
 WAL_WRITTEN_BYTES_PER_S_MAX = 256_000_000
 """No load writes more WAL in a second: 30 000 transactions that each write one page whole, or 400 000 of pgbench's
-that write none. Room is asked for by it, so a rate that no machine reaches would refuse studies that fit."""
+that write none. A rate that no machine reaches would warn of studies that fit."""
 _WAL_SLACK = 1.25
 """max_wal_size is no hard limit: WAL of checkpoints that are late lies there too (manual, "WAL Configuration")."""
 _WAL_SPARE_BYTES = 64 << 20

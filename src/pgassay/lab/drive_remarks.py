@@ -39,10 +39,9 @@ def drive_remarks(resolved: ResolvedStudy, bench: Workbench) -> tuple[tuple[str,
     found: dict[str, dict[str, None]] = {}
     for options, arm in first.items():
         mount = arm.drive.mount()
-        place = options, mount.device, bench.data_directory, smart
-        drives = real_drives(*place)
+        drives = real_drives(options, mount.device, bench.data_directory, smart)
         said = {
-            DRIVES: [not_told(*place, wanted)],
+            DRIVES: [not_told(drives, wanted)],
             ROLES: roles(drives, claimed),
             CONTENTS: contents(drives, wanted, mount, bench.data_directory, keeps),
         }
@@ -129,4 +128,4 @@ def claimed_drives(study: Study) -> frozenset[str]:
 
 def _declared(options: DriveOptions) -> bool:
     """Is a drive declared to be what published studies speak of?"""
-    return any(each is not None and each.place is not None and each.place.role for each in (options.data, options.wal))
+    return any(each.place is not None and each.place.role for each in options.drives)

@@ -150,15 +150,15 @@ def real_drives(options: DriveOptions, device: str, directory: Path, smart: Beli
     return tuple(found)
 
 
-def not_told(options: DriveOptions, device: str, directory: Path, smart: BelievedMounts, wanted: Sequence[str]) -> str:
-    """Which of the `wanted` responses the drives cannot tell, as words for users; empty where they tell all.
+def not_told(drives: Sequence[RealDrive], wanted: Sequence[str]) -> str:
+    """Which of the `wanted` responses these drives of a treatment cannot tell, as words for users; empty where they
+    tell all.
 
-    Of the arguments `real_drives` says more. Emulated drives count everything, images nothing; a drive that holds data
-    and WAL counts once, as the data's.
+    Emulated drives count everything, images nothing; a drive that holds data and WAL counts once, as the data's.
     """
     found = []
     of_data: BelievedCounters | None = None
-    for each in real_drives(options, device, directory, smart):
+    for each in drives:
         if each.owner == WAL and each.counters is not None and each.counters is of_data:
             if WAL_ALONE in wanted:
                 found.append(drive_messages.one_drive(each.asked.label, each.device, WAL_ALONE))
@@ -204,10 +204,9 @@ class Drives:
         """The drives that these options ask for, as one; attached at the first call. Raises `DriveError`."""
         if options not in self._attached:
             ready = _makeable if self.places.planned else _tidy
-            for each in (options.data, options.wal):
-                if each is not None:
-                    named = each.path if each.kind is DriveKind.DIRECTORY else None
-                    ready((named or self.places.directory).absolute())
+            for each in options.drives:
+                named = each.path if each.kind is DriveKind.DIRECTORY else None
+                ready((named or self.places.directory).absolute())
             with self.held():
                 drive = self.attacher.attach(options, self.places.directory.absolute(), needs)
                 self._attached[options] = drive
@@ -253,7 +252,12 @@ def remove_left(directory: Path) -> list[str]:
 
 
 def remove_leftovers(directory: Path, root: Root) -> list[str]:
-    """Remove what killed runs have left below `directory`; returns what, a line each. Raises `DriveError`.
+    """Remove what killed runs have left below `directory`; returns what, a line each. Raises `DriveError`."""
+    return [*end_killed(directory, root), *named.repair(root)]
+
+
+def end_killed(directory: Path, root: Root) -> list[str]:
+    """End the runs that were killed below `directory`, as attaching a drive there does; returns what, a line each.
 
     Servers go first, then their sessions with mounts, loop devices and daemons.
     """
@@ -263,4 +267,4 @@ def remove_leftovers(directory: Path, root: Root) -> list[str]:
         done.append(f"server of {leftover.directory.name}")
     session = Session(root)
     session.close(keep_snapshots=True)
-    return [*done, *session.repaired.removed, *named.repair(root)]
+    return [*done, *session.repaired.removed]

@@ -110,8 +110,8 @@ def overwritings(resolved: ResolvedStudy) -> tuple[Overwriting, ...]:
     """Every device that the study writes over first, once each. Raises `DriveError` where one cannot be opened."""
     found: dict[Path, OneDrive] = {}
     for arm in resolved.arms:
-        for each in (arm.setup.drive.data, arm.setup.drive.wal):
-            if each is not None and each.kind is DriveKind.DEVICE and each.path is not None and each.precondition:
+        for each in arm.setup.drive.drives:
+            if each.kind is DriveKind.DEVICE and each.path is not None and each.precondition:
                 found.setdefault(each.path.resolve(), each)
     return tuple(Overwriting(str(each.path), each.precondition, size_bytes(path)) for path, each in found.items())
 

@@ -13,13 +13,11 @@ from pgassay.bench.places import Mount
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import RemovedError, find_root
-from pgassay.drive.sessions import Session
 from pgassay.lab.arms import ResolvedStudy, resolve
-from pgassay.lab.drives import Drives
+from pgassay.lab.drives import Drives, end_killed
 from pgassay.lab.pairing import settled
 from pgassay.lab.preflight import check
 from pgassay.lab.site import Attach
-from pgassay.postgres import repair
 from pgassay.study.drives import DriveKind
 
 
@@ -40,7 +38,7 @@ def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount], object], *, begin
 
 
 def _asks_for_device(options: DriveOptions) -> bool:
-    return any(each is not None and each.kind is DriveKind.DEVICE for each in (options.data, options.wal))
+    return any(each.kind is DriveKind.DEVICE for each in options.drives)
 
 
 @dataclass
@@ -78,19 +76,17 @@ class Foreseeing:
 
 def _directories(options: DriveOptions) -> Iterator[Path]:
     """Those that a study names for its data and its WAL."""
-    for drive in (options.data, options.wal):
-        if drive is not None and drive.kind is DriveKind.DIRECTORY and drive.path is not None:
+    for drive in options.drives:
+        if drive.kind is DriveKind.DIRECTORY and drive.path is not None:
             yield drive.path.absolute()
 
 
 def _end_killed(directory: Path) -> None:
-    """Remove what a killed run left, as attaching a drive there does: its devices are in use, its clones take room.
+    """Remove what a killed run left: its devices are in use, its clones take room.
 
     Whoever has no right to do so hears it when the drives are looked at.
     """
-    for leftover in repair.leftovers([directory]):
-        repair.end(leftover)
     root = find_root(directory)
     if root is not None and root.sessions.is_dir():
         with suppress(RemovedError, PermissionError):
-            Session(root).close(keep_snapshots=True)
+            end_killed(directory, root)

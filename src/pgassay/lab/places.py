@@ -74,8 +74,7 @@ def require_kept(directory: Path | None, resolved: "ResolvedStudy") -> None:
 
     Images and emulated drives keep theirs by themselves; those of a server that is not ours are databases of it.
     """
-    asked = [arm.setup.drive for arm in resolved.arms]
-    drives = [each for options in asked for each in (options.data, options.wal) if each is not None]
+    drives = [each for arm in resolved.arms for each in arm.setup.drive.drives]
     if directory is None or not (resolved.site.attached or all(each.kind.holds_one_cluster for each in drives)):
         return
     raise messages.nothing_kept(directory)

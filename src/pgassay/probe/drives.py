@@ -12,12 +12,10 @@ from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
-from pgassay.study.drives import STILL_BYTES
+from pgassay.study.drives import KERNEL, host_stands_still
 from pgassay.study.responses import Better, Response, Scale
 
 _SOURCES = (DATA, WAL, SMART, SMART_WAL)
-_KERNEL = {SMART: "diskstats", SMART_WAL: "diskstats_wal"}
-"""What the kernel counts of each real drive."""
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
 _LOGICAL, _PHYSICAL = "logical_bytes", "physical_bytes"
 _READINGS_MIN = 3
@@ -83,18 +81,10 @@ def _of_set(
     return Cost(Response(name, title, unit, better, scale, cost), lambda counters, _: value(counters))
 
 
-def _host_stands_still(counters: Differences, source: str) -> bool:
-    """Did a real drive count no host writes, although the kernel wrote to it?"""
-    device = _KERNEL.get(source)
-    if device is None or counters.get(f"{source}.{_HOST}") != 0.0:
-        return False
-    return (counters.get(f"{device}.written_bytes") or 0.0) > STILL_BYTES
-
-
 def stands_still(counters: Differences, source: str) -> bool:
     """Was a real drive written to, without NAND or host writes in its log? Some write theirs every few minutes only."""
     sent_alone = bool(counters.get(f"{source}.{_HOST}")) and counters.get(f"{source}.{_NAND}") == 0.0
-    return source in _KERNEL and (sent_alone or _host_stands_still(counters, source))
+    return source in KERNEL and (sent_alone or host_stands_still(counters, source))
 
 
 def _present(counters: Differences) -> tuple[str, ...]:
@@ -105,14 +95,14 @@ def _present(counters: Differences) -> tuple[str, ...]:
 def _sent(counters: Differences) -> float | None:
     """Host bytes of all drives together; None where one of them does not tell, or stands still."""
     present = _present(counters)
-    if not present or any(_host_stands_still(counters, source) for source in present):
+    if not present or any(host_stands_still(counters, source) for source in present):
         return None
     return total(counters, [f"{source}.{_HOST}" for source in present])
 
 
 def _drive_writes(counters: Differences) -> float | None:
     """Of the drives that tell host writes and capacity; None where one of them stands still."""
-    still = any(_host_stands_still(counters, source) for source in _SOURCES)
+    still = any(host_stands_still(counters, source) for source in _SOURCES)
     return None if still else _ratio(_HOST, "capacity_bytes")(counters)
 
 

@@ -14,7 +14,18 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import device_latencies, service_times, words
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
-from pgassay.study.drives import COUNTERS, DATA, EMPTIED, NOT_TRUSTED, STILL_BYTES, WAL, Role, emulated, role_of
+from pgassay.study.drives import (
+    COUNTERS,
+    DATA,
+    EMPTIED,
+    KERNEL,
+    NOT_TRUSTED,
+    WAL,
+    Role,
+    emulated,
+    host_stands_still,
+    role_of,
+)
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -39,8 +50,6 @@ _ROUNDS_MIN = 4
 NORMAL_LEAST = 0.9
 """NAND writes for a byte that a drive which does not compress was sent, less what logs of two moments differ by."""
 _REAL = (("smart", DATA), ("smart_wal", WAL))
-_KERNEL = {"smart": "diskstats", "smart_wal": "diskstats_wal"}
-"""What the kernel counts of each real drive."""
 _COUNTED = {
     "the drive that holds the data": ("drive", "smart"),
     "the WAL's own drive": ("drive_wal", "smart_wal"),
@@ -137,7 +146,7 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
     if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
-    for missing in dict.fromkeys(filter(None, (_stood_still(trial, source) for trial in trials for source in _KERNEL))):
+    for missing in dict.fromkeys(filter(None, (_stood_still(trial, source) for trial in trials for source in KERNEL))):
         yield f"{missing}: its counters stood still and are not used"
     for drive in dict.fromkeys(drive for trial in trials for drive in _silent(trial)):
         yield (
@@ -193,7 +202,7 @@ def _stood_still(trial: TrialRecord, source: str) -> str:
     sent, programmed = (counted.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
     if sent and programmed == 0.0:
         return "a drive counted host writes in a window, but no NAND writes"
-    if sent == 0.0 and (counted.get(f"{_KERNEL[source]}.written_bytes") or 0.0) > STILL_BYTES:
+    if host_stands_still(counted, source):
         return "the kernel wrote to a drive in a window, but the drive counted no host writes"
     return ""
 

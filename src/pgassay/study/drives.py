@@ -18,7 +18,9 @@ HOST_BEFORE = "host_bytes_before"
 """By this name a real drive says how much it had been sent before a trial."""
 COUNTERS = "counters"
 """By this name a real drive says whether a known write proved what it counts."""
-STILL_BYTES = 64 << 20
+KERNEL: Mapping[str, str] = {"smart": "diskstats", "smart_wal": "diskstats_wal"}
+"""The sources of real drives in a record, and what the kernel counts of each."""
+_STILL_BYTES = 64 << 20
 """So much from the kernel moves every counter of host writes that moves at all; the coarsest count 32 MiB (Intel)."""
 NOT_TRUSTED = "not trusted"
 SETTLED = "preconditioned until write amplification settled"
@@ -136,3 +138,10 @@ def dilation(levels: Mapping[str, Canonical]) -> int:
     """How many times more slowly than the machine's the time of these levels' drives passes; 1 for real ones."""
     level = levels.get(DILATION)
     return int(level.canonical) if level is not None and timed(levels) else 1
+
+
+def host_stands_still(counted: Mapping[str, float | None], source: str) -> bool:
+    """Did a real drive count no host writes in a window, although the kernel wrote to it?"""
+    if source not in KERNEL or counted.get(f"{source}.host_bytes_written") != 0.0:
+        return False
+    return (counted.get(f"{KERNEL[source]}.written_bytes") or 0.0) > _STILL_BYTES
