@@ -12,7 +12,7 @@ import pytest
 
 from pgassay.bench.crash_states import CrashReport, CrashState, CrashWish
 from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
-from pgassay.bench.load import LedgerState
+from pgassay.bench.ledger import LedgerState
 from pgassay.lab import power_cuts
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.crash_recovery import Cut, name_page, place_page, replayed_bytes

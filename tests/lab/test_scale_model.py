@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from pgassay._core import FlashDrive, FlashInput
 from pgassay.drive.sizing import USUAL_PAGES
 from pgassay.errors import UsageError
+from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study, write_study
 from pgassay.lab.scale_model import AT_MOST, BY_TIME, CHOSEN, PAGES, SUPERBLOCK, Machine, _alike
@@ -18,7 +20,7 @@ from pgassay.study import builtin
 from pgassay.study.document import Document, Overrides, read
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse, parse_recorded
-from pgassay.study.scale_model import ScaleModel
+from pgassay.study.scale_model import ScaleModel, parse_model, to_table
 
 AS_PUBLISHED = "as-published"
 
@@ -53,7 +55,7 @@ def test_the_tpcc_study_keeps_its_numbers() -> None:
     model = model_of(study)
     fixed = {name: level.typed for name, level in study.fixed.items()}
     assert [each.typed for each in study.conditions["load.warehouses"]] == ["28", "54"]
-    assert (fixed["host.memory"], fixed["server.shared_buffers"]) == ("1105MB", "268432kB"), "1049 MB and the processes"
+    assert (fixed["host.memory"], fixed["server.shared_buffers"]) == ("1049MB", "268432kB")
     assert (fixed["load.clients"], fixed["drive.data.capacity"]) == ("4", "auto")
     notes = {each.factor: each.note for each in model.resized}
     assert notes["host.memory"] == f"{CHOSEN}; with 56MB more for the server's processes, which do not shrink"
@@ -86,20 +88,53 @@ def test_the_largest_data_get_the_size_that_is_asked_for() -> None:
     )
     assert data is not None
     assert buffers is not None
-    assert study.fixed["host.memory"].typed == "337MB", "and 56 MB are the processes'"
+    assert study.fixed["host.memory"].typed == "281MB", "and the processes' on top"
     assert data[1] * 281 == pytest.approx(4096, rel=0.01), "281 MB cache"
 
 
-def test_memory_is_kept_for_what_it_caches_and_sessions_come_on_top() -> None:
-    """At 1:3725 four sessions on 200 tables took 40 of 70 MB, and the kernel ended every server."""
-    few, many = (shrunk("fillfactor-drive", [f"load.threads={count}"], scale_to="1GB") for count in ("4", "64"))
-    sizes = [int(each.fixed["host.memory"].typed.removesuffix("MB")) for each in (few, many)]
-    assert sizes == [70 + 24 + 4 * 8, 70 + 24 + 64 * 8]
-    for study in (few, many):
-        kept = {each.name: each.kept for each in model_of(study).likeness}
-        assert kept["data ÷ memory"] is True
-    mixed = {each.name: each.kept for each in model_of(shrunk("fillfactor-drive", scale_to="1GB")).likeness}
-    assert mixed["data ÷ memory"] is False, "one limit for 1 and for 128 threads fits only the most"
+def limits_of(study: Study) -> Mapping[tuple[str, str], int]:
+    """What each arm's server may have, MB, by scenario and threads."""
+    catalogue = every_factor()
+    found = {}
+    for arm in study.arms:
+        levels = {name: level.typed for name, level in study.levels_of(arm).items()}
+        memory_bytes = setup_of(study, arm, catalogue).memory_bytes
+        assert memory_bytes is not None
+        found[levels["load.scenario"], levels["load.threads"]] = memory_bytes >> 20
+    return found
+
+
+def test_memory_is_kept_for_what_it_caches_and_each_arms_processes_come_on_top() -> None:
+    """At 1:3725 four sessions on 200 tables took 40 of 70 MB, and the kernel ended every server.
+
+    With one allowance for all arms it ended those of 32 threads of oltp_write_only (16 MB each), and one thread had the
+    memory of 32.
+    """
+    study = shrunk("fillfactor-drive", ["load.scenario=oltp_update_non_index,oltp_read_write"], scale_to="1GB")
+    assert study.fixed["host.memory"].typed == "70MB"
+    limits = limits_of(study)
+    most = max(int(threads) for _, threads in limits)
+    assert limits["oltp_update_non_index", "1"] - 70 - 24 == pytest.approx(7.5, abs=1)
+    assert limits["oltp_read_write", "1"] - 70 - 24 == pytest.approx(36, abs=1)
+    assert limits["oltp_read_write", str(most)] - 70 - 24 == pytest.approx(36 * most, rel=0.03)
+    kept = {each.name: each.kept for each in model_of(study).likeness}
+    assert kept["data ÷ memory"] is True
+    (memory,) = (each for each in model_of(study).resized if each.factor == "host.memory")
+    assert (memory.original, memory.model) == ("256GB", "70MB")
+    assert " to " in memory.note
+    assert memory.note.endswith("more for the server's processes, which do not shrink")
+
+
+def test_a_record_of_a_model_says_whether_processes_come_on_top() -> None:
+    """Models of before had them inside `host.memory`, and go on with what they began with."""
+    study = shrunk("fillfactor-drive", scale_to="1GB")
+    model = model_of(study)
+    assert parse_model(to_table(model)) == model
+    assert model.processes_beside
+    before = replace(study, model=replace(model, processes_beside=False))
+    assert not parse_model(to_table(before.model or model)).processes_beside
+    assert set(limits_of(before).values()) == {70}
+    assert set(limits_of(replace(study, model=None)).values()) == {70}
 
 
 def test_connections_that_nobody_opens_take_no_memory_of_a_model() -> None:

@@ -33,6 +33,19 @@ def test_the_totals_of_a_run() -> None:
     assert found.histogram == ()
 
 
+@pytest.mark.parametrize(
+    ("scenario", "seen_mb"),
+    [("oltp_insert", 4.9), ("oltp_delete", 6.6), ("oltp_update_non_index", 7.3), ("oltp_write_only", 15.6),
+     ("oltp_read_only", 21.8), ("oltp_read_write", 32.6)],
+)  # fmt: skip
+def test_a_sessions_memory_goes_by_its_tables_and_statements(scenario: str, seen_mb: float) -> None:
+    """8 MB for each, whatever the scenario, were half of what oltp_write_only took."""
+    expected_mb = SysbenchOptions(scenario=scenario, tables=200).session_bytes / (1 << 20)
+    assert -0.5 <= expected_mb - seen_mb <= 4
+    assert SysbenchOptions(scenario=scenario, tables=1).session_bytes < 3 << 20
+    assert SysbenchOptions(scenario=scenario, tables=200, protocol="simple").session_bytes < 5 << 20
+
+
 def test_deletes_that_found_no_row_are_told_apart() -> None:
     found = output.of_totals(totals("oltp_delete"), "oltp_delete")
     assert found["empty_delete_share"] == pytest.approx(676325 / 777009)

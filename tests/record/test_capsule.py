@@ -126,7 +126,7 @@ def test_scripts_come_with_it_as_they_were_run(run: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "name",
     ["../evil", "/tmp/evil", "run/../../evil", "run//evil", "run/./evil", "run\\..\\evil", "evil", "run", "other/evil",
-     "run/run.json/evil", "C:/evil", "run/"],
+     "run/run.json/evil", "C:/evil", "run/", "."],
 )  # fmt: skip
 def test_no_name_leads_elsewhere(made: Path, tmp_path: Path, name: str) -> None:
     def add(entries: list[tuple[zipfile.ZipInfo, bytes]]) -> None:

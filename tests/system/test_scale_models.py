@@ -8,6 +8,8 @@ from benchmarks.scale_model import Name, by_kind, figures_of, table
 from pgassay.analysis.scale_law import Point, judge
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
+from pgassay.study.responses import Status
+from pgassay.study.units import parse_memory
 from tests.drive.block import real
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished
 
@@ -47,6 +49,23 @@ def test_models_of_two_sizes_say_the_same_of_space_wal_and_hot_updates(journey: 
         (small, _), (large, _) = (each[name] for each in models)
         judged = judge([small, large])
         assert judged.agree or abs(small.value - large.value) <= WITHIN, (name, small, large)
+
+
+@pytest.mark.alone  # the model limits host.memory, and one pgassay at a time may
+def test_32_sessions_on_200_tables_live_within_a_models_memory(journey: Place) -> None:
+    """Each of these takes 16 MB; with 8 MB planned the kernel ended every server of the model."""
+    real.require("csd")
+    path = journey.runs / "wal"
+    words = ("--as-published", "--scale-to", "150MB", "--levels", "load.threads=32", "--levels", "drive.wal=beside")
+    shorter = ("--set", "load.duration=4s", "--set", "load.warmup=2s", "--blocks", "1..1", *ANYWHERE)
+    done = finished(journey.start("run", "wal-drive", *words, *shorter, "--out", str(path)), LONG_S)
+    assert done.returncode == 0, done.stderr
+    trials = Run.open(path).trials
+    assert [(each.status, each.reasons) for each in trials] == [(Status.VALID, ())] * 2
+    for each in trials:
+        memory = each.levels["host.memory"]
+        assert memory.read_back == memory.canonical
+        assert parse_memory(memory.canonical) > parse_memory(memory.typed) + 32 * (15 << 20)
 
 
 @pytest.mark.alone  # the model limits host.memory, and one pgassay at a time may

@@ -5,10 +5,10 @@ and that `age` can update the data. `run` never raises for what the load does to
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 from pgassay.bench import messages
 from pgassay.bench.client import HERE, PlayerHost
@@ -179,6 +179,11 @@ class LoadOptions(Options):
         """How many connections the load opens at once."""
         return 1
 
+    @property
+    def session_bytes(self) -> int:
+        """About how much memory the server's process of each connection takes for itself."""
+        return 8 << 20
+
     def estimated_bytes(self) -> int:
         """About how many bytes the loaded data take, at FILLFACTOR 100 and 8 kB pages: those of an empty cluster."""
         return EMPTY_CLUSTER_BYTES
@@ -274,33 +279,6 @@ class Load(Protocol):
         With `paired` each thread shares one CPU with its clients' backends, where its threads are as many as the CPUs.
         Raises `UsageError` where `ungated` has a reason, `LoadError` where the server refuses the connections.
         """
-
-
-@dataclass(frozen=True)
-class LedgerState:
-    """What a database has of a load that writes its transactions down: of each client its rows and the greatest
-    sequence number in them; sums of amounts, by name, that are equal unless a transaction is there in part; and how
-    many amounts are not what the last of their transactions left."""
-
-    rows: Mapping[int, tuple[int, int]]
-    sums: Mapping[str, int]
-    differing: int = 0
-
-
-@runtime_checkable
-class LedgerLoad(Protocol):
-    """A load that can tell which of its transactions were acknowledged, where `LoadOptions.keeps_ledger` says so."""
-
-    def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
-        """What this database has of the run with this seed; raises `QueryError` where it cannot be read.
-
-        With `since`, an earlier state of the same run, older rows are taken from there and only what came later is
-        read, so that the time does not grow with the run; all is read where that state is not there any more.
-        """
-
-    def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
-        """By a finished run's output, client to its transactions in order: when each was answered (wall clock, ns),
-        and whether it was committed."""
 
 
 Own = TypeVar("Own", bound=LoadOptions)

@@ -8,7 +8,7 @@ built, a drive has to be attached.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
@@ -19,8 +19,10 @@ from pgassay.bench.store import Drive, Needs
 from pgassay.drive import copying
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
+from pgassay.host.cpus import ALL
 from pgassay.lab import dilation
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.process_memory import MEMORY, process_bytes
 from pgassay.lab.settings import PREPARING, STOCK_BYTES, settings_of
 from pgassay.lab.setup import Setup
 from pgassay.lab.site import Site
@@ -28,7 +30,7 @@ from pgassay.postgres import copied
 from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
-from pgassay.study.units import parse_memory
+from pgassay.study.units import format_bytes, parse_memory
 
 WRITTEN_BYTES_PER_S_MAX = 4_000_000_000
 """No trial writes more in a second: as much as a drive at four lanes of PCIe 3.0 takes in any form, and PostgreSQL
@@ -72,6 +74,12 @@ class ResolvedArm:
     def site(self) -> Site:
         """The outside world that it was resolved for."""
         return self.whole.site
+
+    @property
+    def levels(self) -> Mapping[str, Level]:
+        """Every factor's level as it is applied to this arm, in the study's order."""
+        applied = {each.name: each.level for each in self.bound}
+        return {name: applied[name] for name in self.study.levels_of(self.arm)}
 
     def at(self, *stages: Stage) -> tuple[Bound, ...]:
         """The levels of these stages, in the order in which they are applied."""
@@ -253,7 +261,21 @@ def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...
         stage = each.factor.stage
         return order.index(stage), each.factor.rank if stage is Stage.DATA else 0
 
-    return tuple(sorted(bound, key=place))
+    return _beside_processes(study, tuple(sorted(bound, key=place)))
+
+
+def _beside_processes(study: Study, bound: tuple[Bound, ...]) -> tuple[Bound, ...]:
+    """In a scale model the limit of an arm's server is `host.memory` and what its processes take, by the arm's load."""
+    limits = [each for each in bound if each.name == MEMORY and each.level.canonical != ALL]
+    if study.model is None or not study.model.processes_beside or not limits:
+        return bound
+    taken = process_bytes(_setup(bound, OwnFiles()).load)
+    return tuple(
+        replace(each, level=replace(each.level, canonical=format_bytes(parse_memory(each.level.canonical) + taken)))
+        if each in limits
+        else each
+        for each in bound
+    )
 
 
 def setup_of(study: Study, arm: Arm, catalogue: FactorCatalogue) -> Setup:

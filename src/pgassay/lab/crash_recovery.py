@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench.errors import ClusterError, QueryError, StartTimeoutError
-from pgassay.bench.load import LedgerLoad, LedgerState
+from pgassay.bench.ledger import LedgerLoad, LedgerState
 from pgassay.bench.server import Server
 from pgassay.lab import amcheck, messages
 from pgassay.lab.arms import ResolvedArm

@@ -17,7 +17,8 @@ from statistics import median
 from pgassay.analysis import ledger
 from pgassay.bench.crash_states import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashWish
 from pgassay.bench.errors import DamagedError
-from pgassay.bench.load import LedgerLoad, LedgerState, LoadOptions
+from pgassay.bench.ledger import LedgerLoad, LedgerState
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.design import risk
 from pgassay.lab import amcheck, crash_recovery, messages

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import declared_options
 from pgassay.bench.store import Needs
 from pgassay.drive.options import DriveOptions, OneDrive
@@ -16,6 +17,7 @@ from pgassay.drive.sizing import AUTO, BLOCK_BYTES, USUAL_PAGES, closely, scaled
 from pgassay.host import cpus
 from pgassay.lab.arms import setup_of, stored_bytes, wal_least_bytes
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.process_memory import MEMORY, process_bytes
 from pgassay.lab.settings import STOCK_MIN_WAL, STOCK_SHARED_BUFFERS, mode_of, settings_of
 from pgassay.lab.setup import Setup
 from pgassay.study import document as documents
@@ -54,10 +56,7 @@ PAGES = (
 )
 _SUPERBLOCK_MOST, _PAGES_LEAST = 1 / 1024, 512
 """From so many superblocks, and so many pages in each, write amplification hardly goes by them (see `drive.sizing`)."""
-SERVER_BYTES, CONNECTION_BYTES = 24 << 20, 8 << 20
-"""What a server takes beside its caches, and each session that has opened some hundred tables (7.6 MB with the 200 of
-sysbench, PostgreSQL 15)."""
-_MEMORY, _CAPACITY = "host.memory", ".capacity"
+_CAPACITY = ".capacity"
 _MAX_CONNECTIONS = "server.max_connections"
 _STOCK_CONNECTIONS, _SPARE_CONNECTIONS = 100, 20
 _SHARED_BUFFERS, _MAX_WAL, _MIN_WAL = "server.shared_buffers", "server.max_wal_size", "server.min_wal_size"
@@ -100,42 +99,23 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
     fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
     small, model = shrink(whole, catalogue, by, fewer)
     small, fewer_connections = _with_fewer_connections(name, small, catalogue)
-    small, resized = _with_processes(name, small, catalogue, tuple(_ours(model, request)))
-    return Modelled(small, whole, request, replace(model, resized=(*resized, *fewer_connections)))
-
-
-def _with_processes(
-    name: str, document: Document, catalogue: FactorCatalogue, resized: Sequence[Resized]
-) -> tuple[Document, tuple[Resized, ...]]:
-    """The document with each `host.memory` larger by what a server's processes take, which does not shrink.
-
-    Memory is scaled for what it caches. Where the processes had to come out of it, the kernel ended the servers of a
-    model of 70 MB whose sessions had opened 200 tables each.
-    """
-    limits = {each.model for each in resized if each.factor == _MEMORY}
-    if not limits:
-        return document, tuple(resized)
-    study = parse(name, document, catalogue)
-    more = _process_bytes(max(setup_of(study, arm, catalogue).load.connections for arm in study.arms))
-
-    def beside(text: str) -> str:
-        return format_bytes(parse_memory(text) + more)
-
-    said = messages.beside_processes(format_bytes(more))
-    larger = documents.with_changed_levels(
-        document, lambda factor, text: beside(text) if factor == _MEMORY and text in limits else text
+    resized = _beside_processes(name, small, catalogue, tuple(_ours(model, request)))
+    return Modelled(
+        small, whole, request, replace(model, resized=(*resized, *fewer_connections), processes_beside=True)
     )
-    return larger, tuple(
-        replace(each, model=beside(each.model), note="; ".join(filter(None, (each.note, said))))
-        if each.factor == _MEMORY
-        else each
+
+
+def _beside_processes(
+    name: str, document: Document, catalogue: FactorCatalogue, resized: Sequence[Resized]
+) -> tuple[Resized, ...]:
+    """The sizes, and with `host.memory` what a server's processes take on top of it: least and most of all arms."""
+    study = parse(name, document, catalogue)
+    taken = [process_bytes(setup_of(study, arm, catalogue).load) for arm in study.arms]
+    said = messages.beside_processes(*(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken)))))
+    return tuple(
+        replace(each, note="; ".join(filter(None, (each.note, said)))) if each.factor == MEMORY else each
         for each in resized
     )
-
-
-def _process_bytes(connections: int) -> int:
-    """What a server's processes take for themselves, and shared memory that is no buffer."""
-    return SERVER_BYTES + connections * CONNECTION_BYTES
 
 
 def _with_fewer_connections(
@@ -161,7 +141,7 @@ def _with_fewer_connections(
 def _ours(model: ScaleModel, request: Request) -> Iterator[Resized]:
     """Sizes, with a word where the original's is not its authors'."""
     for each in model.resized:
-        chosen = each.factor == _MEMORY and "memory" in request.ours
+        chosen = each.factor == MEMORY and "memory" in request.ours
         yield replace(each, note="; ".join(filter(None, (each.note, CHOSEN)))) if chosen else each
 
 
@@ -171,7 +151,8 @@ def with_likeness(
     """The model's `document` as it will be run, with what it keeps of its original in its `[model]`."""
     request = found.request
     before = _numbers(parse(name, found.original, catalogue), catalogue, Machine(request.cores, request.memory_bytes))
-    after = _numbers(parse(name, document, catalogue), catalogue, machine)
+    beside = {**document, RESULT: to_table(found.model)}  # what tells its arms of their processes
+    after = _numbers(parse(name, beside, catalogue), catalogue, machine)
     likeness = tuple(_alike(each, before.get(each), after.get(each)) for each in after)
     return {**document, RESULT: to_table(replace(found.model, likeness=likeness))}
 
@@ -182,9 +163,9 @@ def _written_out(document: Document, study: Study, catalogue: FactorCatalogue, r
     named = {name for levels in arms for name in levels}
     implied: dict[str, str] = {}
     if request.memory_bytes is not None and all(
-        levels[_MEMORY].canonical == cpus.ALL for levels in arms if _MEMORY in levels
+        levels[MEMORY].canonical == cpus.ALL for levels in arms if MEMORY in levels
     ):
-        implied[_MEMORY] = format_bytes(request.memory_bytes)
+        implied[MEMORY] = format_bytes(request.memory_bytes)
     if _SHARED_BUFFERS not in named:
         implied[_SHARED_BUFFERS] = STOCK_SHARED_BUFFERS
     setups = [setup_of(study, arm, catalogue) for arm in study.arms]
@@ -229,7 +210,7 @@ def _numbers(study: Study, catalogue: FactorCatalogue, machine: Machine) -> dict
 
 def _of_one(setup: Setup, settings: Mapping[str, str], machine: Machine, needs: Needs) -> dict[Number, float | None]:
     data, clients = _data_bytes(setup), setup.load.connections
-    memory = _caching_bytes(setup.memory_bytes or machine.memory_bytes, clients)
+    memory = _caching_bytes(setup.memory_bytes or machine.memory_bytes, setup.load)
     buffers = _setting_bytes(settings.get("shared_buffers", STOCK_SHARED_BUFFERS), _PAGE_BYTES)
     wal, timed = _checkpoint_wal(setup, settings)
     return {
@@ -261,9 +242,9 @@ def _checkpoint_wal(setup: Setup, settings: Mapping[str, str]) -> tuple[float | 
     return wal, "" if by_wal else AT_MOST
 
 
-def _caching_bytes(memory: int | None, connections: int) -> int | None:
+def _caching_bytes(memory: int | None, load: LoadOptions) -> int | None:
     """Memory that can cache; None where it is not known, or the processes leave none."""
-    left = 0 if memory is None else memory - _process_bytes(connections)
+    left = 0 if memory is None else memory - process_bytes(load)
     return left if left > 0 else None
 
 

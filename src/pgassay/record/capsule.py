@@ -234,7 +234,7 @@ def _check_names(names: Iterable[str], file: Path) -> None:
         path = PurePosixPath(name)
         if "\\" in name or "\0" in name or path.as_posix() != name or path.is_absolute() or ".." in path.parts:
             raise errors.unsafe_capsule(file, f'"{name}" would be written elsewhere')
-        if path.parts[0] not in (RECORD, SCRIPTS, REPORT) or len(path.parts) < 2:
+        if len(path.parts) < 2 or path.parts[0] not in (RECORD, SCRIPTS, REPORT):
             raise errors.unsafe_capsule(file, f'"{name}" belongs to no part of a capsule')
         if any(str(parent) in known for parent in path.parents):
             raise errors.unsafe_capsule(file, f'"{name}" is below a file')

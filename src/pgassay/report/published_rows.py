@@ -97,10 +97,10 @@ def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect,
         effects[response.name] = findings.effects(response)
     effect = next((each for each in effects[response.name] if each.place == mine.place), None)
     mean = next((each.text for each in of_row(findings, row) if each.text), "")
-    ends = f"{words.quantity(mine.min, response)} to {words.quantity(mine.max, response)}"
+    average, least, median, greatest = words.quantities((mine.avg, mine.min, mine.median, mine.max), response)
     return (
-        Cell(f"{words.quantity(mine.avg, response)} ± {words.quantity(mine.stdev, response)}", f"mean {mean}; {ends}"),
-        words.quantity(mine.median, response),
+        Cell(f"{average} ± {words.quantity(mine.stdev, response)}", f"mean {mean}; {least} to {greatest}"),
+        median,
         words.effect(effect, response) if effect is not None else words.MISSING,
     )
 

@@ -1,9 +1,9 @@
 """Numbers for a reader: three significant digits, units said once, intervals in brackets."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import isfinite
+from math import inf, isfinite
 
 from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.messages import in_full, per_cent, plural, tenths
@@ -101,6 +101,23 @@ def quantity(value: float | None, response: Response) -> str:
     return f"{number(value / divisor)} {step}" if divisor > 1.0 else number(value)
 
 
+def quantities(values: Sequence[float | None], response: Response) -> list[str]:
+    """Values that are read beside each other, as `quantity` writes the greatest: bytes of one size in one unit.
+
+    Those of less than a hundredth of the greatest keep a unit of their own.
+    """
+    known = [abs(value) for value in values if value is not None and isfinite(value)]
+    if response.unit not in BYTES or not known:
+        return [quantity(value, response) for value in values]
+    divisor, step = byte_step(max(known))
+    return [
+        f"{number(value / divisor)} {step}"
+        if value is not None and divisor > 1.0 and max(known) / 100 <= abs(value) < inf
+        else quantity(value, response)
+        for value in values
+    ]
+
+
 def effect(effect: Effect, response: Response) -> str:
     """`+10.4 % [+8.1, +12.7]`, or a difference in the response's unit."""
     if effect.refused:
@@ -124,7 +141,7 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
 
 def value_interval(estimate: float, low: float, high: float, response: Response) -> str:
     """A value with its interval: `1,230 [1,200, 1,260]`, with the unit behind it where the numbers do not say it."""
-    shown = [quantity(value, response) for value in (estimate, low, high)]
+    shown = quantities((estimate, low, high), response)
     named = "" if response.unit in (*BYTES, "1/s", "ratio", "1") else f" {unit(response)}"
     ends = f"[{shown[1]}, {shown[2]}]" if isfinite(low) and isfinite(high) else "[no interval yet]"
     return f"{shown[0]} {ends}{named}".rstrip()

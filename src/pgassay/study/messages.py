@@ -312,9 +312,9 @@ WITHOUT_PROCESSES = "of memory without what the server's processes take"
 """What a number that has memory in it is about."""
 
 
-def beside_processes(size: str) -> str:
-    """Why a model's memory is not to scale."""
-    return f"with {size} more for the server's processes, which do not shrink"
+def beside_processes(*sizes: str) -> str:
+    """Why a model's server has more memory; least and most of all arms."""
+    return f"with {' to '.join(sizes)} more for the server's processes, which do not shrink"
 
 
 def model_limit(typed: str) -> str:

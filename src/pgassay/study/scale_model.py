@@ -147,6 +147,8 @@ class ScaleModel:
     by: float
     resized: tuple[Resized, ...] = ()
     likeness: tuple[Likeness, ...] = ()
+    processes_beside: bool = False
+    """Does what the server's processes take come on top of `host.memory`? Models of before 2026-11-26 had it inside."""
 
     @property
     def times(self) -> str:
@@ -252,6 +254,7 @@ def to_table(model: ScaleModel) -> dict[str, Any]:
     """The record's `[model]`."""
     return {
         "by": model.by,
+        **({"processes_beside": True} if model.processes_beside else {}),
         "resized": [
             {"factor": each.factor, "original": each.original, "model": each.model, "note": each.note}
             for each in model.resized
@@ -288,6 +291,7 @@ def _model(table: Any) -> ScaleModel:
             )
             for each in table.get("likeness", [])
         ),
+        bool(table.get("processes_beside", False)),
     )  # fmt: skip
 
 

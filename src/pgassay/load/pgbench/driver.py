@@ -14,7 +14,8 @@ from pathlib import Path
 from pgassay.bench import messages as bench_messages
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import ClientLostError, LoadError
-from pgassay.bench.load import BaseLoad, LedgerState, LoadResult
+from pgassay.bench.ledger import LedgerState
+from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError
