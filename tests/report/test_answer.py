@@ -144,6 +144,15 @@ def test_what_is_not_crash_safe_is_never_recommended() -> None:
     ]
 
 
+def test_treatments_that_are_not_crash_safe_are_named_with_the_switch_that_makes_them_so() -> None:
+    """`drive.wal=csd` alone was said not to be crash-safe: what it shares with the first name was left out."""
+    names = [f"drive.wal={wal}, server.full_page_writes=off" for wal in ("beside", "csd")]
+    won = [judged(name, 1.5, 1.4, 1.6) for name in names]
+    assert said(Case(TPS, "drive.wal=beside, server.full_page_writes=on", won, unsafe=names))[-1] == (
+        f"{names[0]} and {names[1]} are not crash-safe: measured here, and never recommended"
+    )
+
+
 def test_a_loser_and_an_equal() -> None:
     lost = judged("ff=50", 0.8, 0.7, 0.9)
     assert said(Case(TPS, "ff=100", [lost])) == [

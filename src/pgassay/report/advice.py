@@ -88,13 +88,13 @@ def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
 
 
 def _refused(case: Case, better: Sequence[str]) -> str:
-    """Why nothing that is better is recommended."""
+    """Why nothing that is better is recommended, by whole names: without its switch `drive.wal=csd` would be blamed."""
     unsafe = [name for name in better if name in case.unsafe]
     if unsafe:
         verb = "is" if len(unsafe) == 1 else "are"
-        return f"{listed(unsafe)} {verb} not crash-safe: measured here, and never recommended"
+        return f"{joined(unsafe)} {verb} not crash-safe: measured here, and never recommended"
     verb = "answers" if len(better) == 1 else "answer"
-    return f"{listed(better)} {verb} statements otherwise than the baseline: find out why before anything else"
+    return f"{joined(better)} {verb} statements otherwise than the baseline: find out why before anything else"
 
 
 def _among(case: Case, safe: Sequence[str], text: Text) -> str:
