@@ -13,6 +13,7 @@ from pgassay.drive.sizing import USUAL_PAGES
 from pgassay.errors import UsageError
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.process_memory import process_bytes
 from pgassay.lab.run import recorded_study, write_study
 from pgassay.lab.scale_model import AT_MOST, BY_TIME, CHOSEN, PAGES, SUPERBLOCK, Machine, _alike
 from pgassay.postgres.settings import SIZES
@@ -21,6 +22,7 @@ from pgassay.study.document import Document, Overrides, read
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse, parse_recorded
 from pgassay.study.scale_model import ScaleModel, parse_model, to_table
+from pgassay.study.units import parse_memory
 
 AS_PUBLISHED = "as-published"
 
@@ -123,6 +125,16 @@ def test_memory_is_kept_for_what_it_caches_and_each_arms_processes_come_on_top()
     assert (memory.original, memory.model) == ("256GB", "70MB")
     assert " to " in memory.note
     assert memory.note.endswith("more for the server's processes, which do not shrink")
+
+
+def test_a_load_that_goes_by_the_memory_goes_by_what_is_to_scale() -> None:
+    """With the processes' share its table was 170 MB in a model of 100 MB, and data ÷ memory was not kept."""
+    study = shrunk("cache", fixed=["load.size=2x", "host.memory=4GB"], scale_to="100MB")
+    memory_bytes = parse_memory(study.fixed["host.memory"].typed)
+    setup = setup_of(study, study.arms[0], every_factor())
+    assert setup.load.memory_bytes == memory_bytes
+    assert setup.memory_bytes == memory_bytes + process_bytes(setup.load)
+    assert setup.load.estimated_bytes() == pytest.approx(100e6, rel=0.1)
 
 
 def test_a_record_of_a_model_says_whether_processes_come_on_top() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
+from pgassay.record.values import LevelRecord
 from pgassay.report import page, text
 from pgassay.report.configuration import Row, levels_read_back, merged, side_by_side
 from pgassay.report.findings import Findings
@@ -89,6 +90,18 @@ def test_levels_say_whether_the_system_confirmed_them(findings: Findings) -> Non
     said = levels_read_back(findings.trials)
     assert said["table.fillfactor"]["table.fillfactor=75"] == "75 (confirmed)"
     assert "cannot be read back" in said["load.cache"]["table.fillfactor=75"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "canonical", "shown"),
+    [("46MB", "647MB", "46MB, with the server's processes 647MB (confirmed)"), ("0.5GB", "512MB", "0.5GB (confirmed)"),
+     ("all", "all", "all (confirmed)")],
+)  # fmt: skip
+def test_a_models_memory_is_said_with_what_was_set(findings: Findings, typed: str, canonical: str, shown: str) -> None:
+    """A limit of 647 MB read as `46MB (confirmed)`."""
+    trial = findings.trials[0]
+    limited = replace(trial, levels={"host.memory": LevelRecord(typed, canonical, canonical)})
+    assert levels_read_back([limited])["host.memory"] == {trial.treatment: shown}
 
 
 def test_treatments_configured_alike_share_a_column() -> None:

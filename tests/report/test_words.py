@@ -39,6 +39,7 @@ def test_bytes_beside_each_other_have_one_unit() -> None:
     assert words.quantities([10100.0, 9910.0, 10250.0], bytes_) == ["9.86 kB", "9.68 kB", "10.0 kB"]
     assert words.quantities([7312.0, None, 3.0, nan, inf], bytes_) == ["7,310", "–", "3.00", "–", "–"]
     assert words.quantities([52428800.0, 20480.0, 0.0], bytes_) == ["50.0 MB", "20.0 kB", "0"]
+    assert words.quantities([10300.0, 1440.0], bytes_) == ["10.1 kB", "1.41 kB"], "the deviation, too"
     assert words.quantities([None], bytes_) == ["–"]
     assert words.value_interval(10100.0, 9910.0, 10250.0, bytes_) == "9.86 kB [9.68 kB, 10.0 kB]"
     assert words.quantities([0.5, 20480.0], Response("x", "x", "ms", Better.LOWER)) == ["0.5", "20,500"]

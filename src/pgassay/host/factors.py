@@ -179,7 +179,7 @@ class Memory(HostFactor):
         """Not more than the machine has."""
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if level.canonical != cpus.ALL and parse_memory(level.canonical) > total:
-            raise messages.more_memory_than_there_is(name, level.typed, total)
+            raise messages.more_memory_than_there_is(name, level.canonical, total)
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """A load may size its data by it."""

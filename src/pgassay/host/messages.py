@@ -137,10 +137,10 @@ def no_such_huge_page(name: str, typed: str, sizes: str) -> UsageError:
     return UsageError(f'"{name}" = {typed}: this kernel has no huge pages of that size', f"it has: {sizes or 'none'}")
 
 
-def more_memory_than_there_is(name: str, typed: str, total_bytes: int) -> UsageError:
+def more_memory_than_there_is(name: str, limit: str, total_bytes: int) -> UsageError:
     """A limit above the machine's memory limits nothing."""
     return UsageError(
-        f'"{name}" = {typed} is more than this machine has ({format_size(total_bytes)})', "give less, or all"
+        f'"{name}" = {limit} is more than this machine has ({format_size(total_bytes)})', "give less, or all"
     )
 
 

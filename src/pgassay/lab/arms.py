@@ -19,7 +19,6 @@ from pgassay.bench.store import Drive, Needs
 from pgassay.drive import copying
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
-from pgassay.host.cpus import ALL
 from pgassay.lab import dilation
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.process_memory import MEMORY, process_bytes
@@ -76,7 +75,7 @@ class ResolvedArm:
         return self.whole.site
 
     @property
-    def levels(self) -> Mapping[str, Level]:
+    def applied_levels(self) -> Mapping[str, Level]:
         """Every factor's level as it is applied to this arm, in the study's order."""
         applied = {each.name: each.level for each in self.bound}
         return {name: applied[name] for name in self.study.levels_of(self.arm)}
@@ -236,8 +235,8 @@ class ResolvedStudy:
         )
 
     def _resolve(self, arm: Arm) -> ResolvedArm:
-        bound = bind(self.study, arm, self.site.catalogue)
-        return ResolvedArm(self, arm, bound, _setup(bound, self.site.files))
+        bound, setup = _with_processes(self.study, bind(self.study, arm, self.site.catalogue), self.site.files)
+        return ResolvedArm(self, arm, bound, setup)
 
 
 def wal_least_bytes(settings: Iterable[Mapping[str, str]]) -> int:
@@ -261,26 +260,28 @@ def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...
         stage = each.factor.stage
         return order.index(stage), each.factor.rank if stage is Stage.DATA else 0
 
-    return _beside_processes(study, tuple(sorted(bound, key=place)))
-
-
-def _beside_processes(study: Study, bound: tuple[Bound, ...]) -> tuple[Bound, ...]:
-    """In a scale model the limit of an arm's server is `host.memory` and what its processes take, by the arm's load."""
-    limits = [each for each in bound if each.name == MEMORY and each.level.canonical != ALL]
-    if study.model is None or not study.model.processes_beside or not limits:
-        return bound
-    taken = process_bytes(_setup(bound, OwnFiles()).load)
-    return tuple(
-        replace(each, level=replace(each.level, canonical=format_bytes(parse_memory(each.level.canonical) + taken)))
-        if each in limits
-        else each
-        for each in bound
-    )
+    return tuple(sorted(bound, key=place))
 
 
 def setup_of(study: Study, arm: Arm, catalogue: FactorCatalogue) -> Setup:
     """What an arm asks of every room, without a site; raises `UsageError` for levels that do not go together."""
-    return _setup(bind(study, arm, catalogue), OwnFiles())
+    return _with_processes(study, bind(study, arm, catalogue), OwnFiles())[1]
+
+
+def _with_processes(study: Study, bound: Sequence[Bound], files: OwnFiles) -> tuple[tuple[Bound, ...], Setup]:
+    """The levels as they are applied, and the setup of them.
+
+    In a scale model an arm's server may have `host.memory` and what its processes take; its load goes by the former.
+    """
+    setup = _setup(bound, files)
+    if study.model is None or not study.model.processes_beside or setup.memory_bytes is None:
+        return tuple(bound), setup
+    limit_bytes = setup.memory_bytes + process_bytes(setup.load)
+    limit = format_bytes(limit_bytes)
+    applied = (
+        replace(each, level=replace(each.level, canonical=limit)) if each.name == MEMORY else each for each in bound
+    )
+    return tuple(applied), replace(setup, memory_bytes=limit_bytes)
 
 
 def _setup(bound: Sequence[Bound], files: OwnFiles) -> Setup:

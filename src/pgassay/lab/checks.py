@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pgassay.design import risk
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Notes
+from pgassay.lab.process_memory import MEMORY
 from pgassay.lab.site import FOREIGN_SHARE_MAX
 from pgassay.record.values import Reason
 from pgassay.study.responses import Status
@@ -132,7 +133,8 @@ def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
     for bound in arm.bound:
         found = notes.read_back.get(bound.name)
         if found is not None and found != bound.level.canonical:
-            mismatches[bound.name] = f"asked for {bound.level.typed}, the running system says {found}"
+            asked = bound.level.canonical if bound.name == MEMORY else bound.level.typed  # a model's limit is larger
+            mismatches[bound.name] = f"asked for {asked}, the running system says {found}"
     other_states = {}
     for name, trait in notes.traits.items():
         if not trait.holds and trait.of_state:

@@ -15,6 +15,7 @@ from pgassay.errors import UsageError
 from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.machine import best_slice_s
+from pgassay.lab.process_memory import process_bytes
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
 from pgassay.load.responses import IN_SLICES
 from pgassay.postgres.attached.messages import ONE_SERVER
@@ -26,10 +27,6 @@ from pgassay.study.units import parse_memory
 CYCLE = "cycle"
 PLACES_ONLY = ("host.cores", "host.memory_nodes", "host.scheduling")
 """Factors of the host that say where and how a server's processes run, and change nothing else."""
-CONNECTION_BYTES = 10 << 20
-"""Of a backend: its own memory, work_mem apart."""
-SERVER_BYTES = 32 << 20
-"""Of a server's own processes."""
 MEMORY_SHARE = 0.9
 """Of the machine's memory: the rest is the system's, the lab's and the load program's."""
 
@@ -110,7 +107,7 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
 
 
 def _memory_bytes(arms: Sequence[ResolvedArm]) -> int:
-    """What these servers need at once: shared buffers, connections, and their data in the page cache."""
+    """What these servers need at once: shared buffers, processes, and their data in the page cache."""
     return sum(_server_bytes(arm) for arm in arms)
 
 
@@ -120,7 +117,7 @@ def _server_bytes(arm: ResolvedArm) -> int:
         buffers = int(typed) * arm.setup.block_bytes
     except ValueError:
         buffers = parse_memory(typed)
-    return buffers + SERVER_BYTES + arm.setup.load.connections * CONNECTION_BYTES + arm.data_bytes
+    return buffers + process_bytes(arm.setup.load) + arm.data_bytes
 
 
 def most_at_once(arms: Iterable[ResolvedArm]) -> int:

@@ -99,13 +99,13 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
     fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
     small, model = shrink(whole, catalogue, by, fewer)
     small, fewer_connections = _with_fewer_connections(name, small, catalogue)
-    resized = _beside_processes(name, small, catalogue, tuple(_ours(model, request)))
+    resized = _with_processes_noted(name, small, catalogue, tuple(_ours(model, request)))
     return Modelled(
         small, whole, request, replace(model, resized=(*resized, *fewer_connections), processes_beside=True)
     )
 
 
-def _beside_processes(
+def _with_processes_noted(
     name: str, document: Document, catalogue: FactorCatalogue, resized: Sequence[Resized]
 ) -> tuple[Resized, ...]:
     """The sizes, and with `host.memory` what a server's processes take on top of it: least and most of all arms."""

@@ -355,7 +355,7 @@ class Trial:
             covariate=arm.covariate.name,
             levels={
                 name: LevelRecord(level.typed, level.canonical, notes.read_back.get(name), notes.adopt.get(name))
-                for name, level in self._arm.levels.items()
+                for name, level in self._arm.applied_levels.items()
             },
             status=status,
             started_wall_ns=notes.started_wall_ns,

@@ -28,6 +28,7 @@ CHUNK_TRIALS = 500
 class LevelRecord:
     """A level as typed, in canonical form and as read back from the running system (None: nothing can show it).
 
+    Of `host.memory` in a scale model the canonical form is what was set: with what the server's processes take.
     `adopt` is what it takes to put the level into practice: of a setting `reload` or `restart`, as the server says,
     else the steps in words, one a line.
     """

@@ -92,9 +92,14 @@ def _refused(case: Case, better: Sequence[str]) -> str:
     unsafe = [name for name in better if name in case.unsafe]
     if unsafe:
         verb = "is" if len(unsafe) == 1 else "are"
-        return f"{joined(unsafe)} {verb} not crash-safe: measured here, and never recommended"
+        return f"{_whole(unsafe)} {verb} not crash-safe: measured here, and never recommended"
     verb = "answers" if len(better) == 1 else "answer"
-    return f"{joined(better)} {verb} statements otherwise than the baseline: find out why before anything else"
+    return f"{_whole(better)} {verb} statements otherwise than the baseline: find out why before anything else"
+
+
+def _whole(names: Sequence[str]) -> str:
+    """Names with all of their levels; those of several factors have commas of their own."""
+    return joined(names) if len(names) < 3 else f"{'; '.join(names[:-1])}; and {names[-1]}"
 
 
 def _among(case: Case, safe: Sequence[str], text: Text) -> str:

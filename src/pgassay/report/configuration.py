@@ -14,6 +14,7 @@ from pgassay.report import words
 from pgassay.report.section import Block, Cell, Section, Sentences, Surface, Table
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
+from pgassay.study.units import parse_memory
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 LISTED_MAX = 12
 """Of the levels that one treatment had."""
-_CONFIRMED = " (confirmed)"
+_CONFIRMED, _MEMORY = " (confirmed)", "host.memory"
 _FACTORS_OF = {
     "block_size": {"build.block_size"},
     "wal_block_size": {"build.wal_block_size"},
@@ -102,7 +103,7 @@ def levels_read_back(trials: Sequence[TrialRecord]) -> Mapping[str, Mapping[str,
     found: dict[str, dict[str, dict[str, None]]] = {}
     for treatment, levels in _different((trial, trial.levels) for trial in trials):
         for name, level in levels.items():
-            found.setdefault(name, {}).setdefault(treatment, {})[_said(level)] = None
+            found.setdefault(name, {}).setdefault(treatment, {})[_said(name, level)] = None
     return {name: {treatment: _listed(list(said)) for treatment, said in of.items()} for name, of in found.items()}
 
 
@@ -126,12 +127,15 @@ def _different(trials: Iterable[tuple[TrialRecord, Mapping[str, Value]]]) -> Ite
             yield trial.treatment, mapping
 
 
-def _said(level: LevelRecord) -> str:
+def _said(name: str, level: LevelRecord) -> str:
+    asked = level.typed
+    if name == _MEMORY and level.canonical != asked.strip() and parse_memory(level.canonical) > parse_memory(asked):
+        asked = f"{asked}, with the server's processes {level.canonical}"  # of a scale model
     if level.read_back is None:
-        return f"{level.typed} (as requested; it cannot be read back)"
+        return f"{asked} (as requested; it cannot be read back)"
     if level.read_back == level.canonical:
-        return f"{level.typed}{_CONFIRMED}"
-    return f"{level.typed} (the server says {level.read_back})"
+        return f"{asked}{_CONFIRMED}"
+    return f"{asked} (the server says {level.read_back})"
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:

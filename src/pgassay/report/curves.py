@@ -50,11 +50,11 @@ def _table(curve: Curve, response: Response) -> Table:
     rows = [
         (
             each.covariate,
-            words.quantity(each.value, response),
-            *(words.quantity(end, response) if shown else words.UNKNOWN for end in (each.low, each.high)),
+            value,
+            *(band if has_band(each, response.scale) else (words.UNKNOWN, words.UNKNOWN)),
         )
         for each in curve.points
-        for shown in [has_band(each, response.scale)]
+        for value, *band in [words.quantities((each.value, each.low, each.high), response)]
     ]
     name = words.place(curve.treatment, curve.condition)
     note = f"{per_cent(curve.level)} band, for all points together and at every look"

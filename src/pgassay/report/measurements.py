@@ -53,9 +53,8 @@ def summary(findings: "Findings", response: Response) -> Table:
     for row in measured(findings.summaries(response), primary=primary):
         place = row.place.name
         baseline = " (baseline)" if row.treatment and row.treatment == findings.baseline else ""
-        average, *cells = words.quantities((row.avg, row.min, row.median, row.max), response)
-        spread = f"{average} ± {words.quantity(row.stdev, response)}"
-        rows.append((f"{place}{baseline}", spread, *cells, str(row.n)))
+        average, stdev, *cells = words.quantities((row.avg, row.stdev, row.min, row.median, row.max), response)
+        rows.append((f"{place}{baseline}", f"{average} ± {stdev}", *cells, str(row.n)))
     title = f"{words.titled(response)}{'' if primary else ' (secondary)'}"
     return Table(("treatment", "avg ± stdev", "min", "median", "max", "trials"), rows, title)
 

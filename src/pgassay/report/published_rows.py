@@ -97,9 +97,10 @@ def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect,
         effects[response.name] = findings.effects(response)
     effect = next((each for each in effects[response.name] if each.place == mine.place), None)
     mean = next((each.text for each in of_row(findings, row) if each.text), "")
-    average, least, median, greatest = words.quantities((mine.avg, mine.min, mine.median, mine.max), response)
+    told = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
+    average, stdev, least, median, greatest = words.quantities(told, response)
     return (
-        Cell(f"{average} ± {words.quantity(mine.stdev, response)}", f"mean {mean}; {least} to {greatest}"),
+        Cell(f"{average} ± {stdev}", f"mean {mean}; {least} to {greatest}"),
         median,
         words.effect(effect, response) if effect is not None else words.MISSING,
     )
