@@ -140,6 +140,20 @@ def test_an_interrupt_ends_a_program_from_its_first_moment_on(disposition: Any, 
     assert log.read_text() == ""
 
 
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTERM])
+def test_the_signal_that_tells_of_our_death_is_not_ignored(number: signal.Signals, tmp_path: Path) -> None:
+    """A shell's background job ignores SIGQUIT: a server that was only starting outlived its lab that was killed."""
+    log = tmp_path / "log"
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        told = LocalRunner(OURSELVES).start(["cat", "/proc/self/status"], stdout=log, stderr=log, death_signal=number)
+        assert told.wait(PATIENCE_S).status == 0
+    finally:
+        signal.signal(number, before)
+    (ignored,) = (line.split()[1] for line in log.read_text().splitlines() if line.startswith("SigIgn:"))
+    assert not int(ignored, 16) & 1 << (number - 1)
+
+
 def test_programs_die_with_us_when_we_are_killed(tmp_path: Path) -> None:
     program = (
         "import os, time; from pathlib import Path\n"

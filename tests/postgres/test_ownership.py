@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
-from pgassay.postgres import ownership, repair
+from pgassay.postgres import ownership, processes, repair
 
 OURSELVES = Account(None, os.geteuid(), os.getegid())
 
@@ -119,3 +119,16 @@ def test_a_socket_directory_whose_lab_ends_meanwhile_is_passed_over(
     assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]
     monkeypatch.setattr(Path, "glob", gone_since)
     assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]
+
+
+@pytest.mark.parametrize("place", ["trial-000001", "disk/mnt/trial-000001", "disk/crash/1/trial-000001"])
+def test_an_abandoned_server_is_found_wherever_a_session_keeps_clusters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """One of a crash state lay a level too deep: it kept its killed session, with drive and mounts, for good."""
+    cluster = tmp_path / "pgassay" / "sessions" / "lab-a" / place
+    cluster.mkdir(parents=True)
+    ownership.mark(cluster, 1, "15", OURSELVES)
+    (cluster / ownership.OWNER_FILE).write_text('{"pid": 1, "started_ticks": -1, "boot": ""}', encoding="utf-8")
+    monkeypatch.setattr(processes, "serving", lambda directory: [4711])
+    assert repair.leftovers([tmp_path]) == [repair.Leftover(cluster, (4711,))]

@@ -22,8 +22,10 @@ _MEMORY_POLICY = f"{__file__.rpartition('/host/')[0]}/bench/memory_policy.py"
 def main(arguments: list[str]) -> int:
     """Become the program; returns only when that fails."""
     parent, death_signal, ids, cpus, groups, policy, nodes, *command = arguments
-    # A shell that put us into the background let it be ignored; the runner holds it back while Python starts here.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # A shell that put us into the background let SIGINT and SIGQUIT be ignored, and a server that does not have its own
+    # answers yet would outlive us. The runner holds SIGINT back while Python starts here.
+    for number in {signal.SIGINT, int(death_signal)} - {0}:
+        signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     try:
         for group in groups.split(":") if groups != "-" else ():

@@ -14,8 +14,8 @@ from pathlib import Path
 from pgassay.bench.places import Account
 from pgassay.postgres import ownership, processes
 
-DEPTH = 6
-"""How far below a place of ours a cluster may lie."""
+DEPTH = 7
+"""How far below a place of ours a cluster may lie: pgassay/sessions/lab-…/disk/crash/1/trial-… of a power cut."""
 _PATIENCE_S = 10.0
 
 
