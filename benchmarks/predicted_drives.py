@@ -4,7 +4,7 @@ usage: python -m benchmarks.predicted_drives SMALL LARGE [--aim 5]
 
 Both are runs of one study on emulated drives that were aged (`drive.state = aged`), LARGE with more data on larger
 drives, as two of `benchmarks.scale_model` are. From the write signatures of SMALL alone, its data and the capacity,
-over-provisioning, superblocks and min_wal_size of LARGE's drives, the flash model simulates where those settle, as
+over-provisioning, superblocks and WAL of LARGE's drives, the flash model simulates where those settle, as
 `pgassay predict` does. Beside it stands where they did settle when they were aged, by their own load, which the
 prediction has not seen.
 Where a load was recorded on several drives, the prediction is the mean of their recordings, and each stands beside it.
@@ -44,8 +44,11 @@ def compared(small: Run, large: Run) -> Iterator[tuple[str, Predicted, float, fl
 
 
 def wal_kept(run: Run) -> int:
-    """What WAL takes at least: min_wal_size, PostgreSQL's default where it is not set."""
-    return parse_memory(run.trials[0].settings.get("min_wal_size", "80MB"))
+    """What WAL takes: up to max_wal_size where it starts the checkpoints, else min_wal_size; or the server's defaults."""
+    one = run.trials[0]
+    if one.levels["load.checkpoint"].typed == "wal":
+        return parse_memory(one.settings.get("max_wal_size", "1GB"))
+    return parse_memory(one.settings.get("min_wal_size", "80MB"))
 
 
 def baseline_of(run: Run) -> str:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pgassay._core import FlashTrace, write_flash_trace
@@ -57,6 +59,36 @@ def test_wal_is_told_by_its_tail_and_takes_as_much_as_is_asked_for() -> None:
     assert (less.writes, less.written) == (found.writes, found.written - 120)
     assert less.runs.tolist() == found.runs.tolist()
     assert found.with_wal_blocks(300) is found
+
+
+def test_a_smaller_ring_of_wal_is_written_as_often_with_the_same_contents() -> None:
+    """PostgreSQL fills a new segment with zeros first: cut off there, a ring was those zeros, over and over."""
+    zeros = [(256 * at, 256) for at in range(8)]
+    commits = [(at // 2, 1) for at in range(4000)]
+    wanted = np.array([*zeros, *commits])
+    sizes = np.concatenate([np.zeros(2048, np.uint16), np.full(4000, 1500, np.uint16)])
+    found = of_requests(8 * DRIVE_BLOCKS, wanted[:, 0], wanted[:, 1], sizes)
+    assert found.wal_blocks == 2048
+    less = found.with_wal_blocks(300)
+    assert less.wal_blocks == 300
+    assert less.counts.tolist() == found.counts.tolist()
+    assert less.stored_bytes.tolist() == found.stored_bytes.tolist()
+    tiny = found.with_wal_blocks(100)
+    assert tiny.wal_blocks == 100
+    assert tiny.counts.max() == 100, "a request that is longer than the ring fills it once"
+
+
+@given(st.lists(st.tuples(st.integers(0, 900), st.integers(1, 40)), min_size=1, max_size=60), st.floats(0.5, 400))
+def test_no_ring_is_larger_than_asked_for_or_lies_where_no_wal_was(
+    requests: list[tuple[int, int]], blocks: float
+) -> None:
+    tail = [(at // 2 % 100 + 950, 1) for at in range(400)]
+    wanted = np.array([*requests, *tail])
+    found = of_requests(DRIVE_BLOCKS, wanted[:, 0], wanted[:, 1], stored(wanted[:, 1]))
+    less = found.with_wal_blocks(blocks)
+    assert less.wal_blocks <= max(1, round(blocks)) or less is found
+    assert set(less.blocks) <= set(found.blocks)
+    assert less.writes <= found.writes
 
 
 def test_stored_bytes_are_the_mean_of_each_request() -> None:

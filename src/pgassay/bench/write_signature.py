@@ -87,28 +87,23 @@ class WriteSignature:
     def with_wal_blocks(self, blocks: float) -> "WriteSignature":
         """The same with so many blocks of WAL, which are written as often in all; never more than were recorded.
 
-        Each run of WAL is cut off where its share of them ends, and begins again from there.
+        Each request keeps its length and its contents, and its place is taken round the smaller ring: what a run begins
+        with is not what it goes on with, since PostgreSQL fills a new segment with zeros before it writes to it.
         """
-        there = self.wal_blocks
-        if blocks >= there:
+        of_wal = np.repeat(self.wal, self.runs)
+        there = np.unique(self.blocks[np.repeat(of_wal, self.counts)])
+        if blocks >= len(there):
             return self
-        kept = self.runs.astype(np.int64)
-        ends = np.cumsum(kept)
-        for run in np.flatnonzero(self.wal):
-            reached = self._reached(int(ends[run] - kept[run]), int(ends[run]))
-            kept[run] = np.searchsorted(reached, reached[-1] * blocks / there) + 1
-        starts = np.repeat(np.cumsum(self.runs, dtype=np.int64) - self.runs, self.runs)
-        drawn = starts + (np.arange(len(self.firsts)) - starts) % np.repeat(kept, self.runs)
-        return replace(
-            self, firsts=self.firsts[drawn], counts=self.counts[drawn], stored_bytes=self.stored_bytes[drawn]
-        )
-
-    def _reached(self, begin: int, end: int) -> NDArray[np.int64]:
-        """How many blocks the requests from the first of these to each have written."""
-        counts = self.counts[begin:end].astype(np.int64)
-        blocks = np.repeat(self.firsts[begin:end].astype(np.int64) - np.cumsum(counts) + counts, counts)
-        _, new = np.unique(blocks + np.arange(len(blocks)), return_index=True)
-        return np.cumsum(np.bincount(np.repeat(np.arange(len(counts)), counts)[new], minlength=len(counts)))
+        ring = there[: max(1, round(blocks))]
+        ends = np.append(np.flatnonzero(np.diff(ring) != 1), len(ring) - 1)  # of its pieces that are one behind another
+        lengths = np.diff(ends, prepend=-1)
+        place = np.searchsorted(there, self.firsts[of_wal]) % len(ring)
+        piece = np.searchsorted(ends, place)
+        counts = np.minimum(self.counts[of_wal], lengths[piece])
+        firsts, all_counts = self.firsts.copy(), self.counts.copy()
+        firsts[of_wal] = ring[np.minimum(place, ends[piece] + 1 - counts)]
+        all_counts[of_wal] = counts
+        return replace(self, firsts=firsts, counts=all_counts)
 
     def to_text(self) -> str:
         """One line of JSON, as a trial's record keeps it: numbers as differences, compressed, in base 64."""
