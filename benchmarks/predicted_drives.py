@@ -44,7 +44,7 @@ def compared(small: Run, large: Run) -> Iterator[tuple[str, Predicted, float, fl
 
 
 def wal_kept(run: Run) -> int:
-    """What WAL takes: up to max_wal_size where it starts the checkpoints, else min_wal_size; or the server's defaults."""
+    """What WAL takes: up to max_wal_size where it starts the checkpoints, else min_wal_size, as set or by default."""
     one = run.trials[0]
     if one.levels["load.checkpoint"].typed == "wal":
         return parse_memory(one.settings.get("max_wal_size", "1GB"))
