@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pgassay.lab.prediction import Asked, Predicted, predictions, recorded
+from pgassay.lab.settings import STOCK_MIN_WAL
 from pgassay.record.reading import Run
 from pgassay.study.parsing import parse_recorded
 from pgassay.study.units import parse_memory
@@ -48,7 +49,7 @@ def wal_kept(run: Run) -> int:
     one = run.trials[0]
     if one.levels["load.checkpoint"].typed == "wal":
         return parse_memory(one.settings.get("max_wal_size", "1GB"))
-    return parse_memory(one.settings.get("min_wal_size", "80MB"))
+    return parse_memory(one.settings.get("min_wal_size", STOCK_MIN_WAL))
 
 
 def baseline_of(run: Run) -> str:

@@ -81,8 +81,11 @@ class WriteSignature:
     @property
     def wal_blocks(self) -> int:
         """Blocks that WAL was written to."""
-        of_wal = np.repeat(np.repeat(self.wal, self.runs), self.counts)
-        return len(np.unique(self.blocks[of_wal]))
+        return len(self._places(np.repeat(self.wal, self.runs)))
+
+    def _places(self, requests: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The blocks that these requests write, each once, in the order of addresses."""
+        return np.unique(self.blocks[np.repeat(requests, self.counts)])
 
     def with_wal_blocks(self, blocks: float) -> "WriteSignature":
         """The same with so many blocks of WAL, which are written as often in all; never more than were recorded.
@@ -91,7 +94,7 @@ class WriteSignature:
         with is not what it goes on with, since PostgreSQL fills a new segment with zeros before it writes to it.
         """
         of_wal = np.repeat(self.wal, self.runs)
-        there = np.unique(self.blocks[np.repeat(of_wal, self.counts)])
+        there = self._places(of_wal)
         if blocks >= len(there):
             return self
         ring = there[: max(1, round(blocks))]

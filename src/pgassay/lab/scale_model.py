@@ -109,6 +109,8 @@ def _with_processes_noted(
     name: str, document: Document, catalogue: FactorCatalogue, resized: Sequence[Resized]
 ) -> tuple[Resized, ...]:
     """The sizes, and with `host.memory` what a server's processes take on top of it: least and most of all arms."""
+    if all(each.factor != MEMORY for each in resized):
+        return tuple(resized)
     study = parse(name, document, catalogue)
     taken = [process_bytes(setup_of(study, arm, catalogue).load) for arm in study.arms]
     said = messages.beside_processes(*(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken)))))

@@ -97,8 +97,7 @@ def quantity(value: float | None, response: Response) -> str:
         return MISSING
     if response.unit == "share":
         return per_cent(value, 1)
-    divisor, step = byte_step(abs(value)) if response.unit in BYTES else (1.0, "")
-    return f"{number(value / divisor)} {step}" if divisor > 1.0 else number(value)
+    return _in_bytes(value, abs(value)) if response.unit in BYTES else number(value)
 
 
 def quantities(values: Sequence[float | None], response: Response) -> list[str]:
@@ -109,13 +108,17 @@ def quantities(values: Sequence[float | None], response: Response) -> list[str]:
     known = [abs(value) for value in values if value is not None and isfinite(value)]
     if response.unit not in BYTES or not known:
         return [quantity(value, response) for value in values]
-    divisor, step = byte_step(max(known))
+    most = max(known)
     return [
-        f"{number(value / divisor)} {step}"
-        if value is not None and divisor > 1.0 and max(known) / 100 <= abs(value) < inf
-        else quantity(value, response)
+        _in_bytes(value, most) if value is not None and most / 100 <= abs(value) < inf else quantity(value, response)
         for value in values
     ]
+
+
+def _in_bytes(value: float, unit_of: float) -> str:
+    """Bytes in the unit that so many bytes have."""
+    divisor, step = byte_step(unit_of)
+    return f"{number(value / divisor)} {step}" if divisor > 1.0 else number(value)
 
 
 def effect(effect: Effect, response: Response) -> str:
