@@ -10,7 +10,6 @@ RUST = sorted((ROOT / "crates").rglob("*.rs"))
 SCRIPTS = [path for path in sorted((ROOT / "scripts").iterdir()) if path.is_file()] + [ROOT / ".ci" / "run"]
 
 LINE_LENGTH_MAX = 120
-MODULE_LINES_MAX = 400
 
 
 def long_lines(source: str) -> list[str]:
@@ -27,8 +26,6 @@ def rust_faults(source: str) -> list[str]:
     faults = long_lines(source)
     if not source.startswith("//!"):
         faults.append("does not open with a //! comment that says what it is for")
-    if (lines := len(source.splitlines())) > MODULE_LINES_MAX:
-        faults.append(f"has {lines} lines, more than {MODULE_LINES_MAX}")
     return faults
 
 
@@ -58,7 +55,7 @@ def test_every_script_has_the_shape() -> None:
 
 
 def test_each_fault_is_found() -> None:
-    assert len(rust_faults("fn f() {}\n" * 401)) == 2
+    assert rust_faults("fn f() {}\n") == ["does not open with a //! comment that says what it is for"]
     assert rust_faults("//! What.\n" + "/" * 121) == [":2 has 121 characters, more than 120"]
     assert len(script_faults("#!/bin/sh\necho\n", is_run=True)) == 2
     assert script_faults("# What.\n", is_run=False) == []
