@@ -37,6 +37,8 @@ RUN: Commands = {
 ADVICE: Commands = {"advice.txt": ("report", "--no-figures", "--out", PAGE)}
 CAPTURE: Commands = {"ask.txt": ("ask", "--dry-run", "work_mem=4MB,64MB")}
 RESULTS: Commands = {"lint.json": ("lint", "--json")}
+GONE = ("schema.partition=orders BY HASH (id) INTO 8", "load.driver=go-tpc")
+"""What an earlier version had: its records are read all the same."""
 SPECIMENS = Path(__file__).parent / "record" / "specimens"
 SAMPLES = Path(__file__).parent / "samples"
 LINES = 40
@@ -118,6 +120,7 @@ def plant(corpus: Path) -> None:
         "cache": cacherun.make_run, "crossed": crossed.make_crossed, "cuts": cut_runs.make_cuts,
         "drives": driven.make_driven, "scaled": scaled.make_scaled, "turns": turned.make_turned,
         "undecided": undecided.make_undecided,
+        "gone": lambda path: make_run(path, fixed=GONE, discarded=False),
     }  # fmt: skip
     for name, planted in plain.items():
         planted(corpus / name)
