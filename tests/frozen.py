@@ -120,7 +120,8 @@ def plant(corpus: Path) -> None:
         "cache": cacherun.make_run, "crossed": crossed.make_crossed, "cuts": cut_runs.make_cuts,
         "drives": driven.make_driven, "scaled": scaled.make_scaled, "turns": turned.make_turned,
         "undecided": undecided.make_undecided,
-        "gone": lambda path: make_run(path, fixed=GONE, discarded=False),
+        "gone-factor": lambda path: make_run(path, fixed=GONE[:1], discarded=False),
+        "gone-load": lambda path: make_run(path, fixed=GONE[1:], discarded=False),
     }  # fmt: skip
     for name, planted in plain.items():
         planted(corpus / name)
