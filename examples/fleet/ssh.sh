@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A study over machines that you reach by ssh, this one being the head: certificates, a scheduler here, a worker there.
 # usage: ssh.sh HEAD STUDY HOST HOST…      HEAD is this machine's name as the hosts know it
-# Each host has pgassay[fleet] and PostgreSQL. Workers end with the scheduler, and the scheduler with this script.
+# Each host has pgassay with the extra fleet, and PostgreSQL. Workers end with the scheduler, and the scheduler with this script.
 set -euo pipefail
 (($# >= 4)) || { echo "usage: ssh.sh HEAD STUDY HOST HOST…" >&2; exit 2; }
 head=$1 study=$2

@@ -10,6 +10,7 @@ from pgassay.advise import search
 from pgassay.advise.folder import Kept, begin
 from pgassay.advise.question import Question
 from pgassay.cli import main
+from pgassay.extras import install_command
 from tests.advise.test_walk import task
 
 Captured = pytest.CaptureFixture[str]
@@ -68,4 +69,4 @@ def test_a_wrong_option_is_refused(capsys: Captured, words: list[str], said: str
 
 def test_without_the_optimiser_it_says_what_to_install(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "find_spec", lambda name: None)
-    assert "pgassay[advise]" in refused(capsys, "--quick")
+    assert install_command("advise") in refused(capsys, "--quick")

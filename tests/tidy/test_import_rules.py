@@ -34,7 +34,7 @@ def skeleton(tmp_path: Path) -> Path:
         if (package / "__init__.py").exists():
             (tmp_path / "pgassay" / package.name).mkdir(parents=True)
             (tmp_path / "pgassay" / package.name / "__init__.py").touch()
-    for module in ("__init__", "errors", "library", "plugins", "files", "scratch", "locks", "json_lines"):
+    for module in ("__init__", "errors", "library", "plugins", "files", "scratch", "locks", "json_lines", "extras"):
         (tmp_path / "pgassay" / f"{module}.py").touch()
     for path in (ROOT / "src" / "pgassay" / "advise").glob("*.py"):  # of which some modules have a rule of their own
         (tmp_path / "pgassay" / "advise" / path.name).touch()

@@ -167,13 +167,6 @@ def all_refused(reasons: Iterable[str]) -> UsageError:
     )
 
 
-def no_optimiser() -> UsageError:
-    """The extra is missing."""
-    return UsageError(
-        "pgassay advise needs Optuna, which is not installed", 'install it with: pip install "pgassay[advise]"'
-    )
-
-
 def too_small_budget(budget_s: float, needed_s: float, settings: int, trial_s: float) -> UsageError:
     """Not enough time to prove anything."""
     return UsageError(

@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from pgassay.advise import messages
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.space import Configuration, Dimension, Space, index_of
+from pgassay.errors import UsageError
+from pgassay.extras import install_command
 
 if TYPE_CHECKING:
     import optuna
@@ -29,7 +30,7 @@ CANDIDATES = 48
 def require_optimiser() -> None:
     """Raise `UsageError` where Optuna is not installed."""
     if find_spec("optuna") is None:
-        raise messages.no_optimiser()
+        raise UsageError("pgassay advise needs Optuna, which is not installed", install_command("advise"))
 
 
 class Search:

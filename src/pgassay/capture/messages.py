@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import UsageError
 
 
 class CaptureError(BenchError):
@@ -239,14 +239,6 @@ def partition_costs(table: str, rows: str, stored: str, room: str, free: str, ti
 def at_least(time: str, rate: str) -> str:
     """The time that writing alone takes, behind what is written."""
     return f", in {time} at least at {rate} a second (measured now; sorting and indexes come on top)"
-
-
-def no_parser() -> PgassayError:
-    """The parser of statements is not installed."""
-    return PgassayError(
-        "the parser of statements, pglast, is not installed",
-        'pip install "pgassay[capture]" (pglast is GPL-3.0-or-later)',
-    )
 
 
 def other_version(source: int, here: int) -> str:

@@ -11,9 +11,10 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from pgassay.capture import messages
 from pgassay.capture.format import Column, Table
 from pgassay.capture.privacy import SQUASHED
+from pgassay.errors import PgassayError
+from pgassay.extras import install_command
 
 _TREE = "pglast.ast"
 """The module of the classes of nodes: an optional dependency, so it is not imported here."""
@@ -97,7 +98,10 @@ def parse(text: str, tables: Sequence[Table], volatile: Sequence[str] = ()) -> P
         from pglast import parse_sql
         from pglast.parser import ParseError, scan
     except ImportError:
-        raise messages.no_parser() from None
+        raise PgassayError(
+            "the parser of statements, pglast, is not installed",
+            f"{install_command('capture')} (pglast is GPL-3.0-or-later)",
+        ) from None
     try:
         tokens = scan(text)
         plain, places = _plain(text, tokens)

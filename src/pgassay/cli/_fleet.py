@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli.messages import tell_dashboard, tell_hosts
 from pgassay.cli.parser import whole
+from pgassay.errors import PgassayError
+from pgassay.extras import install_command
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -84,10 +86,8 @@ def add_certificates_option(parser: argparse.ArgumentParser) -> None:
 
 def require_extra() -> None:
     """Raise `PgassayError` where the packages of the extra `fleet` are not installed."""
-    from pgassay.fleet.messages import not_installed
-
     if find_spec("distributed") is None:
-        raise not_installed()
+        raise PgassayError("the package distributed is not installed", install_command("fleet"))
 
 
 def credentials_of(address: "Address", arguments: argparse.Namespace, end: str) -> "Credentials | None":

@@ -297,11 +297,6 @@ def served(address: str) -> str:
     return f"{address}\nserving until Ctrl-C; this address is the key, so keep it to yourself"
 
 
-def live_not_installed(package: str) -> PgassayError:
-    """The extra `live` is not there."""
-    return PgassayError(f"live pages need {package}, which is not installed", 'pip install "pgassay[live]"')
-
-
 def tell_live(address: str) -> None:
     """Where a run can be watched."""
     print(f"pgassay: live: {address}", file=sys.stderr, flush=True)

