@@ -271,15 +271,17 @@ def conduct(
 def finish(status: int, path: Path, reboots: Reboots | None, arguments: argparse.Namespace) -> int:
     """Show the result of a run that has ended, or reboot before its next block; returns the exit status.
 
-    With `--check` it tells whether every threshold was shown to hold.
+    It is 1 where nothing could be measured, and with `--check` where a threshold was not shown to hold.
     """
     if reboots is not None and reboots.wanted:
         reboots.reboot()
     elif status == messages.SUCCESS:
         from pgassay.cli._runs import show_result
+        from pgassay.cli._thresholds import NOT_HELD
         from pgassay.cli._thresholds import status as of_thresholds
 
-        return of_thresholds(show_result(path, arguments), check=arguments.check)
+        findings = show_result(path, arguments)
+        return NOT_HELD if findings.unmeasured else of_thresholds(findings, check=arguments.check)
     return status
 
 

@@ -17,11 +17,13 @@ from pgassay.report import comparison, drives, power_cuts, statements, turns, wo
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
+from pgassay.report.trials import cause
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+FAILED_SHOWN = 3
 STEPS_SHOWN = 4
 """Steps of a trial that are named, the longest first."""
 KEPT_UP_SHARE = 0.95
@@ -66,8 +68,9 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     # First, since what could not be read is known only when it was asked for.
     steadiness = tuple(doubts(findings.trials, findings.courses, findings.run.responses))
     trials = findings.trials
-    found = [*statements.doubts(findings), losses(trials)]
-    found += [*(f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items())]
+    found = [*failed(findings), *statements.doubts(findings), losses(trials)]
+    failures = {place.name for place in findings.failures}
+    found += [f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items() if arm not in failures]
     found += [] if findings.finished else [f"the run has not come to its end: {findings.end}"]
     # Where power was cut, the section on power cuts says what became of each treatment.
     found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)
@@ -77,6 +80,18 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     if findings.study.design.fixed_order and not findings.imported:
         found.append(comparison.order(findings.study))
     return tuple(each for each in (*found, *findings.seconds.unread) if each)
+
+
+def failed(findings: "Findings") -> Iterator[str]:
+    """A sentence for each arm that failed in every trial; of many the first ones, the baseline before all."""
+    places = sorted(findings.failures, key=lambda place: place.treatment != findings.baseline)
+    for place in places[:FAILED_SHOWN]:
+        count = sum(trial.place == place for trial in findings.outcomes)
+        name = f"the baseline, {place.name}," if place.treatment == findings.baseline else place.name
+        times = "its only trial" if count == 1 else f"all of its {count} trials"
+        yield f"{name} failed in {times}: {cause(findings.trials, place)}"
+    if len(places) > FAILED_SHOWN:
+        yield f"{len(places) - FAILED_SHOWN} more arms failed in all of their trials"
 
 
 def losses(trials: Sequence[TrialRecord]) -> str:

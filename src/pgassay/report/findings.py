@@ -32,7 +32,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import bottleneck, curves, disk, likeness, power_cuts, published, scaling, service_times, words
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
-from pgassay.report.trials import failures
+from pgassay.report.trials import cause, failures
 from pgassay.study.findings import Severity
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
@@ -250,8 +250,15 @@ class Findings:
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
         """Effects on one response with their verdicts, their intervals as in `effects`."""
-        compared = self.effects(response, equivalence=True)
+        compared = map(self._with_failed_baseline, self.effects(response, equivalence=True))
         return tuple(Judged(effect, self._verdict(effect, response)) for effect in compared)
+
+    def _with_failed_baseline(self, effect: Effect) -> Effect:
+        """Without a baseline there is nothing to compare with, however well the treatment ran."""
+        baseline = effect.place._replace(treatment=self.baseline)
+        if effect.refused or baseline not in self.failures:
+            return effect
+        return replace(effect, refused=f"the baseline failed: {cause(self.trials, baseline)}")
 
     def _verdict(self, effect: Effect, response: Response) -> Verdict:
         design, failure = self.study.design, self.failure(effect.place)
@@ -387,12 +394,27 @@ class Findings:
         return list(dict.fromkeys(str(text) for each in remarks for text in each.values()))
 
     @cached_property
-    def _failures(self) -> Mapping[Place, str]:
+    def failures(self) -> Mapping[Place, str]:
+        """Why arms failed in each of their trials that nothing disturbed, by place."""
         return failures(self.trials)
+
+    @cached_property
+    def unmeasured(self) -> str:
+        """Why there is nothing to compare, as a clause with the server's words; empty where anything was compared."""
+        lost = self.failures.keys()
+        places = [each.effect.place for each in self.verdicts] or self._places
+        pairs = [(place._replace(treatment=self.baseline), place) for place in places]
+        if not lost or any(lost.isdisjoint(pair) for pair in pairs) or self.imported or power_cuts.decide(self):
+            return ""
+        first = next(place for side in zip(*pairs, strict=True) for place in side if place in lost)
+        if self.verdicts and first.treatment == self.baseline:
+            return f"nothing was measured: the baseline failed: {cause(self.trials, first)}"
+        what = "compared" if self.verdicts else "measured"
+        return f"nothing was {what}: {first.name or 'every trial'} failed: {cause(self.trials, first)}"
 
     def failure(self, place: Place) -> str | None:
         """Why a treatment has no results at a place, where it failed."""
-        return self._failures.get(place) or failed(self.dropped.get(place.name))
+        return self.failures.get(place) or failed(self.dropped.get(place.name))
 
 
 def failed(reason: str | None) -> str | None:

@@ -84,6 +84,8 @@ class Facts:
 
 def headline_of(findings: "Findings") -> Headline:
     """The headline of a run."""
+    if findings.unmeasured:
+        return Headline([findings.unmeasured], ())
     cuts = power_cuts.headline(findings)
     if cuts is not None:
         return cuts

@@ -38,6 +38,8 @@ _UNKNOWN = "(not measured)"
 def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     """The claim, marked; with a reason where this run contradicts it."""
     study = findings.study
+    if findings.unmeasured and not claim.untestable:
+        return claims.not_testable(claim, findings.unmeasured)
     of_fit = _of_fit(findings, claim)
     if of_fit is not None:
         return of_fit

@@ -4,6 +4,7 @@ A place is a condition with a covariate point, both names empty where the study 
 rows, those first that do not plainly count; JSON and `pgassay export --csv` have all.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 SHOWN = 400
+_SERVER_SAYS = re.compile(r"\b(ERROR|FATAL|PANIC):.*", re.DOTALL)
+"""What stands before it is the client's: `error: client 0 script 0 aborted in command 1 query 0: `."""
 
 
 def valid_by_place(trials: Iterable[TrialRecord], arms: Iterable[Arm] = ()) -> Mapping[Cell, Sequence[TrialRecord]]:
@@ -66,6 +69,14 @@ def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
         if place not in worked
     }
     return {place: text for place, text in reasons.items() if text}
+
+
+def cause(trials: Sequence[TrialRecord], place: Place) -> str:
+    """Why the last trial that failed there did: its first reason, in the server's own words where it has any."""
+    last = next(trial for trial in reversed(trials) if trial.place == place and trial.status is Status.OUTCOME)
+    detail = last.reasons[0].detail
+    said = _SERVER_SAYS.search(detail)
+    return " ".join((said.group() if said else detail).split())
 
 
 def middle(values: Iterable[float | None]) -> float | None:
