@@ -35,7 +35,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         self.given_back = ExitStack()
-        drives = Drives(DriveChoices(self.place), self.attacher, nullcontext, self.given_back)
+        drives = Drives(DriveChoices(self.place), self.attacher, nullcontext, self.given_back, str)
         self.foreseeing = Foreseeing(drives)
 
     @property

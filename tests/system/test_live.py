@@ -108,8 +108,7 @@ def test_without_a_browser_the_page_answers_and_aborts_the_run(
 def test_when_the_run_is_killed_its_page_stays_and_says_what_became_of_it(journey: Place) -> None:
     chromium()
     run = journey.runs / "killed"
-    alone = ("--pairing", "sequential")  # servers that take turns would stay, frozen, until the run goes on
-    process = journey.start("run", "fillfactor", *SHORT, *alone, *ANYWHERE, "--out", str(run), "--quiet", "--live")
+    process = journey.start("run", "fillfactor", *SHORT, *ANYWHERE, "--out", str(run), "--quiet", "--live")
     address = address_of(process)
     try:
         with opened(address) as (page, faults):

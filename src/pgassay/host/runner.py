@@ -1,7 +1,7 @@
 """The real `bench.running.Runner`: programs without a shell, in sessions of their own, under another account if asked.
 
-Every program dies with us, even when we are killed by SIGKILL (see `_launch`), and never sees libpq's variables of the
-user's shell, which would lead it to another server.
+Every program dies with us, even when we are killed by SIGKILL (see `_launch` and `keeper`), and never sees libpq's
+variables of the user's shell, which would lead it to another server.
 """
 
 import contextlib
@@ -20,6 +20,7 @@ from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.host import _launch, messages
 from pgassay.host.accounts import groups_of
+from pgassay.host.keeper import VARIABLE, mark
 from pgassay.host.processes import Process, descendants, end_all, processes, still_there
 
 GRACE_S = 10.0
@@ -147,6 +148,7 @@ class LocalRunner:
     def _environment(self, extra: Mapping[str, str] | None, unprivileged: bool) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         inherited |= {"LC_ALL": "C"}  # What programs say is read by us.
+        inherited |= {VARIABLE: mark()}
         if unprivileged and self._account.name is not None:
             home = pwd.getpwuid(self._account.uid).pw_dir
             inherited |= {"HOME": home, "USER": self._account.name, "LOGNAME": self._account.name}

@@ -192,21 +192,28 @@ def linux_kernel() -> LinuxKernel:
 
 @dataclass
 class Drives:
-    """The drives attached so far. `held` protects what must not be interrupted; `given_back` collects every release."""
+    """The drives attached so far. `held` protects what must not be interrupted; `given_back` collects every release,
+    and `keep` hears of each directory where something would be left if we were killed.
+    """
 
     places: DriveChoices
     attacher: Attacher
     held: Callable[[], AbstractContextManager[None]]
     given_back: ExitStack
+    keep: Callable[[str], object]
     _attached: dict[DriveOptions, Drive] = field(default_factory=dict)
 
     def attach(self, options: DriveOptions, needs: Needs) -> Drive:
         """The drives that these options ask for, as one; attached at the first call. Raises `DriveError`."""
         if options not in self._attached:
-            ready = _makeable if self.places.planned else _tidy
             for each in options.drives:
                 named = each.path if each.kind is DriveKind.DIRECTORY else None
-                ready((named or self.places.directory).absolute())
+                place = (named or self.places.directory).absolute()
+                if self.places.planned:
+                    _makeable(place)
+                else:
+                    _tidy(place)
+                    self.keep(str(place))
             with self.held():
                 drive = self.attacher.attach(options, self.places.directory.absolute(), needs)
                 self._attached[options] = drive

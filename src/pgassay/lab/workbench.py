@@ -29,7 +29,9 @@ from pgassay.host.changes import Ledger, LocalHost, boot_of
 from pgassay.host.clock import SystemClock
 from pgassay.host.groups import own_limit_bytes
 from pgassay.host.huge_pages import peak_bytes
+from pgassay.host.keeper import Keeper
 from pgassay.host.runner import LocalRunner
+from pgassay.lab import gone
 from pgassay.lab.building import Building, builder_of, stand_in
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import DriveChoices, Drives, attacher_of, known_in, owned
@@ -107,6 +109,8 @@ class Workbench:
     def __enter__(self) -> "Workbench":
         with ExitStack() as stack:
             stack.enter_context(self._interruption.listening())
+            keeper = Keeper(gone.COMMAND)
+            stack.callback(keeper.close)
             stack.callback(self.host.close)
             self.host.repair()
             for abandoned in repair.abandoned_sockets(self.account):
@@ -127,7 +131,7 @@ class Workbench:
             )
             attacher = attacher_of(places, self.runner, self.account, self._lacking)
             self._given_back = stack.pop_all()
-        self._drives = Drives(places, attacher, self._interruption.held, self._given_back)
+        self._drives = Drives(places, attacher, self._interruption.held, self._given_back, keeper.add)
         self._foreseeing = Foreseeing(self._drives)
         return self
 

@@ -26,7 +26,7 @@ from pgassay.report import vega
 ADDRESS = "127.0.0.1"
 ALONE_S = 600.0
 """So long it serves on after the run's process was killed, while nobody watches."""
-_LOOK_S = 10.0
+_LOOK_S = 2.0
 _NICE = 19
 _PATIENCE_S = 2
 _REQUESTS_MAX = 64
@@ -92,10 +92,10 @@ def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None
 
 
 class _Watched:
-    """When somebody watched last."""
+    """When somebody watched last: so long ago that nobody is waited for, where nobody has."""
 
     def __init__(self) -> None:
-        self.last_s = time.monotonic()
+        self.last_s = -ALONE_S
 
     def now(self) -> None:
         """Somebody does."""

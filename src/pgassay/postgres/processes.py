@@ -62,7 +62,8 @@ def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
     """Stop a postmaster and all of its processes where they are; returns when they stand still, or after a while.
 
     The postmaster goes first, so that it starts no more. SIGSTOP and not the freezer of control groups: what a killed
-    lab leaves stopped can still be ended by SIGKILL, and what it leaves frozen (in version 1) cannot.
+    lab leaves stopped can still be ended by SIGKILL, and what it leaves frozen (in version 1) cannot. The lab's keeper
+    lets it go on, so that the signal of the lab's death ends it.
     """
     _signal(postmaster, signal.SIGSTOP)
     deadline = time.monotonic() + patience_s

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
 from pgassay.postgres import ownership, processes
 
@@ -38,8 +39,16 @@ def leftovers(places: Sequence[Path]) -> list[Leftover]:
 
 
 def end(leftover: Leftover) -> None:
-    """Stop what serves an abandoned cluster of ours; its files stay for the drive to discard."""
-    ownership.require_mark(leftover.directory)
+    """Stop what serves an abandoned cluster of ours; its files stay for the drive to discard.
+
+    The keeper of the killed lab may be at it too, and may have removed them meanwhile.
+    """
+    try:
+        ownership.require_mark(leftover.directory)
+    except ClusterError:
+        if leftover.directory.exists():
+            raise
+        return
     processes.end(leftover.directory, _PATIENCE_S)
     ownership.release(leftover.directory)
 

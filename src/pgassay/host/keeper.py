@@ -1,0 +1,77 @@
+"""A small process beside a lab that outlives it, and ends what a killed lab leaves running.
+
+The kernel tells each program that we started of our death (see `_launch`). That is not enough for servers that stand
+still while others take their turn, for what our programs have started themselves, and for the daemons of drives, whose
+file systems must be unmounted first. So the keeper waits for our end, finds all of the family by a mark in its
+environment, ends it, and then becomes a command that gives back what else was held (see `_keeper`).
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pgassay.host import _keeper
+from pgassay.host.processes import parse_stat
+
+VARIABLE = "PGASSAY_LAB"
+"""In the environment of each program that a lab starts: its process id, and when it started in ticks since boot."""
+
+
+def mark() -> str:
+    """The value of `VARIABLE` for what this process starts; without /proc it is the process id alone."""
+    try:
+        text = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return str(os.getpid())
+    return f"{os.getpid()}-{parse_stat(text).started_ticks}"
+
+
+class Keeper:
+    """Keeps this process's programs until `close`; `command` runs after their end where this process was killed."""
+
+    def __init__(self, command: Sequence[str] = ()) -> None:
+        self._command = tuple(command)
+        self._words: list[bytes] = []
+        self._start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def add(self, word: str) -> None:
+        """One more argument of the command. A keeper that somebody killed is replaced."""
+        self._words.append(os.fsencode(word) + b"\0")
+        try:
+            os.write(self._pipe, self._words[-1])
+        except BrokenPipeError:
+            self._stop()
+            self._start()
+
+    def close(self) -> None:
+        """No keeper any more: everything has been given back. Calling it twice is harmless."""
+        self._stop()
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", _keeper.__file__, f"{VARIABLE}={mark()}", *self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+            bufsize=0,
+        )
+        assert self._process.stdin is not None
+        self._pipe = self._process.stdin.fileno()
+        with suppress(BrokenPipeError):
+            os.write(self._pipe, b"".join(self._words))
+
+    def _stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
