@@ -23,7 +23,6 @@ from pgassay.fleet.own_files import OwnFile
 from pgassay.fleet.parcels import Arrived
 from pgassay.host import accounts
 from pgassay.lab.arms import ResolvedStudy, resolve
-from pgassay.lab.catalogue import every_factor
 from pgassay.load.pgbench.options import PgbenchOptions, show_scripts
 from pgassay.study import document as documents
 from pgassay.study.model import Study
@@ -197,24 +196,3 @@ def test_a_file_that_has_changed_since_the_run_began_is_refused(scripts: tuple[P
     assert "changed since the run began" in told
     assert str(scripts[1]) in told
     assert str(scripts[0]) not in told
-
-
-def test_names_without_a_folder_become_paths_from_the_root_and_others_stay(
-    scripts: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(scripts[0].parent)
-    here, there = scripts
-    document = {
-        "factors": {"load.script": ["mine.sql", "select-only", str(there)], "table.fillfactor": ["100", "75"]},
-        "load": {"init": "none", "log": ["mine.sql", str(there)], "clients": 4},
-        "conditions": [{"load.init": "mine.sql"}],
-        "study": {"title": "mine.sql"},
-    }
-    assert own_files.rooted(document, every_factor()) == {
-        "factors": {"load.script": [str(here), "select-only", str(there)], "table.fillfactor": ["100", "75"]},
-        "load": {"init": "none", "log": f"{here},{there}", "clients": 4},
-        "conditions": [{"load.init": str(here)}],
-        "study": {"title": "mine.sql"},
-    }
-    weighed = own_files.rooted({"load": {"script": ["mine.sql@3", f"{there}@2"]}}, every_factor())
-    assert weighed == {"load": {"script": f"{here}@3,{there}@2"}}

@@ -16,7 +16,13 @@ from pgassay.record import capsule
 from pgassay.record.check import check
 from pgassay.record.errors import DamagedError, NewerFormatError, RecordError
 from pgassay.record.reading import Run
+from pgassay.study.findings import Severity
 from pgassay.testing.planted import make_run
+
+
+def write(run: Run, report: Path, file: Path, *named: capsule.NamedFile, with_data: bool = False) -> capsule.Manifest:
+    return capsule.write(capsule.contents_of(run, report, named, with_data=with_data), file)
+
 
 Edit = Callable[[list[tuple[zipfile.ZipInfo, bytes]]], None]
 
@@ -32,7 +38,7 @@ def made(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("capsule")
     (folder / "report").mkdir()
     (folder / "report/report.html").write_text("page")
-    capsule.write(run, folder / "report", folder / "run.capsule")
+    write(run, folder / "report", folder / "run.capsule")
     return folder / "run.capsule"
 
 
@@ -70,14 +76,14 @@ def test_the_same_run_gives_the_same_bytes(run: Run, made: Path, tmp_path: Path)
     copied = tmp_path / run.path.name
     shutil.copytree(run.path, copied)
     (copied / "report").mkdir(exist_ok=True)
-    capsule.write(Run.open(copied), made.parent / "report", tmp_path / "again")
+    write(Run.open(copied), made.parent / "report", tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == made.read_bytes()
 
 
 def test_a_file_is_never_written_over(run: Run, made: Path) -> None:
     before = made.read_bytes()
     with pytest.raises(RecordError, match="exists already"):
-        capsule.write(run, made.parent / "report", made)
+        write(run, made.parent / "report", made)
     assert made.read_bytes() == before
     assert sorted(path.name for path in made.parent.iterdir()) == ["report", "run.capsule"]
 
@@ -89,7 +95,7 @@ def test_a_damaged_run_is_refused_and_leaves_no_file(run: Run, tmp_path: Path) -
     path.write_bytes(path.read_bytes().replace(b'"number": 1', b'"number": 2', 1) + b" ")
     (copied / "index.parquet").unlink(missing_ok=True)
     with pytest.raises(DamagedError):
-        capsule.write(Run.open(copied), tmp_path / "none", tmp_path / "capsule")
+        write(Run.open(copied), tmp_path / "none", tmp_path / "capsule")
     assert not (tmp_path / "capsule").exists()
 
 
@@ -99,28 +105,63 @@ def test_a_link_in_a_record_is_not_followed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     (copied / "trials/000001/pgbench.out").symlink_to(tmp_path / "secret")
     with pytest.raises(DamagedError, match="is no file"):
-        capsule.write(Run.open(copied), tmp_path / "none", tmp_path / "capsule")
+        write(Run.open(copied), tmp_path / "none", tmp_path / "capsule")
 
 
-def test_scripts_come_with_it_as_they_were_run(run: Run, tmp_path: Path) -> None:
-    copied, scripts = tmp_path / "run", tmp_path / "sql"
-    shutil.copytree(run.path, copied)
-    scripts.mkdir()
-    (scripts / "mine.sql").write_text("SELECT 2; -- changed since")
-    (scripts / "init.sql").write_text("CREATE TABLE t ();")
-    (copied / "trials/000001/script_1_mine.sql").write_text("SELECT 1;")
-    study = copied / "study.toml"
-    text = study.read_text().replace('script = "simple-update"', f'script = ["{scripts}/mine.sql@3", "tpcb-like@1"]')
-    study.write_text(text.replace("[load]", f'[load]\ninit = "{scripts}/init.sql"\nlua = "/nowhere/x.lua"'))
-    capsule.write(Run.open(copied), tmp_path / "none", tmp_path / "capsule")
-    shutil.rmtree(scripts)
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, capsule.NamedFile]:
+    """A script and a dump, each outside the run."""
+    (tmp_path / "mine.sql").write_text("SELECT 1;")
+    (tmp_path / "rows.dump").write_text("1\tAda")
+    return {
+        "script": capsule.NamedFile("load.script", tmp_path / "mine.sql", (tmp_path / "mine.sql",), False),
+        "rows": capsule.NamedFile("load.init", tmp_path / "rows.dump", (tmp_path / "rows.dump",), True),
+        "gone": capsule.NamedFile("load.log", tmp_path / "gone.log", (tmp_path / "gone.log",), True),
+    }
+
+
+def test_named_files_come_with_it_but_not_those_with_rows(
+    run: Run, files: dict[str, capsule.NamedFile], tmp_path: Path
+) -> None:
+    manifest = write(run, tmp_path / "none", tmp_path / "capsule", *files.values())
     unpacked = capsule.unpack(tmp_path / "capsule", tmp_path / "out")
-    load = unpacked.study(Run.open(unpacked.run).study)["load"]
-    path, _, weight = load["script"][0].rpartition("@")
-    assert (Path(path).read_text(), weight) == ("SELECT 1;", "3")
-    assert load["script"][1] == "tpcb-like@1"
-    assert Path(load["init"]).read_text() == "CREATE TABLE t ();"
-    assert load["lua"] == "/nowhere/x.lua", "not there when the capsule was made: the study's own check names it"
+    ((path, here),) = unpacked.places.items()
+    assert (path, here.read_text()) == (files["script"].path, "SELECT 1;")
+    assert manifest.left_out == {
+        str(files["rows"].path): "load.init", str(files["gone"].path): "load.log",
+    }  # fmt: skip
+    assert b"Ada" not in (tmp_path / "capsule").read_bytes()
+
+
+def test_rows_come_with_it_where_they_are_asked_for(
+    run: Run, files: dict[str, capsule.NamedFile], tmp_path: Path
+) -> None:
+    write(run, tmp_path / "none", tmp_path / "capsule", *files.values(), with_data=True)
+    places = capsule.unpack(tmp_path / "capsule", tmp_path / "out").places
+    assert places[files["rows"].path].read_text() == "1\tAda"
+
+
+def test_copies_in_trials_of_what_is_left_out_are_left_out_and_the_record_stays_sound(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", discarded=False, kept={"script_1_captured.sql": b"SELECT 'Ada';"})
+    copies = tuple(sorted(run.path.glob("trials/*/script_1_captured.sql")))
+    assert copies
+    captured = capsule.NamedFile("load.script", Path("/app.capture/asked/1/captured.sql"), copies, True)
+    write(run, tmp_path / "none", tmp_path / "capsule", captured)
+    assert b"Ada" not in (tmp_path / "capsule").read_bytes()
+    unpacked = capsule.unpack(tmp_path / "capsule", tmp_path / "out")
+    found = check(unpacked.run)
+    assert {each.severity for each in found} == {Severity.NOTE}
+    assert len(found) == len(copies)
+    assert "left out of the capsule" in found[0].text
+    (unpacked.run / "left_out.json").write_text('["trials/000001/trial.json", "trials/000001/series.parquet"]')
+    (unpacked.run / "trials/000001/series.parquet").unlink()
+    assert any(each.severity is Severity.ERROR for each in check(unpacked.run)), "what a report reads is never left out"
+
+
+def test_a_capsule_is_its_owners_alone(made: Path) -> None:
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    with zipfile.ZipFile(made) as archive:
+        assert {each.external_attr >> 16 & 0o777 for each in archive.infolist()} == {0o600}
 
 
 @pytest.mark.parametrize(
@@ -246,6 +287,6 @@ def test_a_capsule_cut_anywhere_is_refused(made: Path, tmp_path: Path) -> None:
 
 def test_an_unfinished_run_has_a_capsule_too(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", finished=False)
-    manifest = capsule.write(replace(run), tmp_path / "none", tmp_path / "capsule")
+    manifest = write(replace(run), tmp_path / "none", tmp_path / "capsule")
     assert "run/journal.jsonl" in manifest.files
     assert not any("lock" in name for name in manifest.files)

@@ -45,6 +45,8 @@ class Place:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.here = path
+        """Where pgassay is started."""
         self.data = path / "data"
         self.runs = path / "runs"
         self.temporary = path / "tmp"
@@ -58,7 +60,7 @@ class Place:
         environment = {**os.environ, "TMPDIR": str(self.temporary), "PGASSAY_DATA_DIR": str(self.data)}
         process = subprocess.Popen(
             [*PROGRAM, *words],
-            cwd=self.path,
+            cwd=self.here,
             env=environment,
             text=True,
             stdout=subprocess.PIPE,

@@ -30,3 +30,23 @@ def test_a_capsule_is_run_again_with_its_own_script(journey: Place) -> None:
     assert first.header.seed != other.header.seed, "drawn anew"
     assert (other.trial_directory(1) / "script_1_mine.sql").read_text() == SCRIPT
     assert journey.left_behind() == []
+
+
+def test_a_capsule_of_compare_f_is_repeated_from_another_directory(journey: Place) -> None:
+    """The script is named as typed, relative to where the first run began."""
+    capsule, elsewhere = journey.path / "first.capsule", journey.path / "elsewhere"
+    (journey.path / "mine.sql").write_text(SCRIPT)
+    elsewhere.mkdir()
+    given = ["work_mem=4MB", "work_mem=8MB", "-f", "mine.sql", "-s", "1", "-T", "1", "--set", "load.warmup=0s"]
+    first = journey.pgassay("compare", *given, "--blocks", "5", *ANYWHERE, "--out", str(journey.runs / "first"))
+    assert first.returncode == 0, first.stderr
+    assert journey.pgassay("export", str(journey.runs / "first"), "--capsule", str(capsule)).returncode == 0
+    (journey.path / "mine.sql").unlink()
+    journey.here = elsewhere
+    again = journey.pgassay("rerun", str(capsule), *ANYWHERE, "--out", str(journey.runs / "again"))
+    assert again.returncode == 0, again.stderr
+    other = Run.open(journey.runs / "again")
+    assert (other.trial_directory(1) / "script_1_mine.sql").read_text() == SCRIPT
+    assert other.study["load"]["script"] == str(journey.path / "mine.sql")
+    assert other.trials[0].levels["load.script"].read_back == str(journey.path / "mine.sql")
+    assert journey.left_behind() == []

@@ -93,6 +93,22 @@ class Factor:
         """The level with the path of each file and folder that it names as `change` makes it; most levels name none."""
         return level
 
+    @property
+    def holds_rows(self) -> bool:
+        """Do the files and folders that its levels name hold a user's rows? A capsule then leaves them out."""
+        return False
+
+    def rooted(self, name: str, typed: str) -> str:
+        """What was typed with its paths from the root, as a record keeps it; raises `UsageError` as `parse` does."""
+        level, paths = self.parse(name, typed), []
+
+        def noted(path: Path) -> Path:
+            paths.append(path)
+            return path
+
+        self.moved(name, level, noted)
+        return level.canonical if any(str(path) not in typed for path in paths) else typed
+
     def size(self, name: str) -> ModelSize | None:
         """How a level shrinks in a scale model; None for what is no size."""
         return None

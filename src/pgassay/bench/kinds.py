@@ -5,7 +5,7 @@ canonical text. Two levels are the same if their canonical texts are. A room dec
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -38,6 +38,10 @@ class Kind(Generic[Value]):
     """Is `none` one of its levels, for None?"""
     each_path: Callable[[Value, Change], Value] | None = None
     """Of values that name files or folders: the value with each of its paths changed."""
+    holds_rows: bool = False
+    """Do these files hold a user's rows, as a dump or a log with its values does?"""
+    rooted: Callable[[str], str] | None = None
+    """Of texts with a path that `each_path` does not change, or not in this form: the text with it from the root."""
 
     def canonical(self, name: str, text: str) -> str:
         """The canonical text of what was typed for the option `name`; raises `UsageError`."""
@@ -59,7 +63,8 @@ def optional(kind: Kind[Value]) -> Kind[Value | None]:
         return value if value is None or kind.each_path is None else kind.each_path(value, change)
 
     paths = None if kind.each_path is None else each_path
-    return Kind(parse, show, f"{kind.accepts}, or {NONE}", takes_none=True, each_path=paths)
+    accepts = f"{kind.accepts}, or {NONE}"
+    return Kind(parse, show, accepts, takes_none=True, each_path=paths, holds_rows=kind.holds_rows)
 
 
 def whole(least: int = 1, most: int | None = None) -> Kind[int]:
@@ -139,6 +144,8 @@ SWITCH: Kind[bool] = Kind(_parse_switch, lambda value: "on" if value else "off",
 """PostgreSQL's booleans."""
 PATH: Kind[Path] = Kind(_parse_path, str, "a path", each_path=lambda path, change: change(path))
 """A file or folder as an absolute path, so that a resumed run finds it from anywhere."""
+ROWS: Kind[Path] = replace(PATH, holds_rows=True)
+"""The same, of a user's data."""
 
 
 def is_number(text: str) -> bool:

@@ -277,6 +277,16 @@ class OptionFactor(Factor):
             return level
         return Level(level.typed, kind.show(kind.each_path(kind.parse(name, level.canonical), change)))
 
+    @property
+    def holds_rows(self) -> bool:
+        """As its kind says."""
+        return self.option.kind.holds_rows
+
+    def rooted(self, name: str, typed: str) -> str:
+        """As its kind writes it."""
+        written = self.option.kind.rooted
+        return super().rooted(name, typed) if written is None else written(typed)
+
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Hand the level to its room; `none` where that is the default asks for nothing."""
         asks_for_nothing = self.option.kind.takes_none and level.canonical == NONE

@@ -143,19 +143,6 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
     return replace(written, study=replace(written.study, design=design), document=document)
 
 
-def rooted(written: "WrittenStudy", arguments: argparse.Namespace, size: str) -> "WrittenStudy":
-    """The study with the user's files by their paths from the root, since hosts have other working directories."""
-    from pgassay.fleet import own_files
-    from pgassay.lab.catalogue import every_factor
-    from pgassay.study.parsing import parse
-
-    catalogue = every_factor()
-    document = written.document if arguments.files_everywhere else own_files.rooted(written.document, catalogue)
-    if document == written.document:
-        return written
-    return replace(written, study=parse(written.study.name, document, catalogue, size=size), document=document)
-
-
 @contextmanager
 def fleet_of(
     arguments: argparse.Namespace, name: str, document: str, begun: Mapping[str, Any] | None = None

@@ -5,11 +5,19 @@ With `--capsule` all of the run in one file, which `pgassay rerun` repeats elsew
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli._runs import open_run
+from pgassay.cli.parser import FOUND
+from pgassay.errors import UsageError
+from pgassay.study.findings import Severity
+
+if TYPE_CHECKING:
+    from pgassay.record.capsule import Contents, NamedFile
 
 FORMS = ("trials", "cache-csv")
 
@@ -26,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--capsule", type=Path, metavar="FILE", help="write the whole run there: record, study, scripts, report"
     )
+    parser.add_argument(
+        "--with-data",
+        action="store_true",
+        help="pack files with your rows into the capsule, too: dumps, logs",
+    )
+    parser.add_argument("-n", "--dry-run", action="store_true", help="list what the capsule would have; write nothing")
     parser.add_argument(
         "--as",
         dest="form",
@@ -49,7 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.capsule is not None:
         if arguments.out is not None or arguments.form != FORMS[0]:
             raise messages.excluded("--capsule", "--out" if arguments.out is not None else "--as")
-        return _write_capsule(arguments.run, arguments.capsule)
+        return _write_capsule(arguments)
+    if arguments.with_data or arguments.dry_run:
+        raise UsageError(f"{'--with-data' if arguments.with_data else '--dry-run'} needs --capsule")
     found = open_run(arguments.run)
     if arguments.out is None:
         write(found, sys.stdout)
@@ -59,17 +75,72 @@ def run(arguments: argparse.Namespace) -> int:
     return messages.SUCCESS
 
 
-def _write_capsule(path: Path, file: Path) -> int:
-    """One file with the record as it was committed, and a page made from it; what is damaged is refused."""
+def _write_capsule(arguments: argparse.Namespace) -> int:
+    """One file with the record as it was committed, and a page made from it; what is in it is listed before and after.
+
+    A record that was changed or damaged is named, and nothing is written.
+    """
+    from pgassay.lab.named_files import files_of
+    from pgassay.lab.replay import replay
     from pgassay.record import capsule
+    from pgassay.record.check import check
     from pgassay.record.reading import Run
     from pgassay.report import page
     from pgassay.report.collection import paused
     from pgassay.report.findings import Findings
+    from pgassay.report.words import size
 
+    path, file = arguments.run, arguments.capsule
     run = Run.open(path)
+    wrong = [each for each in (*check(path), *replay(path)) if each.severity is Severity.ERROR]
+    if wrong:
+        for finding in wrong:
+            print(f"{finding.severity}: {finding.where}: {finding.text}", file=sys.stderr)
+        print(f"no capsule was written: the record in {path} is not what was committed", file=sys.stderr)
+        return FOUND
     with paused(), TemporaryDirectory(prefix="pgassay-report-") as folder:
         page.write(Findings(run), Path(folder), pictures=False)
-        capsule.write(run, Path(folder), file)
-    print(file)
+        named = [replace(each, holds_rows=each.holds_rows or _is_captured(each.path)) for each in files_of(run)]
+        contents = capsule.contents_of(run, Path(folder), named, with_data=arguments.with_data)
+        print(_listed(contents, file), end="")
+        if arguments.dry_run:
+            return messages.SUCCESS
+        capsule.write(contents, file)
+    print(f"{file}: {size(file.stat().st_size)}, readable by you alone (mode 0600)")
     return messages.SUCCESS
+
+
+def _is_captured(path: Path) -> bool:
+    """Is it one of the scripts that `pgassay ask` wrote into a capture, with values of the server's rows?"""
+    from pgassay.capture.asking import FOLDER
+
+    return path.parent.parent.name == FOLDER
+
+
+def _listed(contents: "Contents", file: Path) -> str:
+    """What will be in the capsule and what is left out, a line each."""
+    from pgassay.record.capsule import RECORD, REPORT
+    from pgassay.report.words import size
+
+    trials = len(contents.run.trials)
+    lines = [
+        f"{file} will have",
+        f"  the record of {trials} trials with the outputs of all programs, {size(contents.bytes_of(RECORD))}",
+        *(f"  {each.path} ({each.factor}), {size(each.sources[0].stat().st_size)}" for each in contents.packed),
+        f"  a report, {size(contents.bytes_of(REPORT))}",
+    ]
+    if contents.left_out:
+        lines.append("left out")
+        lines += [f"  {each.path} ({each.factor}), {_why_left_out(each)}" for each in contents.left_out]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _why_left_out(named: "NamedFile") -> str:
+    from pgassay.report.words import size
+
+    source = named.sources[0]
+    if source.is_dir():
+        return "a directory"
+    if not source.is_file():
+        return "which is not there any more"
+    return f"{size(source.stat().st_size)} with values of your rows: --with-data packs it"

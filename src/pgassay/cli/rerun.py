@@ -5,18 +5,22 @@ original is not repeated. `--with RUN` compares a run that was made already.
 """
 
 import argparse
+import os
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from pgassay import scratch
 from pgassay.cli import messages
 from pgassay.cli._runs import open_run
 from pgassay.cli.parser import FOUND, whole
 from pgassay.cli.run import add_bench_options, add_study_options, run_document, run_path
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
+    from pgassay.bench.own_files import OwnFiles
     from pgassay.record.reading import Run
 
 
@@ -26,6 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="FILE|RUN", type=Path, help="a capsule, or a run directory")
     parser.add_argument(
         "--with", dest="made", metavar="RUN", type=Path, help="compare this run, made already; run nothing"
+    )
+    parser.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="use this file in the place of one that the capsule lacks: load.init=dump.sql",
     )
     parser.add_argument("--strict", action="store_true", help="exit 1 if a contrast or a claim differs")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="other repetitions than the original's")
@@ -46,37 +57,116 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record.capsule import unpack
 
     with ExitStack() as stack:
-        path, study, name = arguments.source, None, arguments.source.absolute().name
+        path, name = arguments.source, arguments.source.absolute().name
+        folder = stack.enter_context(scratch.folder("capsule"))
+        places = None
         if path.is_file():
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="pgassay-capsule-")))
-            folder.chmod(0o755)  # the servers' account reads the scripts
             unpacked = unpack(path, folder / "capsule")
-            path, study, name = unpacked.run, unpacked.study, unpacked.manifest.run
+            path, name, places = unpacked.run, unpacked.manifest.run, unpacked.places
         original = open_run(path)
         made: Path | None = arguments.made
         if made is None:
-            document = study(original.study) if study else dict(original.study)
+            document = _document(original)
+            files = _files(original, document, places, folder, arguments)
             made = run_path(arguments, original.header.study)
-            status = _again(original, document, arguments, made)
+            status = _again(original.header.study, document, files, arguments, made)
             if status != messages.SUCCESS or arguments.dry_run:
                 return status
         return _compare(original, name, open_run(made), arguments)
 
 
-def _again(original: "Run", document: dict[str, Any], arguments: argparse.Namespace, path: Path) -> int:
-    """Make the second run at `path`; raises `UsageError` for an original that is none of our own measurements."""
+def _files(
+    original: "Run",
+    document: dict[str, Any],
+    places: Mapping[Path, Path] | None,
+    folder: Path,
+    arguments: argparse.Namespace,
+) -> "OwnFiles":
+    """Where the files of the study are here: those of a capsule (`places`), else where they were, or the copies that
+    trials kept; raises `UsageError` for what is not here.
+
+    A capsule may come from anybody: what it lacks is not looked for on this machine, unless the user says where.
+    """
+    from pgassay.bench.own_files import OwnFiles
+    from pgassay.lab.named_files import bounds_of, files_of, paths_of
+
+    found, given = dict(places or {}), dict(_given(text) for text in arguments.file)
+    kept = {} if places is not None else {each.path: each.sources[0] for each in files_of(original)}
+    bounds = bounds_of(original.header.study, document)
+    named = [(each.name, path) for each in bounds for path in paths_of(each.factor, each.name, each.level)]
+    used = set()
+    for number, (factor, path) in enumerate(named, start=1):
+        name = next((each for each in (str(path), factor) if each in given), None)
+        if name is not None:
+            used.add(name)
+            found[path] = given[name]
+        elif places is None and not path.exists() and path in kept and kept[path].is_file():
+            found[path] = folder / "kept" / str(number) / path.name
+            found[path].parent.mkdir(parents=True)
+            found[path].write_bytes(kept[path].read_bytes())
+        elif places is not None and path not in found:
+            raise UsageError(
+                f"the capsule does not have {path}, which {factor} names",
+                f"name your copy of it: --file {factor}=PATH",
+            )
+    if unknown := given.keys() - used:
+        raise UsageError(f"--file {min(unknown)}: the study names no such file")
+    _open_to_servers(folder)
+    return OwnFiles(found)
+
+
+def _given(text: str) -> tuple[str, Path]:
+    """`NAME=PATH` of --file; raises `UsageError`."""
+    name, equals, path = text.rpartition("=")
+    here = Path(path).expanduser().absolute()
+    if not equals or not here.exists():
+        raise UsageError(
+            f'--file "{text}" names no file' if equals else f'--file "{text}" lacks "="',
+            "write the factor, or the path in the study, and your copy of the file: --file load.init=dump.sql",
+        )
+    return name, here
+
+
+def _open_to_servers(folder: Path) -> None:
+    """Let the account of the servers read the files below a folder of root's, and nobody else."""
+    from pgassay.files import Directory
+    from pgassay.host import accounts
+
+    if os.geteuid() != 0:
+        return
+    owner = 0, accounts.choose(os.environ).gid
+    with Directory.open(folder.parent) as parent:
+        parent.give(folder.name, owner, 0o750)
+    with Directory.open(folder) as own:
+        for part in ("kept", "capsule/scripts"):
+            for path in sorted((folder / part).rglob("*")):
+                own.give(str(path.relative_to(folder)), owner, 0o750 if path.is_dir() else 0o640)
+        for name in ("kept", "capsule", "capsule/scripts"):
+            if (folder / name).is_dir():
+                own.give(name, owner, 0o750)
+
+
+def _document(original: "Run") -> dict[str, Any]:
+    """The study with an order to be drawn anew; raises `UsageError` for what is none of our own measurements."""
+    from pgassay.lab.named_files import repeatable
     from pgassay.record.calibrations import STUDY
     from pgassay.record.formats import IMPORTED
 
     if original.header.study == STUDY or IMPORTED in original.host:
         raise messages.not_repeatable(original.path)
-    design = {key: value for key, value in document.get("design", {}).items() if key != "seed"}
+    document = repeatable(original)
+    document["design"] = {key: value for key, value in document.get("design", {}).items() if key != "seed"}
+    return document
+
+
+def _again(study: str, document: dict[str, Any], files: "OwnFiles", arguments: argparse.Namespace, path: Path) -> int:
+    """Make the second run at `path`; returns the exit status."""
     asked = argparse.Namespace(**{**vars(arguments), "out": path})
     if not arguments.json or arguments.dry_run:
-        return run_document(original.header.study, {**document, "design": design}, asked)
+        return run_document(study, document, asked, files=files)
     with redirect_stdout(sys.stderr):  # one document on standard output: the comparison
         asked.json, asked.quiet = False, True
-        return run_document(original.header.study, {**document, "design": design}, asked)
+        return run_document(study, document, asked, files=files)
 
 
 def _compare(original: "Run", name: str, rerun: "Run", arguments: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import REBOOTS, Reboots, add_reboot_option, reboots_of
 
 if TYPE_CHECKING:
+    from pgassay.bench.own_files import OwnFiles
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark
     from pgassay.lab.workbench import BenchOptions
@@ -172,10 +173,12 @@ def run_document(
     arguments: argparse.Namespace,
     remarks: "Sequence[Remark]" = (),
     beside: Mapping[str, bytes] | None = None,
+    files: "OwnFiles | None" = None,
 ) -> int:
     """Run a study document under the command line's overrides; `remarks` go into its record with those of the lab.
 
-    `beside` are files of the record, by name, that say more about the study.
+    `beside` are files of the record, by name, that say more about the study; `files` says where those are that the
+    study names by their paths elsewhere.
     """
     from pgassay.cli.plan import print_plan
     from pgassay.lab.arms import resolve
@@ -190,11 +193,13 @@ def run_document(
     require_here(arguments)
     if on_fleet := _fleet.asked(arguments):
         _fleet.require_own_places(arguments)
-        written = _fleet.widened(_fleet.rooted(written, arguments, size), arguments.hosts)
+        written = _fleet.widened(written, arguments.hosts)
     require(arguments, written.study.decide)
     require_live(arguments)
     path = run_path(arguments, written.study.name)
-    with clients_of(arguments) as clients, bench_of(replace(bench_options(arguments), clients=clients)) as bench:
+    options = bench_options(arguments)
+    options = options if files is None else replace(options, files=files)
+    with clients_of(arguments) as clients, bench_of(replace(options, clients=clients)) as bench:
         resolved = resolve(written.study, bench.site())
         prepared = prepare(resolved, bench)
         prepared = replace(prepared, remarks=(*prepared.remarks, *remarks))

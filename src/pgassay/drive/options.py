@@ -11,7 +11,7 @@ from typing import Any
 
 from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
 from pgassay.bench.factor import Catalogue, Stage
-from pgassay.bench.kinds import SWITCH, Kind, choice, whole
+from pgassay.bench.kinds import SWITCH, Change, Kind, choice, whole
 from pgassay.bench.options import Options, declared_options, factors_of, group, option
 from pgassay.drive import messages, readback
 from pgassay.drive.block import description
@@ -83,6 +83,23 @@ def _undeclared(text: str) -> DriveLevel:
     raise messages.bad_level(text)
 
 
+def _each_path(level: DriveLevel, change: Change) -> DriveLevel:
+    """Of a description alone: directories and devices are places of a machine, and no files of the user's."""
+    if level.kind != DriveKind.DESCRIPTION or level.path is None:
+        return level
+    return replace(level, path=change(level.path))
+
+
+def _rooted(text: str) -> str:
+    """Not in canonical form, which would keep the digest of a description in the place of its file's name."""
+    role, bare = declared(text)
+    found = _undeclared(bare)
+    if found.path is None or str(found.path) in bare:
+        return text
+    place = str(found.path) if found.kind == DriveKind.DESCRIPTION else f"{found.kind}:{found.path}"
+    return place if role is None else f"{role}={place}"
+
+
 def _codec(name: str, text: str) -> str:
     try:
         return DriveDescription({"emulation": {"codec": text.strip()}}).codec
@@ -138,6 +155,8 @@ PLACE = Kind(
     str,
     "directory, directory:PATH, image, ssd, csd, device:/dev/…, FILE.toml; of the WAL also beside; "
     "normal=… or compressing=… before a real drive or a description",
+    each_path=_each_path,
+    rooted=_rooted,
 )
 CAPACITY = Kind(_capacity, _bytes, f"a size with its unit, or {AUTO}")
 SIZE = Kind(lambda _, text: parse_memory(text), _bytes, "a size with its unit: 6GB")

@@ -12,29 +12,23 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import msgspec
 
 from pgassay import scratch
-from pgassay.bench.factor import Factor
 from pgassay.bench.own_files import OwnFiles
-from pgassay.errors import UsageError
+from pgassay.design.schedule import DRIVES
 from pgassay.fleet import messages
 from pgassay.host import accounts
-from pgassay.lab.arms import Bound, bind
-from pgassay.lab.catalogue import FactorCatalogue, every_factor
+from pgassay.lab.named_files import bounds_of, paths_of
 from pgassay.load.pgbench.data import reads_files
 from pgassay.study import document as documents
-from pgassay.study.levels import Level
-from pgassay.study.parsing import parse_recorded
 
 BYTES_MAX = 16 << 20
 """Of all files of a study together: the scheduler holds them once for each block under way."""
 FACT = "files"
 """In host.json: the SHA-256 of each file that was sent when the run began, by its path."""
 _INIT = "load.init"
-_VARIED = ("factors", "conditions", "covariates")
 _NAME_BYTES_MAX = 255
 
 
@@ -46,50 +40,6 @@ class OwnFile(msgspec.Struct, frozen=True):
     packed: bytes
 
 
-def bounds_of(name: str, document: str) -> tuple[Bound, ...]:
-    """Every level of a recorded study with its factor, each once."""
-    catalogue = every_factor()
-    study = parse_recorded(name, documents.read(name, document), catalogue)
-    found = {(each.name, each.level): each for arm in study.arms for each in bind(study, arm, catalogue)}
-    return tuple(found.values())
-
-
-def _paths(factor: Factor, name: str, level: Level) -> tuple[Path, ...]:
-    """The files and folders that a level names."""
-    found: list[Path] = []
-
-    def noted(path: Path) -> Path:
-        found.append(path)
-        return path
-
-    factor.moved(name, level, noted)
-    return tuple(found)
-
-
-def rooted(value: Any, catalogue: FactorCatalogue, name: str = "", *, varied: bool = False) -> Any:
-    """A study's document with each file by its path from the root: a host has another working directory.
-
-    `name` is the key that the value stands under, and `varied` says whether a list holds several levels.
-    """
-    if isinstance(value, Mapping):
-        several = name in _VARIED
-        return {
-            key: rooted(inner, catalogue, key if "." in key else f"{name}.{key}".lstrip("."), varied=several)
-            for key, inner in value.items()
-        }
-    if isinstance(value, list) and (varied or any(isinstance(each, Mapping) for each in value)):
-        return [rooted(each, catalogue, name) for each in value]
-    factor = catalogue.find(name) if isinstance(value, str | list) else None
-    if factor is None:
-        return value
-    text = "\n".join(map(str, value)) if isinstance(value, list) else value
-    try:
-        level = factor.parse(name, text)
-    except UsageError:
-        return value  # the study's own parsing says what is wrong
-    return level.canonical if any(str(path) not in text for path in _paths(factor, name, level)) else value
-
-
 def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tuple[OwnFile, ...]:
     """The files that a recorded study names; raises `UsageError`, with their names, for those that cannot travel.
 
@@ -97,8 +47,9 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
     """
     refused: dict[str, str] = {}
     contents: dict[str, bytes] = {}
-    for bound in bounds_of(name, document):
-        for path in _paths(bound.factor, bound.name, bound.level):
+    recorded = documents.read(name, document)
+    for bound in bounds_of(name, recorded):
+        for path in () if bound.name.startswith(DRIVES) else paths_of(bound.factor, bound.name, bound.level):
             text = str(path)
             if text in contents or text in refused:
                 continue
@@ -110,7 +61,7 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
                 found = found if line is None else messages.reads_another(line)
             if isinstance(found, str):
                 refused[text] = found
-    for text in documents.texts(documents.read(name, document)):
+    for text in documents.texts(recorded):
         if "/" in text and text not in contents and text not in refused and _is_file(text):
             refused[text] = messages.NOT_SENT
     if refused:

@@ -31,6 +31,7 @@ from pgassay.lab.foreseen import foresee
 from pgassay.lab.host_stage import unavailable
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.machine import known_capacities, known_disk, place_of
+from pgassay.lab.named_files import rooted
 from pgassay.lab.pairing import settled
 from pgassay.lab.places import require_kept
 from pgassay.lab.preflight import Checked, check
@@ -88,7 +89,7 @@ def write_study(
     if without_host_factors:
         left_out = unavailable(documents.names_in(written), catalogue)
         written = documents.without(written, left_out)
-    written = {**written, "design": {"pairing": AUTO, **written.get("design", {})}}
+    written = rooted({**written, "design": {"pairing": AUTO, **written.get("design", {})}}, catalogue)
     if model is not None:
         written = with_likeness(name, model, written, catalogue, machine)
     study = parse(name, written, catalogue, size=overrides.size)

@@ -18,6 +18,7 @@ from pgassay.bench.client import HERE, LOOPBACK, ClientHost
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Load, LoadOptions, Tools
+from pgassay.bench.own_files import OwnFiles
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.drive.block.preparation import Tell, tell_nobody
@@ -85,6 +86,8 @@ class BenchOptions:
     """A server of the user's own to run on, by its connection string; empty for clusters of ours (`lab.attached`)."""
     owns_server: bool = False
     """The user has said that this server may be changed."""
+    files: OwnFiles = field(default_factory=OwnFiles)
+    """Where files are that the study names by their paths on another machine, as a capsule's are."""
 
 
 class Workbench:
@@ -170,6 +173,7 @@ class Workbench:
             lacking=self._lacking,
             note=glance.append,
             held=self._interruption.held,
+            files=self.options.files,
             ahead=None if self.options.dry_run else self._foreseeing.ahead,
         )
 

@@ -10,7 +10,7 @@ from typing import Self
 
 from pgassay.bench.client import HERE, LOOPBACK
 from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import NONE, PATH, SWITCH, Kind, choice, is_number, optional, seconds, whole
+from pgassay.bench.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number, optional, seconds, whole
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import option, rows_of
 from pgassay.bench.server import READY_S
@@ -158,7 +158,7 @@ class OwnDataOptions(LoadOptions):
     """A load that works on the user's own data."""
 
     init: Path | None = option(
-        optional(PATH),
+        optional(ROWS),
         default=None,
         stage=Stage.DATA,
         summary="your own schema and data: SQL for psql or a dump for pg_restore",

@@ -156,6 +156,11 @@ class CopyOf(Factor):
         text = typed.strip()
         return Level(typed, NONE if text == NONE else str(Path(text).expanduser().absolute()))
 
+    @property
+    def holds_rows(self) -> bool:
+        """All of a server's."""
+        return True
+
     def moved(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
         """The directory is one of the user's."""
         return level if level.canonical == NONE else Level(level.typed, str(change(Path(level.canonical))))

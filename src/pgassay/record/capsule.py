@@ -1,4 +1,7 @@
-"""A run in one file, for others to read and to repeat: record, study, the scripts that it names, its report, checksums.
+"""A run in one file, for others to read and to repeat: record, study, the files that it names, its report, checksums.
+
+Only files that a level of the study names as files are packed, whatever else its texts say; those that hold a user's
+rows are left out unless they are asked for. The file is its owner's alone (mode 0600).
 
 A zip file whose entries are stored as they are, with one date and in one order: the same run gives the same bytes, on
 any machine and with any zlib. Its first entry, capsule.json, has size and SHA-256 of every other.
@@ -9,6 +12,8 @@ than the file), and all of them are what capsule.json says.
 """
 
 import hashlib
+import io
+import os
 import shutil
 import stat
 import zipfile
@@ -24,7 +29,6 @@ from pgassay.record.directory import HEADER_FILE, HOST_FILE, STUDY_FILE
 from pgassay.record.disk import files_below
 from pgassay.record.journal import FILE as JOURNAL_FILE
 from pgassay.record.reading import Run
-from pgassay.study.document import texts
 
 FORMAT = 1
 MANIFEST = "capsule.json"
@@ -44,7 +48,8 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """capsule.json. `scripts` has the files that the study names, by their paths there, and where they are inside."""
+    """capsule.json. `scripts` has the files that the study names, by their paths there, and where they are inside;
+    `left_out` those that are not inside, each with the factor that names it."""
 
     format: int
     study: str
@@ -54,6 +59,35 @@ class Manifest(msgspec.Struct, frozen=True):
     postgres: tuple[str, ...]
     scripts: dict[str, str]
     files: dict[str, Part]
+    left_out: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file or folder that a level of a study names: the factor, the path that it had when the run was made, where its
+    content is (copies that trials have kept, else that path), and whether it holds a user's rows.
+    """
+
+    factor: str
+    path: Path
+    sources: tuple[Path, ...]
+    holds_rows: bool
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a capsule of a run has: where each file is, by its name inside; the named files that are in it, each with
+    its name inside, and those that are left out.
+    """
+
+    run: Run
+    files: Mapping[str, Path | bytes]
+    packed: Mapping[NamedFile, str]
+    left_out: tuple[NamedFile, ...]
+
+    def bytes_of(self, part: str) -> int:
+        """The size of a part: `RECORD`, `SCRIPTS` or `REPORT`."""
+        return sum(_size(where) for name, where in self.files.items() if name.startswith(f"{part}/"))
 
 
 @dataclass(frozen=True)
@@ -68,35 +102,61 @@ class Unpacked:
         """The run directory."""
         return self.folder / RECORD
 
-    def study(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """The study's document with the paths of its scripts as they are here."""
-        here = {path: str(self.folder / name) for path, name in self.manifest.scripts.items()}
-        return {key: _relocated(value, here) for key, value in document.items()}
+    @property
+    def places(self) -> dict[Path, Path]:
+        """Where the files that the study names are now, by their paths there."""
+        return {Path(path): self.folder / name for path, name in self.manifest.scripts.items()}
 
 
-def write(run: Run, report: Path, file: Path) -> Manifest:
-    """Write the capsule of `run`, with the files below `report`, to a new `file`; raises `RecordError`.
+def contents_of(run: Run, report: Path, named: Iterable[NamedFile], *, with_data: bool = False) -> Contents:
+    """What a capsule of `run` will have, with the files below `report`; raises `RecordError`.
 
-    Everything committed is in it; what a later pgassay makes again from the rest (index, compacted series) is not.
+    Everything committed is in it; what a later pgassay makes again from the rest (index, compacted series) is not. Of
+    the `named` files those with a user's rows are in it only `with_data`; copies of them in trials are left out, too.
     """
     with errors.as_record_error(run.path, "read the run", errors.CHECK):
-        scripts = _scripts(run)
-        contents = dict(sorted({**_record(run), **dict(scripts.values()), **_below(report, REPORT)}.items()))
-        files = {name: Part(path.stat().st_size, _sha256(path)) for name, path in contents.items()}
+        files: dict[str, Path | bytes] = {**_record(run), **_below(report, REPORT)}
+        packed: dict[NamedFile, str] = {}
+        left_out = []
+        for each in named:
+            if not each.sources[0].is_file() or (each.holds_rows and not with_data):
+                left_out.append(each)
+            else:
+                packed[each] = f"{SCRIPTS}/{len(packed) + 1}/{each.path.name}"
+        copies = [name for each in left_out for name, where in files.items() if where in each.sources]
+        for name in copies:
+            del files[name]
+        if copies:
+            files[f"{RECORD}/{trials.LEFT_OUT_FILE}"] = formats.encode(
+                sorted(name.removeprefix(f"{RECORD}/") for name in copies)
+            )
+        files |= {name: each.sources[0] for each, name in packed.items()}
+    return Contents(run, dict(sorted(files.items())), packed, tuple(left_out))
+
+
+def write(contents: Contents, file: Path) -> Manifest:
+    """Write a capsule to a new `file`, which is this account's alone; raises `RecordError`."""
+    run = contents.run
+    with errors.as_record_error(run.path, "read the run", errors.CHECK):
+        files = {name: Part(_size(where), _sha256(where)) for name, where in contents.files.items()}
     manifest = Manifest(
         FORMAT, run.header.study, run.path.name, run.header.started_utc, run.header.program_version,
         tuple(str(each.get("version", "")) for each in run.host.get("postgres", ())),
-        {path: name for path, (name, _) in scripts.items()}, files,
+        {str(each.path): name for each, name in contents.packed.items()}, files,
+        {str(each.path): each.factor for each in contents.left_out},
     )  # fmt: skip
     fresh = file.with_name(f".{file.name}.new")
     with errors.as_record_error(file.parent, "write the capsule", "name another place for it"):
         if file.exists():
             raise errors.capsule_exists(file)
+        fresh.unlink(missing_ok=True)
+        descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            with zipfile.ZipFile(fresh, "w", zipfile.ZIP_STORED) as archive:
+            with os.fdopen(descriptor, "w+b") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED) as archive:
                 archive.writestr(_entry(MANIFEST), formats.encode(manifest))
-                for name, path in contents.items():
-                    with archive.open(_entry(name), "w") as target, path.open("rb") as source:
+                for name, where in contents.files.items():
+                    large = files[name].bytes >= 1 << 31
+                    with _opened(where) as source, archive.open(_entry(name), "w", force_zip64=large) as target:
                         if _copied(source, target) != files[name]:
                             raise errors.damaged(run.path, f"{name} changed while it was read")
             fresh.rename(file)
@@ -145,42 +205,9 @@ def _plain_file(run: Run, path: Path) -> Path:
     return path
 
 
-def _scripts(run: Run) -> dict[str, tuple[str, Path]]:
-    """The files that the study names by absolute paths, each with its name in the capsule and where it is now.
-
-    Of a pgbench script a trial has kept a copy: that is what was run, whatever has become of the script since.
-    """
-    found: dict[str, tuple[str, Path]] = {}
-    for text in texts(run.study):
-        path = Path(text)
-        if text.startswith("/") and text not in found:
-            kept = sorted(run.path.glob(f"{trials.DIRECTORY}/[0-9]*/script_*_{_literal(path.name)}"))
-            source = kept[0] if kept else path
-            if source.is_file():
-                found[text] = (f"{SCRIPTS}/{len(found) + 1}/{path.name}", source)
-    return found
-
-
-def _literal(name: str) -> str:
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
-
-
-def _relocated(value: Any, here: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        path, at, weight = value.rpartition("@")
-        if at and weight.isdigit() and path in here:
-            return f"{here[path]}@{weight}"
-        return here.get(value, value)
-    if isinstance(value, Mapping):
-        return {key: _relocated(each, here) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_relocated(each, here) for each in value]
-    return value
-
-
 def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _DATE)
-    entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16  # else they depend on the system
+    entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o600) << 16  # else they depend on the system
     return entry
 
 
@@ -257,6 +284,14 @@ def _copied(source: Any, target: Any) -> Part:
     return Part(size, digest.hexdigest())
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+def _size(where: Path | bytes) -> int:
+    return len(where) if isinstance(where, bytes) else where.stat().st_size
+
+
+def _opened(where: Path | bytes) -> io.BytesIO | io.BufferedReader:
+    return io.BytesIO(where) if isinstance(where, bytes) else where.open("rb")
+
+
+def _sha256(where: Path | bytes) -> str:
+    with _opened(where) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -52,6 +52,11 @@ def _own_files(run: Run) -> Iterator[Finding]:
         _ = run.host
     except RecordError as failure:
         yield _error("host.json", str(failure))
+    try:
+        for name in sorted(trials.left_out(run.disk, run.path)):
+            yield _note(name, "was left out of the capsule that the record comes from, since it holds a user's values")
+    except RecordError as failure:
+        yield _error(trials.LEFT_OUT_FILE, str(failure))
 
 
 def _journal(run: Run, parsed: Parsed) -> Iterator[Finding]:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from pgassay.record import formats, glance
 from pgassay.record.disk import Disk, files_below, sha256_of
 from pgassay.record.errors import RecordError, damaged, twice
@@ -21,6 +23,9 @@ TRIAL_FILE = "trial.json"
 SERIES_FILE = "series.parquet"
 SUMS_FILE = "SHA256SUMS"
 OURS = frozenset({TRIAL_FILE, SERIES_FILE, SUMS_FILE})
+LEFT_OUT_FILE = "left_out.json"
+"""Of a record from a capsule: the files of trials, by their paths in the run, that were left out since they hold a
+user's values. None is one of `OURS`."""
 NUMBER_MAX = 999_999
 
 _COMMITTED = re.compile(r"[0-9]{6}")
@@ -127,11 +132,25 @@ def read_sums(disk: Disk, run: Path, number: int) -> Mapping[str, str]:
     return {name: digest for digest, _, name in pairs}
 
 
+def left_out(disk: Disk, run: Path) -> frozenset[str]:
+    """The names in `LEFT_OUT_FILE`; empty where there is none. Raises `DamagedError`."""
+    if not disk.exists(run / LEFT_OUT_FILE):
+        return frozenset()
+    try:
+        return frozenset(msgspec.json.decode(disk.read(run / LEFT_OUT_FILE), type=list[str]))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as failure:
+        raise damaged(run, f"{LEFT_OUT_FILE}: {failure}") from failure
+
+
 def mismatches(disk: Disk, run: Path, number: int) -> list[str]:
-    """Files of a committed trial that are missing, changed, or not in its `SHA256SUMS`; empty when all is well."""
+    """Files of a committed trial that are missing, changed, or not in its `SHA256SUMS`; empty when all is well.
+
+    What a capsule left out is not missing.
+    """
     directory = trial_path(run, number)
     if not disk.exists(directory / SUMS_FILE):
         return [f"{SUMS_FILE} is missing"]
+    gone = {name.removeprefix(f"{DIRECTORY}/{number:06d}/") for name in left_out(disk, run)} - OURS
     expected = dict(read_sums(disk, run, number))
     found: list[str] = []
     for path in files_below(disk, directory):
@@ -143,7 +162,7 @@ def mismatches(disk: Disk, run: Path, number: int) -> list[str]:
             found.append(f"{name} was added")
         elif digest != sha256_of(disk, path):
             found.append(f"{name} was changed")
-    return found + [f"{name} is missing" for name in expected]
+    return found + [f"{name} is missing" for name in expected if name not in gone]
 
 
 def set_aside(disk: Disk, run: Path, staging_name: str) -> str:

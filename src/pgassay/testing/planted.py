@@ -55,11 +55,14 @@ def make_run(
     days: float = 0.0,
     drift: float = 1.0,
     first_day: float = 0.0,
+    kept: Mapping[str, bytes] | None = None,
+    levels: Mapping[str, LevelRecord] | None = None,
 ) -> Run:
     """Eight blocks of the quick fillfactor study: 75 is 20 % better, 50 the same within 0.1 %.
 
     `fixed` as by --set; `more` responses, each by level. `hosts` run the blocks in turn: 75 is so many times better on
     each of them. Blocks are `days` apart, from `first_day` on, and 75 is `drift` times better each day.
+    Each trial has the files `kept`, and further `levels` that all share.
     """
     overrides = Overrides(size="quick", fixed=fixed)
     document = resolve("fillfactor", read("fillfactor", builtin.find("fillfactor")[1]), overrides)
@@ -96,7 +99,7 @@ def make_run(
                 name, better = named[block % len(named)]
                 day = first_day + days * block
                 where = Where(name, better * drift**day, day)
-                _commit(run, block, level, chance, Status.VALID, noise, more, where)
+                _commit(run, block, level, chance, Status.VALID, noise, more, where, kept, levels)
         if discarded:
             _commit(run, BLOCKS, "50", chance, Status.OUTCOME)
         run.decide(Decision(Step.STOP, "0" * 64, 1.0, 1.0, reason="every verdict is settled").as_data())
@@ -114,8 +117,12 @@ def _commit(
     noise: float = 0.0,
     more: Mapping[str, Mapping[str, float]] | None = None,
     where: "Where | None" = None,
+    kept: Mapping[str, bytes] | None = None,
+    levels: Mapping[str, LevelRecord] | None = None,
 ) -> None:
     staging = run.begin_trial(run.next_number)
+    for name, content in (kept or {}).items():
+        (staging.path / name).write_bytes(content)
     where = where or Where()
     factor = (1 + noise + chance.gauss(0, 0.004)) * (where.better if level == "75" else 1.0)
     responses: dict[str, float | None] = {
@@ -138,7 +145,10 @@ def _commit(
         treatment=f"{FACTOR}={level}",
         condition="",
         covariate="",
-        levels={FACTOR: LevelRecord(level, level, level), "load.cache": LevelRecord("prewarmed", "prewarmed")},
+        levels={
+            FACTOR: LevelRecord(level, level, level), "load.cache": LevelRecord("prewarmed", "prewarmed"),
+            **(levels or {}),
+        },
         status=status,
         started_wall_ns=started,
         finished_wall_ns=started + 9_000_000_000,

@@ -49,6 +49,7 @@ LOGS: Kind[tuple[Path, ...]] = Kind(
     _show_logs,
     "files in order: a.log,b.log",
     each_path=lambda paths, change: tuple(map(change, paths)),
+    holds_rows=True,
 )
 PREFIXES: Kind[tuple[str, ...]] = Kind(
     lambda name, text: tuple(line.strip() for line in text.splitlines() if line.strip()),

@@ -30,9 +30,17 @@ _WAL_BLOCK_SIZE = Kind(lambda _, text: recipe.wal_block_bytes(text), "{}B".forma
 _VERSION = Kind(_version, str, "a major version (17) or an exact one (17.5)")
 _FLAGS = Kind(lambda _, text: recipe.compiler_flags(text), str, "flags separated by spaces")
 _SOURCE = Kind[Spec | None](
-    lambda _, text: parse_spec(text), str, "official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT"
+    lambda _, text: parse_spec(text),
+    str,
+    "official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT",
+    rooted=lambda text: str(parse_spec(text)),
 )
-_EXTENSION = Kind[Spec | None](lambda _, text: parse_extension(text), str, "directory:DIR or git:DIR@COMMIT")
+_EXTENSION = Kind[Spec | None](
+    lambda _, text: parse_extension(text),
+    str,
+    "directory:DIR or git:DIR@COMMIT",
+    rooted=lambda text: str(parse_extension(text)),
+)
 
 
 def _shown(setting: str) -> ReadBack:
