@@ -33,6 +33,13 @@ def test_one_damaging_cut_is_enough_and_none_needs_a_bound() -> None:
     assert verdict_of(Cuts(), BELOW).more_blocks is None, "no cut was made, so nobody knows how many a block brings"
 
 
+def test_a_bound_of_cuts_that_did_not_meet_what_damage_takes_settles_nothing() -> None:
+    found = verdict_of(Cuts(5, 2 * SAFE_AFTER, 0, tried=False), BELOW)
+    assert (found.kind, found.more_blocks, found.settled) == (Kind.UNRESOLVED, None, False)
+    assert "did not meet" in found.text
+    assert verdict_of(Cuts(5, 2 * SAFE_AFTER, 1, tried=False), BELOW).kind is Kind.UNSAFE
+
+
 @pytest.mark.parametrize("below", [0.5, 0.01, 0.0003])
 def test_the_epochs_that_a_bound_needs_are_the_least(below: float) -> None:
     needed = epochs_below(below)

@@ -197,9 +197,10 @@ class MachineInstallation(FakeInstallation):
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
         listening: Listening | None = None,
+        crashed: Path | None = None,
     ) -> "MachineServer":
         self._machine.moment("server start")
-        plain = super().start(directory, settings, socket_directory, placement, ready_s, listening)
+        plain = super().start(directory, settings, socket_directory, placement, ready_s, listening, crashed)
         self.servers.remove(plain)
         server = MachineServer(directory, settings, plain.endpoint, self.version, self._answers)
         server.machine = self._machine

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pgassay.analysis.crash_coverage import Met
 from pgassay.design import messages
 from pgassay.design.history import FinishedTrial
 from pgassay.design.schedule import Drop, RunBlock, RunTrial, Stop
@@ -21,7 +22,7 @@ from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Status
 from tests.lab.simulation import simulate, study_of
-from tests.report.cut_runs import make_cuts
+from tests.report.cut_runs import MET, SOUND, make_cuts
 from tests.report.driven import BLOCKS, make_driven
 
 CSD = "drive.data=csd, "
@@ -177,3 +178,22 @@ def test_power_cuts_end_a_run_by_their_own_bound(tmp_path: Path) -> None:
     assert all(each.reason.startswith("settled: unsafe") for each in gone)
     assert len(gone) == 4
     assert stricter.design.baseline.name not in {each.arm.name for each in gone}
+
+
+@pytest.mark.parametrize(
+    ("met", "ends"),
+    [
+        (MET, True),
+        (replace(MET, checkpoints=0), False),
+        (None, True),  # of an earlier version, whose decisions stay as they were
+    ],
+)
+def test_a_bound_ends_a_run_only_where_the_cuts_met_what_damage_takes(
+    tmp_path: Path, met: Met | None, ends: bool
+) -> None:
+    cuts = [replace(SOUND, epoch=place, met=met) for place in range(12)]
+    run = make_cuts(tmp_path / "run", lambda arm: cuts, design={"risk_below": "40%", "blocks": "5..9"})
+    study = parse(run.header.study, run.study, every_factor(), size="quick")
+    found = decide(study, run.header, run.trials, [entry for entry in run.journal if entry.kind != Kind.FINISHED])
+    assert found.written.reason.startswith("settled: safe") is ends
+    assert isinstance(found.decision, RunTrial) is not ends

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from pgassay.analysis.crash_coverage import KINDS
 from pgassay.bench.crash_states import CrashReport, CrashState, CrashWish
 from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
 from pgassay.bench.ledger import LedgerState
@@ -28,6 +29,7 @@ EARLIER = (CUT_NS - 10**9, True)
 
 
 SEED = 3
+CLONE = Path("/clone")
 spread_over = power_cuts.spread_s
 
 
@@ -77,12 +79,20 @@ LOG = "LOG:  redo starts at 0/1000028\nLOG:  redo done at 0/3000028 system usage
 
 
 class Server:
+    """It has written to every file before each look, and made another checkpoint before each fourth one."""
+
     def __init__(self, installation: "Installation | None" = None) -> None:
         self.installation = installation
         self.stopped = False
+        self.looks = 0
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return []
+        if "pg_control_checkpoint" not in sql:
+            return []
+        self.looks += 1
+        whole = max(0, (self.looks - 2) // 4)
+        older = bytes(8) + (1).to_bytes(8, "little")
+        return [(40 * whole + 1, 40 * whole + 19, 10 * self.looks + 16, 16, older, *[self.looks] * 6)]
 
     def log_text(self) -> str:
         return LOG
@@ -105,7 +115,10 @@ class Installation:
         self.running = 0
         self.together: list[int] = []
 
-    def start(self, directory: Path, settings: Mapping[str, str], sockets: Path, *, ready_s: float) -> Server:
+    def start(
+        self, directory: Path, settings: Mapping[str, str], sockets: Path, *, ready_s: float, crashed: Path
+    ) -> Server:
+        assert crashed == CLONE
         assert not (directory / "postmaster.pid").exists(), "it names a process that a reboot would have ended"
         with self.lock:
             self.settings.append(settings)
@@ -172,7 +185,7 @@ def made(
 ) -> tuple[Sequence[CutRecord], Drive, Installation]:
     drive, installation = Drive(place / "crash", plan), Installation(fault)
     resolved = arm(drive, installation, load or Load(state), len(plan), **levels)
-    cuts = PowerCuts(resolved, Path("/clone"), SEED)
+    cuts = PowerCuts(resolved, CLONE, SEED)
     cuts.start(cast(Any, Server()))
     assert drive.done.wait(600)
     cuts.stop()
@@ -189,6 +202,31 @@ def test_sound_cuts_are_drawn_in_turn_and_given_back(tmp_path: Path) -> None:
     assert all(server.stopped for server in installation.servers)
     assert drive.given == set()
     assert all(cut.ledger and cut.redo_bytes == 2 << 20 << 4 for cut in found)
+
+
+def test_each_cut_has_what_the_server_under_load_had_done_by_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(power_cuts, "WORKERS", 1)
+    found, *_ = made(tmp_path, [None] * 6)
+    assert [cut.met and cut.met.checkpoints for cut in found] == [0, 0, 1, 1, 2, 2]
+    assert all(cut.met and cut.met.recycled_wal and set(cut.met.written) == set(KINDS) for cut in found)
+
+
+def test_a_quick_cut_reads_what_was_written_since_the_checkpoint_before_the_last_one_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows since the last cut alone are brought back by WAL, whatever became of the files of tables."""
+    monkeypatch.setattr(power_cuts, "WORKERS", 1)
+
+    class Growing(Load):
+        def ledger_state(self, server: Any, seed: int, since: LedgerState | None = None) -> LedgerState:
+            self.since.append(since)
+            return replace(SOUND_STATE, rows={0: (1, len(self.since))})
+
+    load = Growing(SOUND_STATE)
+    made(tmp_path, [None] * 10, load=load)
+    assert [since and since.rows[0][1] for since in load.since] == [None, 1, 1, 1, 1, 1, 2, 2, 4, None]
 
 
 def test_one_in_eleven_and_the_last_are_recovered_as_set_and_checked_whole(
@@ -261,7 +299,7 @@ def test_a_page_that_no_relation_has_stays_without_a_name() -> None:
 
 def test_a_window_that_ends_early_has_one_more_cut_that_is_checked_whole(tmp_path: Path) -> None:
     drive, installation = Drive(tmp_path / "crash", [None] * 9), Installation()
-    cuts = PowerCuts(arm(drive, installation, Load(SOUND_STATE), 9), Path("/clone"), SEED)
+    cuts = PowerCuts(arm(drive, installation, Load(SOUND_STATE), 9), CLONE, SEED)
     cuts.stop()
     cuts.close()
     (found,) = cuts.judged(Path("/output"))

@@ -132,3 +132,29 @@ def test_an_abandoned_server_is_found_wherever_a_session_keeps_clusters(
     (cluster / ownership.OWNER_FILE).write_text('{"pid": 1, "started_ticks": -1, "boot": ""}', encoding="utf-8")
     monkeypatch.setattr(processes, "serving", lambda directory: [4711])
     assert repair.leftovers([tmp_path]) == [repair.Leftover(cluster, (4711,))]
+
+
+@pytest.mark.parametrize("left", [None, b"", b'{"format": 1, "ident', b"\0" * 200])
+def test_what_a_loss_of_power_took_of_our_own_marker_is_brought_back(tmp_path: Path, left: bytes | None) -> None:
+    """It lay beside PostgreSQL's files, so a cluster without it looked as if its server could not recover."""
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    source.mkdir()
+    copy.mkdir()
+    marker = ownership.mark(source, 1, "15", OURSELVES)
+    if left is not None:
+        (copy / ownership.MARKER_FILE).write_bytes(left)
+    ownership.mark_again(copy, source, OURSELVES)
+    assert ownership.require_mark(copy) == marker
+
+
+def test_a_marker_that_is_there_stays_and_a_strange_directory_gets_none(tmp_path: Path) -> None:
+    source, copy, strange = tmp_path / "source", tmp_path / "copy", tmp_path / "strange"
+    for each in (source, copy, strange):
+        each.mkdir()
+    ownership.mark(source, 1, "15", OURSELVES)
+    marker = ownership.mark(copy, 2, "15", OURSELVES)
+    ownership.mark_again(copy, source, OURSELVES)
+    assert ownership.require_mark(copy) == marker
+    (copy / ownership.MARKER_FILE).unlink()
+    ownership.mark_again(copy, strange, OURSELVES)
+    assert not (copy / ownership.MARKER_FILE).exists()

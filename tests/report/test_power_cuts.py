@@ -1,11 +1,14 @@
 """What a report says of power cuts: safe with a bound, unsafe with the first damage, and the same on every surface."""
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pgassay.analysis.claims import ClaimJudgement, Mark
+from pgassay.analysis.crash_coverage import KINDS, UNRECORDED
 from pgassay.analysis.crash_risk import sequence_upper
 from pgassay.analysis.messages import bound_per_cent
 from pgassay.analysis.verdicts import Kind
@@ -14,9 +17,10 @@ from pgassay.report import doubts, headline, markdown, power_cuts, published, te
 from pgassay.report.findings import Findings
 from pgassay.report.power_cuts import SECTION, arms
 from pgassay.report.section import Figure, Folded, Surface, Table, Verdicts
+from pgassay.report.words import MISSING
 from pgassay.study.model import Claim
 from tests.report.blocks import plain, tables
-from tests.report.cut_runs import BLOCKS, CUTS, SOUND, make_cuts
+from tests.report.cut_runs import BLOCKS, CUTS, MET, SOUND, make_cuts
 
 FULL, TORN, UNSYNCED, LYING, WHOLE, DATA_FIRST = range(6)
 """Treatments of the study, in its order."""
@@ -35,7 +39,10 @@ def rows(findings: Findings) -> Verdicts:
 def test_each_treatment_is_judged_by_its_own_cuts(run: Run) -> None:
     found = [each.verdict for each in arms(Findings(run))]
     assert [each.kind for each in found] == [Kind.SAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.SAFE, Kind.UNSAFE]
-    assert found[FULL].text == ("safe: 0 of 60 cuts lost or damaged anything: below 5.77 % a cut with 95 % certainty")
+    assert found[FULL].text == (
+        "safe: 0 of 60 cuts lost or damaged anything: below 5.77 % a cut with 95 % certainty,"
+        " across 10 checkpoints (60 within one, 60 after one)"
+    )
     assert found[TORN].text == (
         "unsafe: 5 of 60 cuts did damage, the first at cut 3: invalid page in block 3 of relation base/5/16396"
     )
@@ -72,12 +79,14 @@ def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
 def test_the_headline_names_what_is_safe_and_what_is_not(run: Run) -> None:
     safe, unsafe = (found := headline.headline_of(Findings(run))).sentences
     assert safe == (
-        "on an emulated drive, safe: the baseline (0 of 60 cuts lost or damaged anything: below 5.77 % a cut) and"
-        " server.full_page_writes=off, drive.atomic_write_bytes=16384 (0 of 60 cuts: below 5.77 %), with 95 % certainty"
+        "on an emulated drive, safe: the baseline (0 of 60 cuts across 10 checkpoints lost or damaged anything: below"
+        " 5.77 % a cut) and server.full_page_writes=off, drive.atomic_write_bytes=16384 (0 of 60 cuts across 10"
+        " checkpoints: below 5.77 %), with 95 % certainty; not judged are commits answered within the last 50 ms before"
+        " a cut, and whatever no check reads"
     )
     assert unsafe.startswith("unsafe: server.full_page_writes=off (5 of 60 cuts did damage)")
     assert "drive.flush=lies (30 of 60 cuts did damage)" in unsafe
-    assert {"60", "5.77", "5", "30", "95"} <= {each.text for each in found.figures}
+    assert {"60", "5.77", "5", "30", "95", "10", "50"} <= {each.text for each in found.figures}
 
 
 def test_a_single_damage_stands_in_the_headline(tmp_path: Path) -> None:
@@ -136,7 +145,7 @@ def test_commits_that_may_be_lost_are_told_in_ms_and_are_no_damage(tmp_path: Pat
     assert found.text.startswith("safe: 0 of 5 cuts did damage: below ")
     assert found.text.endswith("; at most the last 312 ms of commits were lost, as synchronous_commit = off allows")
     safe, *_ = headline.headline_of(Findings(made)).sentences
-    assert "(0 of 5 cuts did damage: below " in safe
+    assert "(0 of 5 cuts across 10 checkpoints did damage: below " in safe
     assert "; at most the last 312 ms of commits were lost" in safe
 
 
@@ -146,6 +155,66 @@ def test_a_bound_is_rounded_up_so_that_what_is_said_holds(epochs: int) -> None:
     shown = float(bound_per_cent(exact / 100))
     assert exact <= shown <= exact * 1.01
     assert bound_per_cent(1.0) == "100"
+
+
+UNTRIED = {
+    "across a checkpoint": replace(MET, checkpoints=0),
+    "within a checkpoint": replace(MET, in_checkpoint=False),
+    "with WAL in recycled segments": replace(MET, recycled_wal=False),
+    **{
+        f"with writes to {words}": replace(MET, written=tuple(each for each in MET.written if each != kind))
+        for kind, words in KINDS.items()
+    },
+    UNRECORDED: None,
+}
+"""What may be missing, with cuts that lack nothing else."""
+
+
+@pytest.mark.parametrize("missing", UNTRIED)
+def test_nothing_is_called_safe_that_was_not_tried(tmp_path: Path, missing: str) -> None:
+    """Once a window without a single checkpoint made a server safe that never flushes pg_xact."""
+    run = make_cuts(
+        tmp_path / "run", lambda arm: [replace(SOUND, epoch=place, met=UNTRIED[missing]) for place in (1, 2)]
+    )
+    findings = Findings(run)
+    for each in arms(findings):
+        assert each.verdict.kind is Kind.UNRESOLVED
+        assert each.verdict.text == f"not tried {missing}; 0 of 10 cuts lost or damaged anything"
+    (said,) = headline.headline_of(findings).sentences
+    assert said.startswith(f"on an emulated drive, not tried {missing}: the baseline (0 of 10 cuts lost or damaged")
+    shown = [text.brief(findings), text.render(findings), markdown.render(findings), json.dumps(plain(findings))]
+    assert not any(re.search(r"(?<!crash-)\bsafe\b", each) for each in shown)
+    assert {each.mark for each in findings.claims} == {Mark.NOT_TESTABLE}
+    assert plain(findings)["power_cuts"][0]["untried"] == [missing]
+
+
+def test_what_several_trials_did_not_try_is_named_at_once(tmp_path: Path) -> None:
+    met = replace(MET, checkpoints=0, in_checkpoint=False, written=("wal",))
+    found = arms(Findings(make_cuts(tmp_path / "run", lambda arm: [replace(SOUND, met=met)])))[FULL].verdict.text
+    assert found.startswith(
+        "not tried across a checkpoint, within a checkpoint or with writes to a table, an index, pg_xact, pg_control, a"
+        " visibility or free space map; 0 of 5 cuts"
+    )
+
+
+def test_damage_is_damage_whatever_was_not_tried(tmp_path: Path) -> None:
+    made = make_cuts(tmp_path / "run", lambda arm: [replace(SOUND, verdict="no_recovery", met=None)])
+    assert {each.verdict.kind for each in arms(Findings(made))} == {Kind.UNSAFE}
+
+
+def test_the_table_has_the_checkpoints_beside_the_bound(run: Run, tmp_path: Path) -> None:
+    overview, *_ = tables(SECTION, Findings(run))
+    at = overview.head.index("may do damage, below") + 1
+    assert overview.head[at : at + 2] == ("checkpoints", "cuts within one, after one")
+    assert overview.rows[0][at : at + 2] == ("10", "60, 60")
+    older, *_ = tables(SECTION, Findings(make_cuts(tmp_path / "run", lambda arm: [replace(SOUND, met=None)])))
+    assert set(older.rows[0][at : at + 2]) == {MISSING}
+
+
+def test_a_section_beside_other_verdicts_says_what_was_not_tried(tmp_path: Path) -> None:
+    made = make_cuts(tmp_path / "run", lambda arm: [replace(SOUND, met=None)], primary="tps")
+    overview, *_ = tables(SECTION, Findings(made))
+    assert any(note == f"the baseline: not tried {UNRECORDED}" for note in overview.notes)
 
 
 def test_an_arm_without_a_cut_is_not_judged(tmp_path: Path) -> None:

@@ -88,12 +88,14 @@ class Installation(Protocol):
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
         listening: Listening | None = None,
+        crashed: Path | None = None,
     ) -> Server:
         """Write `settings` (GUC to value) and start; raises `bench.errors.ClusterError` with the server's own words.
 
         It is a `StartTimeoutError`, and the server is ended, where crash recovery takes longer than `ready_s`. The
         whole server, none of its clients, runs where `placement` says. With `listening` a load's program reaches it
         over TCP as well, with TLS, by a role and a password of this start alone; else nothing but its socket does.
+        `directory` may be what a loss of power left of the cluster `crashed`: our own files are then brought back.
         """
 
     def require_network(self) -> None:

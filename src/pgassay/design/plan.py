@@ -8,7 +8,7 @@ from math import ceil, log, sqrt
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.forecast import blocks_to_distinguish, blocks_to_show_equivalence
-from pgassay.design import messages
+from pgassay.design import messages, risk
 from pgassay.design.schedule import is_baseline
 from pgassay.study.model import Study
 
@@ -44,7 +44,8 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
     arms = len(study.arms)
     block_s = None if trial_s is None else arms * trial_s
     allowed = design.blocks_max
-    warnings = [messages.too_few_blocks(design.blocks_max, FIRST_LOOK)] if design.blocks_max < FIRST_LOOK else []
+    few = design.blocks_max < FIRST_LOOK and study.primary != risk.UNSAFE  # each power cut is judged by itself
+    warnings = [messages.too_few_blocks(design.blocks_max, FIRST_LOOK)] if few else []
     affordable = None
     if design.budget_s is not None and block_s:
         affordable = min(design.blocks_max, max(1, int((design.budget_s - preparation_s) // block_s)))

@@ -1,7 +1,8 @@
 """When power was cut often enough: a treatment leaves once a cut did damage, or once the bound is as low as was asked.
 
 With `design.risk_below` each treatment is judged by its own power cuts, the baseline among them, and nothing is
-compared. The bound holds whenever one looks (`analysis.crash_risk`), so every block may be the last one.
+compared. The bound holds whenever one looks (`analysis.crash_risk`), so every block may be the last one. However low it
+is, a treatment stays as long as its cuts did not meet what damage takes (`analysis.crash_coverage`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,9 @@ from pgassay.analysis.crash_risk import epochs_below, sequence_upper
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design import messages
 
-UNSAFE, EPOCHS, DAMAGED = "unsafe_cuts", "cut_epochs", "unsafe_epochs"
-"""Responses of a trial: its damaging cuts, the epochs in which power was cut, and those with a damaging cut."""
+UNSAFE, EPOCHS, DAMAGED, UNTRIED = "unsafe_cuts", "cut_epochs", "unsafe_epochs", "untried_by_cuts"
+"""Responses of a trial: its damaging cuts, the epochs in which power was cut, those with a damaging cut, and how much
+of what a verdict of safe needs no cut met."""
 
 
 @dataclass(frozen=True)
@@ -23,23 +25,29 @@ class Cuts:
     blocks: int = 0
     epochs: int = 0
     damaged: int = 0
+    tried: bool = True
+    """Did they meet all that `Kind.SAFE` needs? True also where that was not recorded, as earlier versions decided."""
 
 
-def kind_of(damaged: int, upper: float, below: float | None) -> Kind:
-    """Unsafe by one damaging cut; else safe, but unresolved while the bound is not below the share asked for."""
+def kind_of(damaged: int, upper: float, below: float | None, *, tried: bool) -> Kind:
+    """Unsafe by one damaging cut. Else safe; unresolved while the bound is not below the share asked for, and while
+    the cuts were not `tried` on all that damage takes."""
     if damaged:
         return Kind.UNSAFE
-    return Kind.SAFE if below is None or upper < below else Kind.UNRESOLVED
+    return Kind.SAFE if tried and (below is None or upper < below) else Kind.UNRESOLVED
 
 
 def verdict_of(cuts: Cuts, below: float) -> Verdict:
     """What is said of an arm where this share was asked for; unresolved, with how many blocks are missing."""
     upper = sequence_upper(cuts.damaged, cuts.epochs)
-    kind = kind_of(cuts.damaged, upper, below)
+    kind = kind_of(cuts.damaged, upper, below, tried=cuts.tried)
     if kind is Kind.UNSAFE:
         return Verdict(kind, messages.unsafe(cuts.damaged, cuts.epochs), against=())
     if kind is Kind.SAFE:
         return Verdict(kind, messages.safe(cuts.epochs, below), against=())
+    if upper < below:
+        text = f"no power cut of {cuts.epochs:,} did damage, yet they did not meet all that a verdict of safe needs"
+        return Verdict(kind, text, against=())
     missing = epochs_below(below) - cuts.epochs
     blocks = ceil(missing * cuts.blocks / cuts.epochs) if cuts.epochs else None
     return Verdict(kind, messages.not_safe_yet(cuts.epochs, upper, below), blocks, against=())

@@ -15,6 +15,7 @@ from pgassay.bench.ledger import LedgerLoad, LedgerState
 from pgassay.bench.server import Server
 from pgassay.lab import amcheck, messages
 from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.cut_surroundings import Look
 from pgassay.lab.notes import Laps
 from pgassay.load.messages import sums_differ
 from pgassay.record.power_cuts import (
@@ -58,6 +59,8 @@ class Cut:
     record: CutRecord
     laps: Laps
     state: LedgerState | None = None
+    looks: tuple[Look | None, Look | None] = (None, None)
+    """At the server under load, just before the cut and just after it."""
 
     def found(self, verdict: str, detail: str, evidence: str = "") -> None:
         """The first thing that is found is the verdict."""
@@ -91,8 +94,8 @@ def settings_of(arm: ResolvedArm, *, as_set: bool) -> Mapping[str, str]:
     return {**arm.settings, **(_BESIDE if as_set else _QUICK)}
 
 
-def start(cut: Cut, arm: ResolvedArm, directory: Path, sockets: Path, *, as_set: bool) -> Server | None:
-    """Let a server recover; None where it does not, which is noted as the verdict."""
+def start(cut: Cut, arm: ResolvedArm, clone: Path, directory: Path, sockets: Path, *, as_set: bool) -> Server | None:
+    """Let a server recover on what is left of a clone; None where it does not, which is noted as the verdict."""
     # After a reboot its process would not be there either; here the server under load still has that number.
     (directory / "postmaster.pid").unlink(missing_ok=True)
     clock = arm.site.clock
@@ -101,7 +104,7 @@ def start(cut: Cut, arm: ResolvedArm, directory: Path, sockets: Path, *, as_set:
     try:
         with cut.laps("start"):
             settings = settings_of(arm, as_set=as_set)
-            server = arm.installation.start(directory, settings, sockets, ready_s=limit_s)
+            server = arm.installation.start(directory, settings, sockets, ready_s=limit_s, crashed=clone)
     except ClusterError as error:
         cut.found(_kind_of(error), error.message, error.hint or "")
         return None

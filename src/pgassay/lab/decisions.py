@@ -90,7 +90,8 @@ def _cuts(arm: Arm, trials: Sequence[TrialRecord]) -> risk.Cuts:
     epochs, damaged = (
         round(sum(trial.responses.get(name) or 0.0 for trial in mine)) for name in (risk.EPOCHS, risk.DAMAGED)
     )
-    return risk.Cuts(len({trial.block for trial in mine}), epochs, damaged)
+    untried = [count for trial in mine if (count := trial.responses.get(risk.UNTRIED)) is not None]
+    return risk.Cuts(len({trial.block for trial in mine}), epochs, damaged, min(untried, default=0.0) == 0.0)
 
 
 def _worded(decision: Decision, line: Written, number: int) -> Written:

@@ -9,12 +9,13 @@ ones. The verdict on lost commits is made when the load has ended, by its own lo
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 from pgassay.analysis import ledger
+from pgassay.analysis.crash_coverage import coverage_of
 from pgassay.bench.crash_states import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashWish
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.ledger import LedgerLoad, LedgerState
@@ -24,6 +25,7 @@ from pgassay.design import risk
 from pgassay.lab import amcheck, crash_recovery, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.crash_recovery import Cut
+from pgassay.lab.cut_surroundings import Look, Surroundings
 from pgassay.lab.notes import Laps
 from pgassay.record.power_cuts import DAMAGED_FILESYSTEM, LOST_COMMITS, NEVER_SENT, SOUND, CutRecord, epoch_of
 from pgassay.study.model import Study
@@ -36,6 +38,8 @@ RESPONSES = (
     Response(risk.EPOCHS, "epochs (times between two flushes) in which power was cut", "count", Better.NEITHER,
              Scale.DIFFERENCE),
     Response(risk.DAMAGED, "epochs with a power cut that lost or damaged something", "count", Better.LOWER,
+             Scale.DIFFERENCE),
+    Response(risk.UNTRIED, "what a verdict of safe needs and no power cut met", "count", Better.LOWER,
              Scale.DIFFERENCE),
     Response("crash_recovery_ms", "start after a power cut until connections are accepted, median", "ms", Better.LOWER),
     Response("crash_recovery_max_ms", "start after a power cut until connections are accepted, longest", "ms",
@@ -137,8 +141,9 @@ class PowerCuts:
         self._lock = threading.Lock()
         self._begun = 0
         self._made: dict[int, Cut] = {}
-        self._known: LedgerState | None = None
-        """The latest state of the ledger that was found sound."""
+        self._surroundings: Surroundings | None = None
+        self._known: list[tuple[int, LedgerState]] = []
+        """The states of the ledger that were found sound, each with the end of WAL when its cut was made; in order."""
         self._turns = _Turns()
         self._aiming = threading.Lock()
         """A drive waits for one page at a time."""
@@ -154,6 +159,8 @@ class PowerCuts:
     def start(self, server: Server) -> None:
         """Begin, a moment after the load; `server` is the one that works on the drive."""
         amcheck.install(server)  # Once, and not by each server that recovers.
+        self._surroundings = Surroundings(server)
+        self._surroundings.look()
         self._began_s = time.monotonic() + _AFTER_S
         for thread in self._threads:
             thread.start()
@@ -172,10 +179,14 @@ class PowerCuts:
         left = sorted(set(range(self._count)) - set(self._made))
         if left:
             self._made[left[0]] = self._cut(left[0], self._sockets(0), whole=True)
+        self._look()
 
     def judged(self, output: Path) -> tuple[CutRecord, ...]:
-        """Every cut in its order, with what the load's own log says of its commits."""
+        """After `close`: every cut in its order, with what it met and what the load's log says of its commits."""
         made = [self._made[position] for position in sorted(self._made)]
+        if self._surroundings is not None:
+            for each, met in zip(made, self._surroundings.met([each.looks for each in made]), strict=True):
+                each.record = replace(each.record, met=met)
         load = self._arm.load
         if not (isinstance(load, LedgerLoad) and self._arm.setup.load.keeps_ledger):
             return tuple(each.record for each in made)
@@ -236,20 +247,21 @@ class PowerCuts:
 
     def _recovered(self, made: Cut, wish: CrashWish, sockets: Path, *, as_set: bool, whole: bool) -> None:
         """Cut, recover, look, and give all of it back."""
-        known = self._known  # before the cut, so that it is no later state than the one to come
         try:
-            if wish.page_within_s is None:
-                state = self._drive.cut(self._clone, wish)
-            else:
-                with self._aiming:
+            with self._aiming if wish.page_within_s is not None else nullcontext():
+                before = self._look()
+                known = self._since(before)  # before the cut, so that it is no later state than the one to come
+                try:
                     state = self._drive.cut(self._clone, wish)
+                finally:
+                    made.looks = (before, self._look())
         except DamagedError as error:
             made.found(DAMAGED_FILESYSTEM, error.message)
             return
         try:
             made.record = replace(_cut_record(state.report, wish), steps_ms=dict(state.steps_ms))
             crash_recovery.place_page(made, state.page_file)
-            server = crash_recovery.start(made, self._arm, state.directory, sockets, as_set=as_set)
+            server = crash_recovery.start(made, self._arm, self._clone, state.directory, sockets, as_set=as_set)
             if server is not None:
                 try:
                     crash_recovery.look(made, self._arm, server, self._seed, known, whole=whole)
@@ -261,11 +273,30 @@ class PowerCuts:
             with made.laps("discard"):
                 self._drive.discard_cut(state)
 
+    def _look(self) -> Look | None:
+        return None if self._surroundings is None else self._surroundings.look()
+
+    def _since(self, look: Look | None) -> LedgerState | None:
+        """A sound state; what came later a quick cut reads. None where there is none yet.
+
+        WAL brings back all since the last whole checkpoint began. What was changed before rests on the files of tables,
+        so the rows of one more checkpoint are read.
+        """
+        with self._lock:
+            if not self._known:
+                return None
+            redo = None if look is None or self._surroundings is None else self._surroundings.redo_before(look)
+            if redo is None:
+                return self._known[-1][1]
+            return next((state for at, state in reversed(self._known) if at <= redo), self._known[0][1])
+
     def _know(self, made: Cut) -> None:
         """Cuts that begin later need not read again what this one has."""
+        _, after = made.looks
         with self._lock:
             if made.record.verdict == SOUND and made.state is not None and made.state.sums:
-                self._known = made.state
+                self._known.append((0 if after is None else after.at, made.state))
+                self._known.sort(key=lambda each: each[0])
 
 
 def judge(
@@ -311,11 +342,13 @@ def summed(cuts: Sequence[CutRecord], flush: str) -> dict[str, float | None]:
     unsafe = [cut for cut in cuts if cut.verdict != SOUND]
     recoveries = sorted(cut.recovery_ms for cut in cuts if cut.recovery_ms is not None)
     middle = median(recoveries) if recoveries else None
+    met = [cut.met for cut in cuts]
     return {
         "power_cuts": float(len(cuts)),
         risk.UNSAFE: float(len(unsafe)),
         risk.EPOCHS: float(len({epoch_of(cut, flush) for cut in cuts})),
         risk.DAMAGED: float(len({epoch_of(cut, flush) for cut in unsafe})),
+        risk.UNTRIED: float(len(coverage_of([met]).untried)) if any(met) else None,
         "crash_recovery_ms": middle,
         "crash_recovery_max_ms": recoveries[-1] if recoveries else None,
         "lost_commit_ms": max((cut.loss_ms for cut in cuts), default=0.0),

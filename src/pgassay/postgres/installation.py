@@ -100,12 +100,15 @@ class LocalInstallation:
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
         listening: Listening | None = None,
+        crashed: Path | None = None,
     ) -> LocalServer:
         """Write `settings` and start; the log is in `socket_directory`; raises `ClusterError`.
 
         Call from a thread that outlives the server: when that thread dies, the server shuts down at once.
         Raises `BenchError` where the address or the port of `listening` is not available.
         """
+        if crashed is not None:
+            ownership.mark_again(directory, crashed, self.account)
         marker = ownership.require_mark(directory)
         self._require_version(directory)
         if (pid := processes.postmaster(directory)) is not None:

@@ -13,9 +13,11 @@ import json
 import os
 import tempfile
 import uuid
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
 from pgassay.postgres import messages
 from pgassay.postgres.processes import started_ticks
@@ -65,6 +67,22 @@ def require_mark(directory: Path) -> Marker:
         return Marker(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise messages.bad_marker(path, str(error)) from None
+
+
+def mark_again(directory: Path, source: Path, account: Account) -> None:
+    """Give a copy of `source` that lost our marker the one of its source; harmless where either has none to give.
+
+    After a loss of power the marker may be gone or in part. It is no file of PostgreSQL's, so that is no damage.
+    """
+    with suppress(ClusterError):
+        require_mark(directory)
+        return
+    with suppress(ClusterError):
+        marker = require_mark(source)
+        path = directory / MARKER_FILE
+        path.unlink(missing_ok=True)
+        path.write_text(json.dumps(asdict(marker), indent=1) + "\n", encoding="utf-8")
+        give(path, account)
 
 
 OWNER_FILE = "PGASSAY_OWNER"

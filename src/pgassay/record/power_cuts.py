@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from pgassay.analysis.crash_coverage import Met
 from pgassay.record.reading import Run
 from pgassay.record.trials import trial_path
 
@@ -58,6 +59,8 @@ class CutRecord:
     """Had the server that recovered the treatment's settings?"""
     memory_bytes: int = 0
     """What the crash state took beside its blocks."""
+    met: Met | None = None
+    """What the server under load had done; None in records of earlier versions, and where it could not be asked."""
 
 
 HONEST = "honest"
@@ -76,9 +79,17 @@ def encode(cuts: Sequence[CutRecord]) -> bytes:
 
 def decode(text: str) -> tuple[CutRecord, ...]:
     """What `encode` wrote, by this or a later version."""
-    known = {field.name for field in fields(CutRecord)}
     lines = (json.loads(line) for line in text.splitlines() if line.strip())
-    return tuple(CutRecord(**{name: value for name, value in each.items() if name in known}) for each in lines)
+    return tuple(CutRecord(**{**_known(CutRecord, each), "met": _met(each.get("met"))}) for each in lines)
+
+
+def _known(values: type, written: dict[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in fields(values)}
+    return {name: value for name, value in written.items() if name in names}
+
+
+def _met(written: dict[str, Any] | None) -> Met | None:
+    return None if written is None else Met(**{**_known(Met, written), "written": tuple(written["written"])})
 
 
 def power_cuts(run: Run, number: int) -> tuple[CutRecord, ...]:

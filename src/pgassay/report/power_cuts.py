@@ -1,8 +1,9 @@
 """Power cuts: is each treatment safe, how sure is that, and what was found.
 
 A treatment is unsafe as soon as one cut lost or damaged something. A safe one has a bound: how often a cut might still
-do so (`analysis.crash_risk`); the confidence sequence decides, since runs end by budget and may be watched. Where cuts
-are the primary response this is the verdict of the run, on every surface. What a cut assumes: docs/power-cut.md.
+do so (`analysis.crash_risk`); the confidence sequence decides, since runs end by budget and may be watched. It is safe
+only where its cuts met what damage takes (`analysis.crash_coverage`), and else not tried. Where cuts are the primary
+response this is the verdict of the run, on every surface. What a cut assumes: docs/power-cut.md.
 """
 
 from collections import Counter
@@ -12,7 +13,9 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pgassay.analysis.crash_coverage import Coverage, Met, coverage_of
 from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
+from pgassay.analysis.ledger import MARGIN_NS
 from pgassay.analysis.messages import bound_per_cent, plural, rounded
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design.risk import UNSAFE, kind_of
@@ -65,9 +68,14 @@ ASSUMED = (
     " options let it lose or tear; a real PostgreSQL recovered on what was left"
 )
 _QUESTION = "does a power cut lose or damage anything? Each treatment is judged by its own cuts"
+BLIND = (
+    f"not judged are commits answered within the last {MARGIN_NS // 1_000_000} ms before a cut, and whatever no check"
+    " reads"
+)
+"""What no cut would have shown."""
 HOW = (
     f"the bounds are one-sided, at {_SURE} %, and hold whenever one looks; they go by epochs, since crash states"
-    " between the same two flushes are not independent (docs/power-cut.md)"
+    f" between the same two flushes are not independent (docs/power-cut.md); {BLIND}"
 )
 
 
@@ -92,6 +100,14 @@ class ArmCuts:
         """How probable damage is."""
         return risk_of((epoch, cut.verdict != SOUND) for epoch, cut in zip(self.epochs, self.cuts, strict=True))
 
+    @cached_property
+    def coverage(self) -> Coverage:
+        """What the cuts met."""
+        windows: dict[int, list[Met | None]] = {}
+        for (trial, _), cut in zip(self.epochs, self.cuts, strict=True):
+            windows.setdefault(trial, []).append(cut.met)
+        return coverage_of(windows.values())
+
     @property
     def loss_ms(self) -> float:
         """How far before a cut the first lost commit was, at most."""
@@ -104,12 +120,15 @@ class ArmCuts:
 
     @property
     def verdict(self) -> Verdict:
-        """Safe with a bound, or unsafe with the first damage; unresolved while the bound is above the one asked for."""
-        kind = kind_of(len(self.damage), self.risk.upper, self.below)
+        """Safe with a bound, or unsafe with the first damage; unresolved while the bound is above the one asked for, or
+        the cuts did not meet what damage takes."""
+        kind = kind_of(len(self.damage), self.risk.upper, self.below, tried=not self.coverage.untried)
         if kind is Kind.UNSAFE:
             place, first = self.damage[0]
             found = f"{_share(self.risk)} did damage, the first at cut {place}: {_evidence(first)}"
             return Verdict(kind, f"unsafe: {found}")
+        if self.coverage.untried:
+            return Verdict(kind, f"{_untried(self)}; {_share(self.risk)} lost or damaged anything")
         asked = "" if self.below is None else f", and {bound_per_cent(self.below)} % was asked for"
         return Verdict(kind, f"safe: {_sound(self)}" if kind is Kind.SAFE else f"unresolved: {_sound(self)}{asked}")
 
@@ -118,9 +137,19 @@ def _share(risk: Risk) -> str:
     return f"{risk.damaged_cuts:,} of {risk.cuts:,} {plural('cut', risk.cuts)}"
 
 
+def _untried(each: ArmCuts) -> str:
+    """What no cut met, as far as a verdict of safe needs it."""
+    *others, last = each.coverage.untried
+    return f"not tried {', '.join(others)} or {last}" if others else f"not tried {last}"
+
+
 def _sound(each: ArmCuts) -> str:
-    """What was found of a safe treatment, and what its settings allow to be lost."""
-    sure = f"below {bound_per_cent(each.risk.upper)} % a cut with {_SURE} % certainty"
+    """What was found of a safe treatment, across how many checkpoints, and what its settings allow to be lost."""
+    met = each.coverage
+    across = (
+        f"across {words.counted(met.checkpoints, 'checkpoint')} ({met.within:,} within one, {met.after:,} after one)"
+    )
+    sure = f"below {bound_per_cent(each.risk.upper)} % a cut with {_SURE} % certainty, {across}"
     if not each.loss_ms:
         return f"{_share(each.risk)} lost or damaged anything: {sure}"
     lost = f"at most the last {words.number(each.loss_ms)} ms of commits were lost, as synchronous_commit = off allows"
@@ -213,9 +242,11 @@ def headline(findings: "Findings") -> Headline | None:
     text = Text()
     every = findings.once(arms)
     sound = [each for each in every if not each.damage]
-    said = [_safe(findings, [each for each in sound if each.verdict.settled], "safe", text)]
-    still = [each for each in sound if not each.verdict.settled]
+    tried = [each for each in sound if not each.coverage.untried]
+    said = [_safe(findings, [each for each in tried if each.verdict.settled], "safe", text)]
+    still = [each for each in tried if not each.verdict.settled]
     said.append(_safe(findings, still, f"not shown to be as safe as was asked for{_asked(findings)}", text))
+    said.append(_not_tried(findings, [each for each in sound if each.coverage.untried], text))
     said.append(_unsafe(findings, [each for each in every if each.damage], text))
     first, *others = filter(None, said)
     return Headline([f"on an emulated drive, {first}", *others], text.figures)
@@ -230,7 +261,19 @@ def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str, text: Text)
     if not sound:
         return ""
     parts = [_safe_part(called(findings, each), each, text, whole=not place) for place, each in enumerate(sound)]
-    return f"{word}: {joined(parts)}, with {text.number(_SURE, 1 - ALPHA, 'how sure a bound is')} % certainty"
+    sure = f"with {text.number(_SURE, 1 - ALPHA, 'how sure a bound is')} % certainty"
+    margin = text.number(f"{MARGIN_NS // 1_000_000}", MARGIN_NS / 1e6, "time before a cut that is not judged, ms")
+    return f"{word}: {joined(parts)}, {sure}; {BLIND.replace(f'{MARGIN_NS // 1_000_000}', margin)}"
+
+
+def _not_tried(findings: "Findings", sound: Sequence[ArmCuts], text: Text) -> str:
+    """Treatments of which nothing can be said: no cut did damage, and none met what damage takes."""
+    by_reason: dict[str, list[str]] = {}
+    for each in sound:
+        made = text.number(f"{each.risk.cuts:,}", each.risk.cuts, f"power cuts with {each.name}")
+        found = f"{called(findings, each)} (0 of {made} cuts lost or damaged anything)"
+        by_reason.setdefault(_untried(each), []).append(found)
+    return "; ".join(f"{why}: {joined(parts)}" for why, parts in by_reason.items())
 
 
 def _safe_part(name: str, each: ArmCuts, text: Text, *, whole: bool) -> str:
@@ -242,7 +285,10 @@ def _safe_part(name: str, each: ArmCuts, text: Text, *, whole: bool) -> str:
     if each.loss_ms:
         lost_ms = text.number(words.number(each.loss_ms), each.loss_ms, f"commits lost with {each.name}, ms")
         lost = f"; at most the last {lost_ms} ms of commits were lost, as its settings allow"
-    return f"{name} (0 of {made} cuts{did}: below {bound} %{' a cut' if whole else ''}{lost})"
+    checkpoints = each.coverage.checkpoints
+    across = text.number(f"{checkpoints:,}", checkpoints, f"whole checkpoints met with {each.name}")
+    met = f" across {across} {plural('checkpoint', checkpoints)}"
+    return f"{name} (0 of {made} cuts{met}{did}: below {bound} %{' a cut' if whole else ''}{lost})"
 
 
 def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts], text: Text) -> str:
@@ -280,6 +326,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         "epochs",
         "damaging cuts",
         "may do damage, below",
+        "checkpoints",
+        "cuts within one, after one",
         "recovery, median",
         "recovery, longest",
         "cut, median",
@@ -297,12 +345,15 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 
 def _figures(each: ArmCuts) -> Sequence[str]:
     recoveries = [cut.recovery_ms for cut in each.cuts if cut.recovery_ms is not None]
-    risk = each.risk
+    risk, met = each.risk, each.coverage
+    recorded = any(cut.met for cut in each.cuts)
     return (
         f"{risk.cuts:,}",
         f"{risk.epochs:,}",
         f"{risk.damaged_cuts:,}",
         f"{bound_per_cent(risk.upper)} %",
+        f"{met.checkpoints:,}" if recorded else words.MISSING,
+        f"{met.within:,}, {met.after:,}" if recorded else words.MISSING,
         f"{rounded(median(recoveries))} ms" if recoveries else words.MISSING,
         f"{rounded(max(recoveries))} ms" if recoveries else words.MISSING,
         f"{rounded(median(cut.cut_ms for cut in each.cuts))} ms",
@@ -314,6 +365,7 @@ def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
     fixed = ", ".join(f"{bound_per_cent(each.risk.fixed_upper)} % with {called(findings, each)}" for each in sound)
     if not decide(findings):  # else the verdicts have it
         yield HOW
+        yield from (f"{called(findings, each)}: {_untried(each)}" for each in sound if each.coverage.untried)
     if fixed:
         yield f"for a number of cuts that was fixed beforehand the bound is {fixed}"
     if allowed := [each for each in sound if each.loss_ms]:
@@ -356,6 +408,10 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                 "text": each.verdict.text,
                 **asdict(each.risk),
                 "loss_ms": each.loss_ms,
+                "checkpoints": each.coverage.checkpoints,
+                "cuts_within_checkpoint": each.coverage.within,
+                "cuts_after_checkpoint": each.coverage.after,
+                "untried": list(each.coverage.untried),
                 "verdicts": dict(Counter(cut.verdict for cut in each.cuts)),
             }
             for each in mine

@@ -114,15 +114,17 @@ def _of_cuts(findings: "Findings", claim: Claim) -> ClaimJudgement:
     """The mark of a claim about damage, by every cut of its treatment.
 
     One with `high` says that cuts do no damage, one with `low` that they do. Damage decides at once; without any the
-    bound does, as soon as it is not above that share.
+    bound does, as soon as it is not above that share, where the cuts met what damage takes.
     """
     levels = needed_parts(claim.treatment, findings.study)
     cut = [each for each in findings.once(power_cuts.arms) if levels <= parts_of(each.name)]
     asked = claim.low if claim.high is None else claim.high
     if not cut or asked is None:
         return claims.not_testable(claim, "no cut was made" if asked is not None else "the claim states no share")
-    worst = max(cut, key=lambda each: (bool(each.damage), each.risk.upper))
+    worst = max(cut, key=lambda each: (bool(each.damage), bool(each.coverage.untried), each.risk.upper))
     found = f"{worst.verdict.text}{power_cuts.pages(worst)}"
+    if not worst.damage and worst.coverage.untried:
+        return claims.not_testable(claim, found)
     if not worst.damage and worst.risk.upper > asked:
         return claims.not_testable(claim, f"too few cuts to say that below {per_cent(asked)} do damage: {found}")
     mark = Mark.REPRODUCED if bool(worst.damage) == (claim.high is None) else Mark.CONTRADICTED

@@ -263,6 +263,9 @@ class BlockDrive:
                 with laps("attach"):
                     device = self.volume.attach_cut(report.number)
                 self._replay(device, point, laps)
+            if not state.directory.is_dir() and (point / _KEPT).is_dir():
+                # The clone got its name when the drive was mounted, by us: a loss of that says nothing of the server.
+                state = replace(state, directory=point / _KEPT)
             if report.page is not None and report.page.torn:
                 with laps("name"):
                     place = report.page.block * kernel.SECTOR_BYTES

@@ -138,6 +138,7 @@ class AttachedInstallation:
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
         listening: Listening | None = None,
+        crashed: Path | None = None,
     ) -> AttachedServer:
         """Set the settings, of this database and of the server. Raises `SettingError`, `QueryError`, and `BenchError`
         where other clients have come."""

@@ -238,6 +238,7 @@ class FakeInstallation:
         placement: Placement = ANYWHERE,
         ready_s: float = READY_S,
         listening: Listening | None = None,
+        crashed: Path | None = None,
     ) -> FakeServer:
         """A fake server on a directory that we made; raises `ClusterError` for any other."""
         if not (directory / MARKER).is_file():

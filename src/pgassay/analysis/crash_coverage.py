@@ -1,0 +1,71 @@
+"""What power cuts met: a configuration is called safe only by cuts that could have shown what is usually wrong; pure.
+
+A file that was never written back is damage only once a checkpoint has moved the start of recovery past its changes,
+and a crash in the middle of a checkpoint recovers from the one before. So cuts must come both while a checkpoint is
+under way and after whole ones, while WAL goes to segments that held older WAL, and between writes to each kind of file.
+How often a cut that met all of this did damage is the matter of `crash_risk`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+KINDS = {
+    "heap": "a table",
+    "index": "an index",
+    "pg_xact": "pg_xact",
+    "control": "pg_control",
+    "wal": "WAL",
+    "maps": "a visibility or free space map",
+}
+"""Kinds of file in a cluster (manual, "Database File Layout") with their words; `maps` are those of either kind."""
+
+
+@dataclass(frozen=True)
+class Met:
+    """What the server under load had done when its power was cut.
+
+    `checkpoints`: whole ones since the load began, by their completion records. `in_checkpoint`: one had begun, and its
+    completion record was not written yet. `recycled_wal`: WAL went to a segment that had held older WAL. `written`:
+    which of `KINDS` it had written to since the cut before.
+    """
+
+    checkpoints: int
+    in_checkpoint: bool
+    recycled_wal: bool
+    written: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What the cuts of a configuration met: whole `checkpoints`, cuts `within` one, cuts `after` a whole one.
+
+    `untried` says what no cut met, each as the end of a sentence that begins with "not tried"; empty where all was met.
+    """
+
+    checkpoints: int
+    within: int
+    after: int
+    untried: tuple[str, ...]
+
+
+UNRECORDED = "across a checkpoint: not recorded"
+"""Of records that were made before cuts noted what they met."""
+
+
+def coverage_of(trials: Iterable[Sequence[Met | None]]) -> Coverage:
+    """What the cuts of each trial met together; None is a cut of which it was not recorded."""
+    windows = [known for cuts in trials if (known := [cut for cut in cuts if cut is not None])]
+    met = [cut for window in windows for cut in window]
+    if not met:
+        return Coverage(0, 0, 0, (UNRECORDED,))
+    within = sum(cut.in_checkpoint for cut in met)
+    after = sum(cut.checkpoints > 0 for cut in met)
+    written = {kind for cut in met for kind in cut.written}
+    unwritten = [words for kind, words in KINDS.items() if kind not in written]
+    untried = [
+        *([] if after else ["across a checkpoint"]),
+        *([] if within else ["within a checkpoint"]),
+        *([] if any(cut.recycled_wal for cut in met) else ["with WAL in recycled segments"]),
+        *([f"with writes to {', '.join(unwritten)}"] if unwritten else []),
+    ]
+    return Coverage(sum(max(cut.checkpoints for cut in window) for window in windows), within, after, tuple(untried))
