@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
+from pgassay.files import Directory
 from pgassay.postgres import messages
 from pgassay.postgres.processes import started_ticks
 
@@ -78,11 +79,9 @@ def mark_again(directory: Path, source: Path, account: Account) -> None:
         require_mark(directory)
         return
     with suppress(ClusterError):
-        marker = require_mark(source)
-        path = directory / MARKER_FILE
-        path.unlink(missing_ok=True)
-        path.write_text(json.dumps(asdict(marker), indent=1) + "\n", encoding="utf-8")
-        give(path, account)
+        text = json.dumps(asdict(require_mark(source)), indent=1) + "\n"
+        with Directory.open(directory) as copy:
+            copy.replace(MARKER_FILE, text, None if account.name is None else (account.uid, account.gid))
 
 
 OWNER_FILE = "PGASSAY_OWNER"
