@@ -49,6 +49,18 @@ def test_a_load_gets_a_ledger_a_rate_and_time_for_its_cuts(tmp_path: Path, monke
     assert arguments.blocks == "5..5"
 
 
+@pytest.mark.parametrize("given", ["server.max_wal_size=1GB", "server.checkpoint_timeout=30s"])
+def test_checkpoints_come_in_every_window_unless_somebody_said_how_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    found, _ = laid_over(tmp_path, monkeypatch, "scale = 1")
+    assert found["server.max_wal_size"] == cut.MAX_WAL_SIZE
+    found, _ = laid_over(tmp_path, monkeypatch, "scale = 1", "--set", given)
+    name, value = given.split("=")
+    assert found[name] == value
+    assert name == "server.max_wal_size" or "server.max_wal_size" not in found
+
+
 def test_what_was_given_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("--set", "drive.cache=protected", "--set", "load.duration=9s")
     found, _ = laid_over(tmp_path, monkeypatch, 'rate = 50\nscript = "tpcb-like"', *words)

@@ -158,3 +158,5 @@ def test_a_marker_that_is_there_stays_and_a_strange_directory_gets_none(tmp_path
     (copy / ownership.MARKER_FILE).unlink()
     ownership.mark_again(copy, strange, OURSELVES)
     assert not (copy / ownership.MARKER_FILE).exists()
+    ownership.mark_again(tmp_path / "gone", source, OURSELVES)
+    assert not (tmp_path / "gone").exists()

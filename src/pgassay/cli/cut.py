@@ -16,6 +16,9 @@ PGBENCH = "pgbench"
 """The load that can write a ledger."""
 RATE_TPS = "200"
 """A load that nobody gave a rate leaves the CPUs to the servers that recover."""
+CHECKPOINTS = ("server.max_wal_size", "server.checkpoint_timeout", "init.wal_segment_size")
+"""Where none of these is given, checkpoints come every few seconds: without any in a window nothing is called safe."""
+MAX_WAL_SIZE = "32MB"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         "drive.data": DriveKind.SSD,
         "drive.cache": "volatile",
         "init.data_checksums": "on",
+        **({} if given.intersection(CHECKPOINTS) else {"server.max_wal_size": MAX_WAL_SIZE}),
     }
     forced = [f"load.cuts={each}"]
     if not any(option.startswith("load.duration=") for option in arguments.set):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench import versions
+from pgassay.bench.errors import ClusterError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account, Endpoint, Listening, Version
 from pgassay.bench.running import Clock, Runner, Running
@@ -180,7 +181,10 @@ class LocalInstallation:
             shutil.rmtree(scratch)
 
     def _require_version(self, directory: Path) -> None:
-        found = (directory / "PG_VERSION").read_text(encoding="utf-8").strip()
+        try:
+            found = (directory / "PG_VERSION").read_text(encoding="utf-8").strip()
+        except FileNotFoundError as error:  # as the server itself would say
+            raise ClusterError(f'"{directory}" is not a valid data directory: PG_VERSION is missing') from error
         if found != str(self.version.major):
             raise messages.version_mismatch(directory, found, self.version.major)
 

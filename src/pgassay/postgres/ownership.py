@@ -71,14 +71,14 @@ def require_mark(directory: Path) -> Marker:
 
 
 def mark_again(directory: Path, source: Path, account: Account) -> None:
-    """Give a copy of `source` that lost our marker the one of its source; harmless where either has none to give.
+    """Give a copy of `source` that lost our marker the one of its source; harmless where either is none of ours.
 
     After a loss of power the marker may be gone or in part. It is no file of PostgreSQL's, so that is no damage.
     """
     with suppress(ClusterError):
         require_mark(directory)
         return
-    with suppress(ClusterError):
+    with suppress(ClusterError, FileNotFoundError):
         text = json.dumps(asdict(require_mark(source)), indent=1) + "\n"
         with Directory.open(directory) as copy:
             copy.replace(MARKER_FILE, text, None if account.name is None else (account.uid, account.gid))
