@@ -13,19 +13,22 @@ depend on who runs them. Printed too is how long the head itself worked: that is
 """
 
 import argparse
+import os
+import socket
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 from distributed import Client, get_worker
 
-from benchmarks.local_fleet import fleet
-from pgassay.fleet import inbox
+from pgassay.fleet import addresses, inbox
 from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.dask_crew import DaskCrew, Terms
+from pgassay.fleet.dask_crew import DaskCrew, Terms, connect
 from pgassay.fleet.head import FleetConductor
 from pgassay.fleet.job import Bench, Job, Jobs
 from pgassay.fleet.task import Shipped
@@ -33,9 +36,12 @@ from pgassay.lab.runner import Watcher
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from tests.fleet.fleet_of_fakes import hosted
+from tests.fleet.namespaces import end
 from tests.lab.simulation import RUN, header, simulate, study_of
 
 GOAL = 0.8
+ROOT = Path(__file__).parents[1]
+WAIT_S = 120.0
 _PREPARED: list[str] = []
 
 
@@ -83,14 +89,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _made(Path(folder), asked.blocks)
         document = f"{asked.block_s} {asked.prepare_s} {folder}"
         for count in counts:
-            with fleet([()] * count) as client, TemporaryDirectory() as place:
-                client.run(_imported)
+            with fleet(count) as client, TemporaryDirectory() as place:
                 seconds, worked_s = _run(client, count, document, Path(place), asked.blocks)
             share = alone_s / count / seconds
             worst = min(worst, share)
             print(f"{count:5}  {seconds:6.1f}  {share:9.3f}  {worked_s:6.1f}", flush=True)
     print(f"least {worst:.3f}, goal {GOAL}")
     return int(worst < GOAL)
+
+
+@contextmanager
+def fleet(hosts: int) -> Iterator[Client]:
+    """A client of so many workers on this machine, over loopback; ended on every way out."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{found.getsockname()[1]}"
+    with ExitStack() as stack:
+        words = ("--host", address, "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+        stack.enter_context(_started("distributed.cli.dask_scheduler", *words))
+        for number in range(1, hosts + 1):
+            stack.enter_context(_started("pgassay", "worker", address, "--name", f"h{number}"))
+        yield stack.enter_context(connect(addresses.parse(address), None, WAIT_S))
+
+
+@contextmanager
+def _started(*words: str) -> Iterator[None]:
+    search = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    process = subprocess.Popen(
+        [sys.executable, "-m", *words], env={**os.environ, "PYTHONPATH": search},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        end(process)
 
 
 def _imported() -> None:
@@ -100,8 +132,11 @@ def _imported() -> None:
 def _run(client: Client, count: int, document: str, place: Path, blocks: int) -> tuple[float, float]:
     """Seconds from the first order to the end of a run, and how long the head's own process worked in them."""
     simulation = simulate(place, study=_study(blocks))
-    crew = DaskCrew(client, Terms(count, shared_machine=True), Jobs(Bench("simulated", document)).of, work)
+    crew = DaskCrew(
+        client, Terms(count, shared_machine=True, wait_s=WAIT_S), Jobs(Bench("simulated", document)).of, work
+    )
     crew.gather()
+    client.run(_imported)
     disk, clock = simulation.machine.disk, simulation.machine.clock
     with RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns) as run:
         started, worked = time.perf_counter(), time.process_time()

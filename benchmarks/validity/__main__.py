@@ -1,15 +1,12 @@
 """Prints the table of issue 3 and exits 1 if a bound is broken.
 
-python -m benchmarks.validity [--cells quick|full] [--studies 10000] [--seed 1] [--on ADDRESS --hosts N --certs DIR]
-
-With --on over the hosts of a fleet, on all their cores: the same answers. Workers run in a checkout of the same commit.
+python -m benchmarks.validity [--cells quick|full] [--studies 10000] [--seed 1]
 """
 
 import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
 from itertools import chain, islice
 from math import nan, sqrt
 from typing import Any
@@ -20,7 +17,7 @@ from benchmarks.validity.cuts import CUTS, Wrong
 from benchmarks.validity.hosts import Row as HostRow
 from benchmarks.validity.noises import BLOCKS
 from benchmarks.validity.noises import Row as NoiseRow
-from benchmarks.validity.parts import Numbers, Part, done, done_on, parts
+from benchmarks.validity.parts import Numbers, done, parts
 from benchmarks.validity.rates import Rates
 from benchmarks.validity.steadiness import (
     FALSE_ALARM_MAX,
@@ -32,8 +29,6 @@ from benchmarks.validity.steadiness import (
     broken_known_power,
     broken_power,
 )
-from pgassay.cli import _fleet
-from pgassay.errors import PgassayError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,29 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cells", choices=sorted(CELLS), default="quick")
     parser.add_argument("--studies", type=int, default=2000, help="simulated studies for each cell (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
-    _fleet.add_address_options(parser, "simulate")
     asked = parser.parse_args(arguments)
     started = time.monotonic()
     numbers = Numbers(asked.studies, asked.seed)
     work = parts(asked.cells, numbers)
-    try:
-        with _simulated(asked, [part for each in work.values() for part in each]) as found:
-            broken = _print_all(lambda table: islice(found, len(work[table])), numbers)
-    except PgassayError as error:
-        print(f"{error.message}{f' ({error.hint})' if error.hint else ''}", file=sys.stderr)
-        return 2
+    found = map(done, chain.from_iterable(work.values()))
+    broken = _print_all(lambda table: islice(found, len(work[table])), numbers)
     print(f"\n{broken} bounds broken; {time.monotonic() - started:.0f} s, seed {asked.seed}")
     return 1 if broken else 0
-
-
-@contextmanager
-def _simulated(asked: argparse.Namespace, work: Sequence[Part]) -> Iterator[Iterator[Any]]:
-    """What the parts find, in their order, as it is found."""
-    if not _fleet.asked(asked):
-        yield map(done, work)
-        return
-    with _fleet.processors_of(asked) as client, closing(done_on(client, work)) as found:
-        yield found
 
 
 def _print_all(found: Callable[[str], Iterable[Any]], numbers: Numbers) -> int:

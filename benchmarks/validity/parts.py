@@ -1,11 +1,11 @@
-"""The work in parts that know nothing of each other, each with its own random numbers: here, or over a fleet's hosts.
+"""The work in parts that know nothing of each other, each with its own random numbers.
 
-So it does not matter where a part is simulated, nor in which order: the answers are the same, bit for bit.
+So it does not matter in which order they are simulated: the answers are the same, bit for bit.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.validity.agreement import agreement
 from benchmarks.validity.answers import ASKED, answer
@@ -28,15 +28,8 @@ from benchmarks.validity.steadiness import (
     power_at,
 )
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-PACKAGES = ("pgassay", "benchmarks.validity")
-"""What a host must have the same sources of."""
 HOSTS_MOST = 4000
 """Each study has a fit at every look: no more of them than these for each row."""
-LONG = (wrong_bounds, known_alarms_at)
-"""Their parts take longest. They are sent first: sent last they would keep one host busy while all others wait."""
 NOISES_MOST = 2000
 """Simulated time is dear: no more studies than these for each machine."""
 
@@ -97,18 +90,3 @@ def parts(cells: str, numbers: Numbers) -> dict[str, list[Part]]:
 def done(part: Part) -> Any:
     """What a part finds."""
     return part.work(*part.words)
-
-
-def done_on(client: "Client", asked: Sequence[Part]) -> Generator[Any, None, None]:
-    """The same of all parts, in their order, over the hosts of a fleet; raises `FleetError`."""
-    from pgassay.fleet import spread
-
-    spread.require_sources(client, PACKAGES)
-    order = sorted(range(len(asked)), key=lambda number: asked[number].work not in LONG)
-    known: dict[int, Any] = {}
-    following = 0
-    for number, result in zip(order, spread.singly(client, done, [asked[each] for each in order]), strict=True):
-        known[number] = result
-        while following in known:
-            yield known.pop(following)
-            following += 1

@@ -139,4 +139,4 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
     ):
         with pytest.raises(UsageError, match=why) as raised:
             own_files.read("mine", STUDY.format(factor=text))
-        assert "--files-everywhere" in (raised.value.hint or "")
+        assert "without --on" in (raised.value.hint or "")

@@ -17,11 +17,10 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.fleet import addresses, certificates
-from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard
+from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard, names
 from pgassay.fleet.head import FleetConductor
 from pgassay.fleet.job import Bench, Jobs
 from pgassay.fleet.messages import FleetError
-from pgassay.fleet.spread import names
 from pgassay.lab.notes import HostState
 from pgassay.lab.runner import Watcher
 from pgassay.record.check import check

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.fleet import addresses, certificates
-from pgassay.fleet.dask_crew import connect
-from pgassay.fleet.spread import names
+from pgassay.fleet.dask_crew import connect, names
 from pgassay.lab.replay import replay
 from pgassay.testing import real
 from tests.fleet import namespaces

@@ -199,19 +199,3 @@ def test_a_killed_scheduler_leaves_no_server_and_workers_find_the_next_one(lab: 
         namespaces.end(scheduler)
         awaited("they end with a scheduler that is ended", lambda: not any(each.processes() for each in lab.hosts))
         assert {each.wait(WAIT_S) for each in fleet.workers.values()} == {0}
-
-
-@pytest.mark.timeout(1200)
-def test_processors_of_all_hosts_are_used_by_name(lab: Lab) -> None:
-    """A sweep over hosts prints what it prints alone; a build that cannot be made says on which host."""
-    sweep = ("simulate", "--capacity", "64MB", "--sweep", "drive.over_provisioning=7%,28%,50%", "--json")
-    with ExitStack() as stack:
-        fleet = Fleet(lab, stack)
-        alone = fleet.keep(lab.head.start("pgassay", *sweep, log="alone"))
-        assert fleet.head(*sweep).wait(WAIT_S) == 0
-        assert alone.wait(WAIT_S) == 0
-        assert lab.head.said("head") == lab.head.said("alone")
-        refused = ("postgres", "build", "--source", "tarball:/nowhere/postgresql-1.tar.gz")
-        assert fleet.head(*refused).wait(WAIT_S) == 2
-        told = [line for line in lab.head.said("head").splitlines() if line.startswith("pgassay: error:")]
-        assert any(line.startswith(f"pgassay: error: {host.name}:") for line in told for host in lab.hosts)

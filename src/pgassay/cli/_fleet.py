@@ -8,14 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli.messages import tell_dashboard, tell_hosts
+from pgassay.cli.messages import tell_dashboard
 from pgassay.cli.parser import whole
 from pgassay.errors import PgassayError
 from pgassay.extras import install_command
 
 if TYPE_CHECKING:
-    from distributed import Client
-
     from pgassay.fleet.addresses import Address
     from pgassay.fleet.certificates import Credentials
     from pgassay.fleet.crew import Crew
@@ -32,9 +30,8 @@ class Fleet:
     crew: "Crew"
     facts: Mapping[str, Any]
     remarks: "tuple[Remark, ...]"
-    dealt: Mapping[str, Any]
-    """For the record: how the hosts got builds and the data that trials start from, as `builds` and `golden`, and the
-    SHA-256 of the user's files that were sent, as `files`; empty where nothing was asked or sent."""
+    files: Mapping[str, Any]
+    """For the record: as `files` the SHA-256 of each of the user's files that were sent; empty where none was."""
 
     def conduct(self, resolved: "ResolvedStudy", run: "RunDirectory", watcher: "Watcher") -> None:
         """Run the study to its end on these hosts."""
@@ -45,38 +42,16 @@ class Fleet:
 
 def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     """Where blocks run, when not on this machine."""
-    add_address_options(parser, "run blocks")
+    parser.add_argument("--on", metavar="ADDRESS", help="run blocks on the workers of this scheduler: tls://HOST:PORT")
+    parser.add_argument("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
+    add_certificates_option(parser)
     parser.add_argument(
         "--spare", type=whole(0), default=0, metavar="N", help="with --on: so many more, for blocks lost or late"
     )
-    parser.add_argument(
-        "--golden", choices=("auto", "sent", "made"), default="auto",
-        help="with --on: prepared data are sent to hosts that lack them, made on each, or whichever is quicker (auto)",
-    )  # fmt: skip
-    add_builds_option(parser)
     parser.add_argument("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
     parser.add_argument(
         "--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out"
     )
-    parser.add_argument(
-        "--files-everywhere", action="store_true",
-        help="with --on: the study's files are at the same place on every host, and none is sent",
-    )  # fmt: skip
-
-
-def add_builds_option(parser: argparse.ArgumentParser) -> None:
-    """How hosts get a PostgreSQL that they lack."""
-    parser.add_argument(
-        "--builds", choices=("auto", "sent", "made"), default="auto",
-        help="with --on: builds are sent to hosts that lack them, made on each, or whichever is quicker (auto)",
-    )  # fmt: skip
-
-
-def add_address_options(parser: argparse.ArgumentParser, does: str) -> None:
-    """Which fleet."""
-    parser.add_argument("--on", metavar="ADDRESS", help=f"{does} on the workers of this scheduler: tls://HOST:PORT")
-    parser.add_argument("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
-    add_certificates_option(parser)
 
 
 def add_certificates_option(parser: argparse.ArgumentParser) -> None:
@@ -110,19 +85,6 @@ def require_own_places(arguments: argparse.Namespace) -> None:
         raise snapshots_of_hosts()
 
 
-@contextmanager
-def processors_of(arguments: argparse.Namespace) -> "Iterator[Client]":
-    """A client of the fleet whose hosts do work that needs nothing but processors; raises `PgassayError`."""
-    require_extra()
-    from pgassay.fleet import dask_crew, spread
-    from pgassay.fleet.addresses import parse
-
-    address = parse(arguments.on)
-    with dask_crew.connect(address, credentials_of(address, arguments, "head")) as client:
-        spread.hosts_of(client, arguments.hosts, dask_crew.WAIT_S)
-        yield client
-
-
 def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
     """The study for so many hosts: a verdict waits until enough of them have given blocks (`design.hosts`).
 
@@ -152,14 +114,11 @@ def fleet_of(
     Of a run that goes on, `begun` are the facts of when it began: the user's files must be what they were.
     """
     require_extra()
-    import msgspec
-
-    from pgassay.fleet import builds, dask_crew, job, messages, own_files, sharing
+    from pgassay.fleet import dask_crew, job, messages, own_files
     from pgassay.fleet.addresses import parse
-    from pgassay.fleet.sharing_plan import Wish
     from pgassay.lab.run import Remark
 
-    files = () if arguments.files_everywhere else own_files.read(name, document, (begun or {}).get(own_files.FACT))
+    files = own_files.read(name, document, (begun or {}).get(own_files.FACT))
     address = parse(arguments.on)
     own = job.names_its_postgres(document)
     terms = dask_crew.Terms(
@@ -177,16 +136,6 @@ def fleet_of(
             (messages.SHARED, len(machines) < len(facts)),
             (messages.MIXED, bool(dask_crew.differences(facts, own_postgres=own))),
         )
-        tell = tell_hosts if not (arguments.json or arguments.quiet) else _tell_nobody
-        dealt = {
-            "builds": sharing.builds(client, builds.of_study(name, document), Wish(arguments.builds), tell),
-            "golden": sharing.golden(client, bench, Wish(arguments.golden), tell),
-        }
         remarks = tuple(Remark("fleet", text, text) for text, holds in found if holds)
-        shared = {kind: msgspec.to_builtins(each) for kind, each in dealt.items() if each}
         sent = {own_files.FACT: {each.path: each.sha256 for each in files}} if files else {}
-        yield Fleet(crew, facts, remarks, {**shared, **sent})
-
-
-def _tell_nobody(line: str) -> None:
-    """For scripts."""
+        yield Fleet(crew, facts, remarks, sent)

@@ -175,11 +175,6 @@ def tell_dashboard(page: str) -> None:
     print(f"pgassay: what the hosts do, as Dask shows it: {page}", file=sys.stderr)
 
 
-def tell_hosts(line: str) -> None:
-    """What is done on the hosts of a fleet before the first block."""
-    print(f"pgassay: {line}", file=sys.stderr)
-
-
 def tell_interrupted(path: Path) -> None:
     """Ctrl-C: said on standard error, not an error."""
     print(f"pgassay: interrupted; every committed trial is kept; continue with: pgassay resume {path}", file=sys.stderr)

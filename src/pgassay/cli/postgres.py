@@ -2,17 +2,15 @@
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import _fleet, messages
+from pgassay.cli import messages
 from pgassay.cli.parser import Action, whole
 
 if TYPE_CHECKING:
     from pgassay.lab.building import Building
     from pgassay.postgres.builds.builder import Builder
-    from pgassay.postgres.builds.request import BuildRequest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--cflags", metavar="FLAGS", help="compiler flags, as --cflags=-O3 (default: -O2)")
     build.add_argument("--source", metavar="SOURCE", help="as for the factor build.source")
     add_build_options(build)
-    _fleet.add_address_options(build, "build")
-    _fleet.add_builds_option(build)
     verify = actions.add_parser("verify", help="check that builds are complete and of the right sizes")
     verify.add_argument("build", nargs="*", metavar="KEY", help="first digits of the key (default: all)")
     remove = actions.add_parser("remove", help="remove builds from the cache")
@@ -87,36 +83,9 @@ def _build(arguments: argparse.Namespace) -> int:
         )
         for size in arguments.block_size.split(",")
     ]
-    if arguments.on:
-        return _build_on_fleet(arguments, requests)
     maker = builder(building_of(arguments))
     for request in requests:
         print(maker.installation(request).bindir)
-    return messages.SUCCESS
-
-
-def _build_on_fleet(arguments: argparse.Namespace, requests: "Sequence[BuildRequest]") -> int:
-    """The same on every host at once; each takes what it has in its cache, or what another has sent before."""
-    _fleet.require_extra()
-    from pgassay.fleet import sharing
-    from pgassay.fleet.builds import build_on, levels_of
-    from pgassay.fleet.sharing_plan import Wish
-
-    source = requests[0].source
-    given = {
-        "--block-size": arguments.block_size, "--wal-block-size": arguments.wal_block_size,
-        "--pg-version": arguments.pg_version, "--cflags": arguments.cflags, "--source": str(source) if source else "",
-        "--build-jobs": str(arguments.build_jobs),
-    }  # fmt: skip
-    words = [f"{option}={value}" for option, value in given.items() if value]
-    words += ["--allow-deb-src"] if arguments.allow_deb_src else []
-    how = {"jobs": arguments.build_jobs, "allow_deb_src": arguments.allow_deb_src}
-    with _fleet.processors_of(arguments) as client:
-        levels = [levels_of(each) for each in requests]
-        sharing.builds(client, levels, Wish(arguments.builds), messages.tell_hosts, **how)
-        for host, folders in build_on(client, words):
-            for each in folders:
-                print(f"{host}: {each}")
     return messages.SUCCESS
 
 
@@ -144,7 +113,6 @@ def _list(arguments: argparse.Namespace) -> int:
                     "bytes": manifest.bytes,
                     "made_utc": manifest.made_utc,
                     "build_s": manifest.seconds,
-                    "sent_from": manifest.origin or None,
                     "bindir": str(maker.cache.directory(key) / "bin"),
                 }
             )
@@ -165,8 +133,7 @@ def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, st
             continue
         sizes = f"{row['block_bytes'] // 1024}kB pages, {row['wal_block_bytes'] // 1024}kB WAL blocks"
         print(f"  {row['key'][:12]}  {row['version']:<8} {sizes}, {row['cflags']}, {row['source']},"
-              f" {row['bytes'] / 1e6:.0f} MB, built in {row['build_s']:.0f} s"
-              f"{f', sent from {host}' if (host := row['sent_from']) else ''}")  # fmt: skip
+              f" {row['bytes'] / 1e6:.0f} MB, built in {row['build_s']:.0f} s")  # fmt: skip
     print("found on this machine:")
     for each in found:
         print(f"  {each['version']:<8} {each['bindir']} ({each['found_by']})")

@@ -1,21 +1,17 @@
 """`pgassay report RUN…`: the HTML report and its figures, written again from the record; JUnit and Markdown for CI.
 
-Of many runs on the hosts of a fleet (`--on`), whose pages this machine writes. An advice is a folder of runs, of which
-one has the page with its answer.
+An advice is a folder of runs, of which one has the page with its answer.
 """
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _fleet
 from pgassay.cli._runs import REPORT, open_run
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
 from pgassay.cli.messages import SUCCESS, alike_names, nothing_to_check, one_run_alone
 
 if TYPE_CHECKING:
-    from pgassay.analysis.capacities import MeasuredCapacity
     from pgassay.report.findings import Findings
 
 
@@ -36,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the answer as Markdown, for CI")
     add_weigh_option(parser)
     add_check_option(parser)
-    _fleet.add_address_options(parser, "render the pages")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,12 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
             require(arguments, findings.limits)
             if arguments.junit and not findings.limits:
                 raise nothing_to_check("--junit")
-            if not arguments.on:
-                print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)
+            print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)
             _write_for_ci(findings, arguments)
             worst = max(worst, status(findings, check=arguments.check))
-    if arguments.on:
-        _elsewhere(arguments, folders, disk)
     return worst
 
 
@@ -102,18 +94,3 @@ def _write_for_ci(findings: "Findings", arguments: argparse.Namespace) -> None:
         junit.write(findings, arguments.junit)
     if arguments.markdown:
         arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")
-
-
-def _elsewhere(
-    arguments: argparse.Namespace, folders: dict[Path, Path], disk: "Sequence[MeasuredCapacity] | None"
-) -> None:
-    """On the hosts of a fleet; raises `PgassayError`."""
-    _fleet.require_extra()
-    from pgassay.fleet.pages import Style, Wanted, render_on
-    from pgassay.report.page import PAGE
-
-    style = Style(None if disk is None else tuple(disk), tuple(weighed(arguments)), not arguments.no_figures)
-    with _fleet.processors_of(arguments) as client:
-        render_on(client, [Wanted(path, folder) for path, folder in folders.items()], style)
-    for folder in folders.values():
-        print(folder / PAGE)

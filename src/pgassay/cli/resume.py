@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         if _fleet.asked(arguments):
             asked = _fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
             fleet = stack.enter_context(asked)
-        mark_resumed(reopened, fleet.dealt if fleet else None)
+        mark_resumed(reopened, fleet.files if fleet else None)
         stack.enter_context(live_pages(arguments.run.absolute(), arguments))
         resolved = reopened.prepared.resolved
         status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), fleet=fleet)

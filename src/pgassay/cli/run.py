@@ -223,7 +223,7 @@ def run_document(
                 text = recorded_study(prepared.resolved.study, written.document)
                 fleet = stack.enter_context(_fleet.fleet_of(arguments, written.study.name, text))
                 prepared = replace(prepared, remarks=(*prepared.remarks, *fleet.remarks))
-            recorded = {"fleet": dict(fleet.facts), **fleet.dealt} if fleet else None
+            recorded = {"fleet": dict(fleet.facts), **fleet.files} if fleet else None
             directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded)
             for file, content in (beside or {}).items():
                 directory.keep(file, content)

@@ -1,7 +1,6 @@
 """`pgassay simulate`: what a load becomes inside a modelled drive, as a table, JSON or figures.
 
-A description is a TOML file, options, or both; a sweep runs every combination of the levels it names, on all cores,
-or on those of a fleet.
+A description is a TOML file, options, or both; a sweep runs every combination of the levels it names, on all cores.
 `pgassay.flash` simulates.
 """
 
@@ -11,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import _fleet
 from pgassay.cli.parser import whole
 from pgassay.study.units import format_bytes
 
 if TYPE_CHECKING:  # A command's options must be known without numpy and altair.
-    from pgassay.flash import Outcome, Point, Simulation
+    from pgassay.flash import Outcome, Simulation
 
 FORMAT = 1
 """Of the JSON."""
@@ -52,8 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sweep", action="append", default=[], metavar="KEY=A,B,…", help="every combination of these levels"
     )
     parser.add_argument("--jobs", type=whole(1), metavar="N", help="drives simulated at once (default: one a core)")
-    _fleet.add_address_options(parser, "simulate")
-    parser.add_argument("--files-everywhere", action="store_true", help="with --on: the trace is on every host, too")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write result.json and figures (HTML, PNG, SVG) there")
 
@@ -68,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     points = flash.points(document, arguments.sweep)
     if arguments.out is not None:  # A place that cannot be written is refused before minutes are spent.
         arguments.out.mkdir(parents=True, exist_ok=True)
-    outcomes = _elsewhere(arguments, document, points) if arguments.on else flash.simulate_all(points, arguments.jobs)
+    outcomes = flash.simulate_all(points, arguments.jobs)
     if arguments.out is not None:
         from pgassay.cli import simulate_figures
 
@@ -76,22 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
         simulate_figures.write(outcomes, arguments.out)
     print(_json(outcomes) if arguments.json else _text(outcomes), end="")
     return 0
-
-
-def _elsewhere(
-    arguments: argparse.Namespace, document: Mapping[str, Any], points: "Sequence[Point]"
-) -> "list[Outcome]":
-    """Over the hosts of a fleet; raises `PgassayError`, for a recorded load too, unless it lies there as well."""
-    _fleet.require_extra()
-    from pgassay.fleet import job
-    from pgassay.fleet.simulations import simulate_on
-
-    if not arguments.files_everywhere:
-        job.require_none(
-            [trace for point in points if (trace := point.description.run.trace) is not None and Path(trace).is_file()]
-        )
-    with _fleet.processors_of(arguments) as client:
-        return simulate_on(client, document, points)
 
 
 def _json(outcomes: "Sequence[Outcome]") -> str:

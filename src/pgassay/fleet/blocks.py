@@ -4,7 +4,7 @@ What runs, in which order and with which seed is asked of the design, as a run o
 no budget and at no verdict: it may run a repetition or an arm that the head, which decides, will not use.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,21 +14,16 @@ from pgassay.design.history import FinishedTrial, History
 from pgassay.design.schedule import RunBlock, is_reference, next_in_block
 from pgassay.fleet.parcels import Arrived, Parcel, pack
 from pgassay.lab.alternation import AlternatingBlock
-from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.live_trial import LiveTrial
 from pgassay.lab.notes import Assignment
-from pgassay.lab.preparation import Prepared, prepare
+from pgassay.lab.preparation import prepare
 from pgassay.lab.runner import trial_seed
 from pgassay.lab.trial import Trial
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 
 Done = tuple[TrialRecord, tuple[Sample, ...]]
-Note = Callable[[ResolvedArm, Prepared], None]
-
-
-def note_nothing(arm: ResolvedArm, prepared: Prepared) -> None:
-    """For hosts that keep no note of how long preparing data took."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +43,6 @@ class HostedBlock:
     order: BlockOrder
     host: str
     place: Path
-    note: Note = note_nothing
-    """Hears of each snapshot that is there."""
 
     def run(self) -> Arrived:
         """All trials of the block; raises `PgassayError` where the bench fails."""
@@ -97,8 +90,7 @@ class HostedBlock:
         clock = self.resolved.site.clock
         started_ns = clock.monotonic_ns()
         try:
-            resolved = self.resolved.of(arm)
-            self.note(resolved, prepare(resolved))
+            prepare(self.resolved.of(arm))
         except (ClusterError, QueryError, LoadError, SpaceError) as failure:
             if is_reference(self.resolved.study, arm):
                 raise

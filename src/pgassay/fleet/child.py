@@ -4,10 +4,11 @@ A process of its own, because a bench needs the main thread: its signals end it 
 worker dies (prctl(2), PR_SET_PDEATHSIG), and then it stops its servers and gives back what it holds.
 """
 
+import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,8 @@ from pathlib import Path
 import msgspec
 
 from pgassay.errors import PgassayError
-from pgassay.fleet import golden_place, inbox, own_files
+from pgassay.fleet import inbox, own_files
 from pgassay.fleet.blocks import HostedBlock
-from pgassay.fleet.cores import end_with
 from pgassay.fleet.job import Bench, Job
 from pgassay.fleet.messages import FleetError
 from pgassay.fleet.task import BINDIR_VARIABLE
@@ -28,29 +28,25 @@ from pgassay.record.disk import RealDisk
 from pgassay.study import document as documents
 from pgassay.study.parsing import parse_recorded
 
+PR_SET_PDEATHSIG = 1
+
 
 def main(words: list[str]) -> int:
     """Run the block and leave it in PLACE/block; 2 for what the bench refused, told on standard error."""
-    host, place = words[1], Path(words[2])
-
-    def work(said: bytes) -> None:
-        job = msgspec.json.decode(said, type=Job)
+    parent, host, place = int(words[0]), words[1], Path(words[2])
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != parent:
+        return 1  # it died before we asked
+    try:
+        job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
         with bench_of(job.bench) as resolved:
             check(resolved)
             staging = place / "trials"
             staging.mkdir()
-            came = HostedBlock(resolved, job.order, host, staging, golden_place.note).run()
+            came = HostedBlock(resolved, job.order, host, staging).run()
             with resolved.site.held():
                 inbox.write(RealDisk(), place / "block", came)
-
-    return attending(int(words[0]), work)
-
-
-def attending(parent: int, work: Callable[[bytes], None]) -> int:
-    """Do `work` on what standard input says, and end with the worker `parent`; returns the exit status."""
-    end_with(parent, signal.SIGTERM)
-    try:
-        work(sys.stdin.buffer.read())
     except PgassayError as error:
         print(f"{error.message}{f' ({error.hint})' if error.hint else ''}", file=sys.stderr)
         return 2

@@ -27,8 +27,8 @@ from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Completed, Runner
 from pgassay.fleet import conversing, messages, playing
+from pgassay.fleet.dask_crew import workers
 from pgassay.fleet.playing import OUTPUT, Order, Played, mark, replaced
-from pgassay.fleet.spread import workers
 from pgassay.load.controlled import DESCRIPTION, PROGRAM
 
 PORT = 54320

@@ -26,11 +26,12 @@ from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.crew import Tell
 from pgassay.fleet.pace import Pace
 from pgassay.fleet.parcels import Arrived, Parcel
-from pgassay.fleet.spread import ANSWER_S, identity, names
 from pgassay.lab.notes import HostState
 
 ORDER_BYTES = 64 << 20
 """More than any order has."""
+ANSWER_S = 60.0
+"""A scheduler that stands still keeps its connections, so that only a clock tells it from one that is slow."""
 WAIT_S = 60.0
 """How long to wait for a scheduler, and for its workers."""
 GONE_S = 300.0
@@ -100,6 +101,27 @@ def large_orders() -> Iterator[None]:
     """Dask warns of what it takes for a mistake, tasks of more than 10 MB; ours hold the user's files."""
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": ORDER_BYTES}):
         yield
+
+
+def identity(client: Client) -> Mapping[str, Any]:
+    """What the scheduler says of itself and its workers; raises `OSError` where it does not answer within a minute.
+
+    The scheduler itself is asked. What `Client.scheduler_info` gives is overwritten each few seconds by an answer
+    without any worker, and on a busy machine that is what its caller gets.
+    """
+    found: Mapping[str, Any] = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
+    return found
+
+
+def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
+    """What the scheduler knows of each connected worker, by address; raises `OSError` where it does not answer."""
+    found: Mapping[str, Mapping[str, Any]] = identity(client)["workers"]
+    return found
+
+
+def names(client: Client) -> dict[str, str]:
+    """The hosts that are connected, by address; raises `OSError` where the scheduler does not answer."""
+    return {address: str(each["name"]) for address, each in workers(client).items()}
 
 
 def dashboard(client: Client) -> str | None:

@@ -4,12 +4,11 @@ So a worker keeps nothing of a run, and a lost one takes nothing along.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
 
-from pgassay.fleet import messages
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.own_files import OwnFile
 
@@ -38,29 +37,6 @@ class Job(msgspec.Struct, frozen=True):
         return BlockOrder(self.block, self.seed, self.dropped)
 
 
-class GoldenOrder(msgspec.Struct, frozen=True):
-    """What the head asks of a host about prepared data: to look what there is, or to make, pack, repack or unpack those
-    that the treatment `arm` starts from."""
-
-    action: str
-    bench: Bench
-    host: str
-    arm: str = ""
-
-
-class BuildOrder(msgspec.Struct, frozen=True):
-    """What the head asks of a host about builds: to look which of `requests` (levels of `build.*`) it has, or to make,
-    pack, repack or unpack the `item` of them, which is sent from `source`. How to build is as in `lab.building`."""
-
-    action: str
-    host: str
-    requests: tuple[Mapping[str, str], ...]
-    item: str = ""
-    source: str = ""
-    jobs: int = 0
-    allow_deb_src: bool = False
-
-
 @dataclass(frozen=True)
 class Jobs:
     """Makes the jobs of a run."""
@@ -70,12 +46,6 @@ class Jobs:
     def of(self, order: BlockOrder) -> bytes:
         """The job of a block."""
         return msgspec.json.encode(Job(order.block, order.seed, order.dropped, self.bench))
-
-
-def require_none(named: Sequence[str]) -> None:
-    """Raise `UsageError` where files of this machine are named."""
-    if named:
-        raise messages.own_files(list(dict.fromkeys(named)))
 
 
 def names_its_postgres(document: str) -> bool:

@@ -1,7 +1,6 @@
 """What a fleet refuses or reports, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.errors import ClientLostError, LoadError
@@ -14,10 +13,6 @@ class FleetError(PgassayError):
 
 class DamagedError(FleetError):
     """What came is not what was sent; sent again it may be."""
-
-
-class HostGoneError(FleetError):
-    """A host that is lost, and did not come back while it was waited for."""
 
 
 def wrong_address(address: str) -> UsageError:
@@ -87,14 +82,6 @@ def other_version(host: str, theirs: str, ours: str) -> FleetError:
     return FleetError(f"{host} has pgassay {theirs}, the head {ours}", "install the same version on all")
 
 
-def other_sources(host: str, package: str, *, there: bool) -> FleetError:
-    """Answers that shall be the same bit for bit take the same code."""
-    wrong = "has other sources of" if there else "does not have"
-    return FleetError(
-        f"{host} {wrong} {package}", "start its worker in a checkout of the head's commit: python -m pgassay worker …"
-    )
-
-
 def differing(facts: Sequence[str]) -> FleetError:
     """Hosts of more than one kind."""
     return FleetError(
@@ -122,21 +109,6 @@ def all_hang(hosts: Sequence[str], seconds: float) -> FleetError:
     )
 
 
-def piece_failed(host: str, reason: str, hint: str | None) -> FleetError:
-    """What a host refused to do."""
-    return FleetError(f"{host}: {reason}", hint)
-
-
-def build_failed(told: Sequence[str]) -> FleetError:
-    """What a build on a host said at its end."""
-    return FleetError((told[0] if told else "no reason given").removeprefix("pgassay: error: "))
-
-
-def piece_lost(reason: str) -> FleetError:
-    """A piece of work that no host brought to its end."""
-    return FleetError(f"the hosts were lost: {reason}", "start the workers again, and the command")
-
-
 def bench_ended(status: int) -> str:
     """A bench that said nothing."""
     return f"the bench ended with {status}"
@@ -152,18 +124,13 @@ def not_in_block(block: int, arm: str, attempt: int) -> str:
     return f"attempt {attempt} of {arm} is missing"
 
 
-_EVERYWHERE = "put the same files at the same place on every host, and say so with --files-everywhere"
-
-
-def own_files(names: Sequence[str]) -> UsageError:
-    """Recorded loads of a simulation do not travel."""
-    return UsageError(f"the study names files of this machine: {', '.join(names)}", _EVERYWHERE)
+_ALONE = "run the study on one machine, without --on"
 
 
 def cannot_travel(reasons: Mapping[str, str]) -> UsageError:
     """Files of the user's that cannot be sent to the hosts, each with the reason."""
     told = "; ".join(f'"{name}" {why}' for name, why in reasons.items())
-    return UsageError(f"the study names files that cannot be sent to the hosts: {told}", _EVERYWHERE)
+    return UsageError(f"the study names files that cannot be sent to the hosts: {told}", _ALONE)
 
 
 def changed_since(names: Sequence[str]) -> UsageError:
@@ -242,138 +209,6 @@ def snapshots_of_hosts() -> UsageError:
     )
 
 
-def damaged_piece(name: str) -> DamagedError:
-    """A piece of a directory whose content is not what its name says, or that is not there."""
-    return DamagedError(f"piece {name[:12]} of what was sent is damaged")
-
-
-def damaged_each_time(host: str, name: str) -> FleetError:
-    """A piece that cannot be sent whole."""
-    return FleetError(
-        f"piece {name[:12]} came from {host} damaged each time",
-        "look at its memory and disk, or have each host make its own: --golden made, --builds made",
-    )
-
-
-def damaged_listing(reason: str) -> DamagedError:
-    """What says of what a directory is made."""
-    return DamagedError(f"the list of what was sent is damaged: {reason}")
-
-
-def leads_out(path: Path) -> FleetError:
-    """A link to something outside the directory."""
-    return FleetError(f'link "{path}" leads out of what is to be sent')
-
-
-def changed_meanwhile(path: Path) -> FleetError:
-    """A directory that somebody writes to."""
-    return FleetError(f'file "{path}" changed while it was packed', "do it again when nobody writes to it")
-
-
-def not_there(what: str) -> FleetError:
-    """Something that was there when the host was asked."""
-    return FleetError(f"what is to be sent of {what} is not there any more")
-
-
-def host_gone(host: str) -> HostGoneError:
-    """A host that did not come back."""
-    return HostGoneError(f"{host} is gone")
-
-
-def other_kin(source: str, different: Sequence[str]) -> str:
-    """Why one host cannot read another's files."""
-    return f"differs from {source} in {', '.join(different)}"
-
-
-def of_hosts(reasons: Mapping[str, str]) -> str:
-    """Which hosts make their own data, and why."""
-    return "; ".join(f"{host} makes its own: {reason}" for host, reason in reasons.items())
-
-
-@dataclass(frozen=True)
-class Goods:
-    """What is shared between hosts: `noun`, the pronoun for it, and the option that says how it is shared."""
-
-    noun: str
-    pronoun: str
-    option: str
-
-
-DATA = Goods("prepared data", "them", "--golden")
-BUILD = Goods("build", "it", "--builds")
-
-
-def cannot_send(goods: Goods, reasons: Mapping[str, str]) -> FleetError:
-    """Sending was asked for."""
-    told = "; ".join(f"{host}: {reason}" for host, reason in reasons.items())
-    hint = f"have {goods.pronoun} made on each host: {goods.option} made, or auto"
-    return FleetError(f"{goods.noun} cannot be sent: {told}", hint)
-
-
-def not_sent(goods: Goods, host: str, reason: str) -> FleetError:
-    """Sending was asked for, and a host could not take part."""
-    hint = f"have {goods.pronoun} made on each host: {goods.option} auto"
-    return FleetError(f"{goods.noun} did not get to {host}: {reason}", hint)
-
-
-def all_have(goods: Goods) -> str:
-    """Nothing to do."""
-    return f"every host has {goods.pronoun}"
-
-
-def nobody_has(goods: Goods) -> str:
-    """Waiting for one host would be no quicker."""
-    return f"no host has {goods.pronoun}, and all make {goods.pronoun} at the same time"
-
-
-def cannot_give(reasons: Mapping[str, str]) -> str:
-    """Hosts that have something which nobody else could use."""
-    return "; ".join(f"what {host} has cannot be sent: {why}" for host, why in reasons.items())
-
-
-def cannot_make(hosts: Sequence[str]) -> str:
-    """Sending is not weighed against what cannot be."""
-    return f"{', '.join(hosts)} cannot build"
-
-
-def weighed(sending_s: float, making_s: float, source: str, *, measured: bool) -> str:
-    """What the choice was made by."""
-    known = f"as measured on {source}" if measured else "by rules of thumb"
-    return f"sending takes about {sending_s:.1f} s over the link as measured, making about {making_s:.1f} s {known}"
-
-
-def reason_of(error: Exception) -> str:
-    """What went wrong, without who said it."""
-    return str(getattr(error, "reason", None) or getattr(error, "message", None) or error)
-
-
-def dealt(goods: Goods, what: str, way: str, source: str, hosts: Sequence[str], why: str) -> str:
-    """A line of the plan about something that hosts share."""
-    names = ", ".join(hosts)
-    how = {"sent": f"{source} sends {goods.pronoun} to {names}", "made": f"made on each of {names}"}
-    return f"{goods.noun} ({what}): {how.get(way, 'nothing to do')}: {why}"
-
-
-def sent(sent_bytes: int, whole_bytes: int, seconds: float, again: int) -> str:
-    """What sending took."""
-    damaged = f", {again} damaged on the way and sent again" if again else ""
-    return f"sent {sent_bytes / 1e6:.1f} MB, packed from {whole_bytes / 1e6:.1f} MB, in {seconds:.1f} s{damaged}"
-
-
-def left_to(goods: Goods, hosts: Sequence[str], reason: str) -> str:
-    """Sending did not come to its end."""
-    own = "makes its own" if len(hosts) == 1 else "make their own"
-    return f"{goods.noun} did not get to {', '.join(hosts)}, which {own}: {reason}"
-
-
-def cannot_keep(reason: str) -> str:
-    """A disk that takes no more."""
-    return f"what came cannot be kept: {reason.lower()}"
-
-
-DID_NOT_COME_BACK = "it was lost on the way and did not come back"
-AS_ASKED = "as asked"
-OWN_DRIVE = "they are on a drive of their own, or a copy of a user's files"
 SCHEDULER_LOST = "the scheduler is gone"
 LOST_SCHEDULER = "the scheduler does not answer; looking for it again"
 SHARED = "several workers on one machine stood for several hosts, so how hosts differ is not known"

@@ -28,8 +28,6 @@ from pgassay.record.disk import RealDisk
 
 BINDIR_VARIABLE = "PGASSAY_PG_BINDIR"
 """Which PostgreSQL serves on this host; the first that is found where it is not set."""
-ANSWER = "answer"
-"""The file in which a child process leaves what it answers."""
 _LOOK_S = 0.5
 _GRACE_S = 60.0
 _WANTED = frozenset({"executing", "long-running"})
@@ -73,22 +71,6 @@ def work(job: bytes) -> Shipped:
         in_child("pgassay.fleet.child", (str(get_worker().name), str(place)), job, place)
         came = inbox.read(RealDisk(), place / "block", order.block)
     return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]
-
-
-def golden(order: bytes) -> bytes:
-    """Do with prepared data what an order says, and give the answer; raises `HostError` with what the bench said."""
-    return _answer("pgassay.fleet.golden_host", order)
-
-
-def build(order: bytes) -> bytes:
-    """The same with builds of PostgreSQL."""
-    return _answer("pgassay.fleet.build_host", order)
-
-
-def _answer(module: str, order: bytes) -> bytes:
-    with scratch.folder("answer") as place:
-        in_child(module, (str(place),), order, place)
-        return (place / ANSWER).read_bytes()
 
 
 def in_child(module: str, words: Sequence[str], said: bytes, place: Path) -> None:

@@ -34,7 +34,6 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield _table(findings, effects)
     yield from leave_one_out.blocks(findings)
     yield from _facts(findings)
-    yield from _prepared(findings)
 
 
 def _of_hosts(findings: "Findings") -> list[tuple["Effect", BetweenHosts]]:
@@ -157,24 +156,6 @@ def _facts(findings: "Findings") -> Iterator[Block]:
         (Table(["fact", *leaves], different, on=Surface.PAGE),),
     )
     yield Folded("What is the same", (Table(["fact", "all hosts"], [row[:2] for row in alike], on=Surface.PAGE),))
-
-
-def _prepared(findings: "Findings") -> Iterator[Block]:
-    """How the hosts got builds and the data that trials start from, and why so."""
-    told = []
-    for kind, noun in (("builds", "PostgreSQL "), ("golden", "")):
-        for each in findings.run.host.get(kind, ()):
-            if not isinstance(each, Mapping):
-                continue
-            to = ", ".join(map(str, each.get("hosts", ())))
-            took = each.get("took_s")
-            how = (
-                f"sent from {each.get('source')} to {to}" if each.get("way") == "sent" else f"made on {to or 'no host'}"
-            )
-            length = f" in {words.duration(took)}" if isinstance(took, int | float) else ""
-            told.append(f"{noun}{each.get('what')}: {how}{length}; {each.get('why')}")
-    if told:
-        yield Folded("How the hosts got builds and data", (Sentences(tuple(told)),))
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:

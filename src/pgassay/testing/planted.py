@@ -84,10 +84,6 @@ def make_run(
     if hosts:
         kernels = {name: {"facts": {"cpu": {"model": "planted"}, "kernel": {"release": name}}} for name in hosts}
         host["fleet"] = kernels
-        first, *others = hosts
-        host["golden"] = [
-            {"what": "scale 100", "way": "sent", "source": first, "hosts": others, "took_s": 3.0, "why": "as asked"}
-        ]
     chance = random.Random("report")
     with RunDirectory.create(path, header, write(document), host) as run:
         if discarded:

@@ -17,8 +17,8 @@ from statistics import median
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
 from pgassay.postgres import ownership
-from pgassay.postgres.builds import extensions, messages, portability
-from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files, read_manifest
+from pgassay.postgres.builds import extensions, messages
+from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
 from pgassay.postgres.builds.compilation import Compilation, Making, Tell, count_objects, expected_objects, tell_nobody
 from pgassay.postgres.builds.extensions import ExtensionSource
 from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe
@@ -165,21 +165,6 @@ class Builder:
         """A build of the cache as an installation."""
         return self.finder.named(self.cache.directory(key) / "bin", FOUND_BY)
 
-    def adopt(self, sent: Path, key: str, origin: str) -> None:
-        """Keep a build that the host `origin` made, if it is whole and runs here; raises `BenchError`.
-
-        `sent` is a folder in a staging folder of the cache, and nobody else works on this key.
-        """
-        manifest = read_manifest(sent, key)
-        (sent / MANIFEST).unlink()
-        if manifest.recipe.key != key or list_files(sent) != manifest.files:
-            raise messages.other_files(key)
-        portability.require(sent, key, self.runner)
-        self._reachable(sent.parent, sent)
-        self.verify(self.finder.named(sent / "bin", FOUND_BY), manifest.recipe, self.runner)
-        self.sources.learn(manifest)
-        self.cache.put(sent, replace(manifest, origin=origin))
-
     def _build(self, recipe: Recipe, source: Source) -> None:
         self.cache.require_room()
         started_ns = self.clock.monotonic_ns()
@@ -280,7 +265,8 @@ class MissingBuild:
 
 def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[MissingBuild, ...]:
     """Each missing build once, in order. A local source that is none raises `UsageError`, as building would."""
-    seconds = usual_s(builder)
+    lengths = [each.seconds for each in builder.cache.whole() if not each.extension]
+    seconds = median(lengths) if lengths else None
     found = {}
     for request in requests:
         if request.source is None or request.source.kind in FETCHED:
@@ -297,9 +283,3 @@ def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[
         origin = f"{request.source or 'official or distribution'}, which would be fetched"
         found[request] = MissingBuild(f"{version}, {sizes}", origin, seconds, builder.cache.root)
     return tuple(found.values())
-
-
-def usual_s(builder: Builder) -> float | None:
-    """The median of what the builds took that were made here."""
-    lengths = [each.seconds for each in builder.cache.whole() if not each.extension and not each.origin]
-    return median(lengths) if lengths else None

@@ -43,8 +43,6 @@ class Manifest:
     format: int = FORMAT
     extension: str = ""
     """The source of an extension that was installed in addition."""
-    origin: str = ""
-    """The host of a fleet that sent it; empty for one that was made here. `seconds` and `objects` are that host's."""
 
     @property
     def bytes(self) -> int:
@@ -67,10 +65,6 @@ class Cache:
     def logs(self) -> Path:
         """Output of builds that failed."""
         return self._folder("logs")
-
-    def pieces(self, key: str) -> Path:
-        """Where the pieces of a build are while it is sent to this machine or from it."""
-        return self._folder("pieces") / key
 
     def directory(self, key: str) -> Path:
         """Where the build of this key lies or would lie."""
@@ -189,6 +183,7 @@ def read_manifest(directory: Path, key: str) -> Manifest:
     try:
         found: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         raw = found.pop("recipe")
+        found.pop("origin", None)  # of earlier versions: the host that sent it
         recipe = Recipe(**{**raw, "flags": tuple(raw["flags"])})
         files = {str(name): (int(size), str(digest)) for name, (size, digest) in found.pop("files").items()}
         return Manifest(recipe=recipe, files=files, **found)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.running import Clock, Runner
-from pgassay.postgres.builds import messages, portability, toolchain
+from pgassay.postgres.builds import messages, toolchain
 from pgassay.postgres.builds.recipe import Recipe
 
 _STRANGERS = (
@@ -20,8 +20,8 @@ _STRANGERS = (
     "PROFILE", "DESTDIR", "CONFIG_SITE",
 )  # fmt: skip
 _POLL_S = 1.0
-_RPATH = f"rpathdir={portability.RPATH.replace('$', '$$')}"
-"""make's word for where programs look for libpq: by $ORIGIN a build can be sent to another host's folder."""
+_RPATH = "rpathdir=$$ORIGIN/../lib"
+"""make's word for where programs look for libpq: from where they are themselves (ld.so(8), $ORIGIN)."""
 
 
 @dataclass(frozen=True)

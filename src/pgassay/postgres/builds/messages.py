@@ -209,24 +209,6 @@ def damaged(key: str, detail: str) -> BuildError:
     return BuildError(f"build {key} in the cache is damaged: {detail}", f"remove it: pgassay postgres remove {key}")
 
 
-NOT_MOVABLE = "its programs find their libraries in the folder alone where they were built"
-
-
-def not_movable(key: str) -> BuildError:
-    """A build of an earlier pgassay, that cannot be used elsewhere."""
-    return BuildError(f"build {key} cannot be used elsewhere: {NOT_MOVABLE}", f"pgassay postgres remove {key}")
-
-
-def lacks_libraries(key: str, names: Sequence[str]) -> BuildError:
-    """A build of another machine, whose libraries are not all here."""
-    return BuildError(f"this machine lacks {', '.join(names)}, which build {key} needs")
-
-
-def other_files(key: str) -> BuildError:
-    """What came is not what was made."""
-    return BuildError(f"the files of build {key} are not those that its manifest lists")
-
-
 def damaged_source(path: Path, detail: str) -> BuildError:
     """A tarball or a note of the cache was changed by hand."""
     return BuildError(

@@ -16,7 +16,7 @@ from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import download, messages
 from pgassay.postgres.builds.archives import NoArchiveError, extract
-from pgassay.postgres.builds.cache import Cache, Manifest, file_sha256
+from pgassay.postgres.builds.cache import Cache, file_sha256
 from pgassay.postgres.builds.commits import export, refused_name
 from pgassay.postgres.builds.download import Opener, open_url
 from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
@@ -26,16 +26,12 @@ _GIT_TIMEOUT_S = 300.0
 
 @dataclass(frozen=True)
 class Source:
-    """A source that was found: `spec` as the user may say it, its hash, its version (`17.5`, `19devel`).
-
-    `kept` is one whose tarball is here. One that a build was made from which another host sent is only known.
-    """
+    """A source that was found: `spec` as the user may say it, its hash, its version (`17.5`, `19devel`)."""
 
     spec: str
     sha256: str
     version: str
     commit: str = ""
-    kept: bool = True
 
 
 @dataclass(frozen=True)
@@ -64,8 +60,6 @@ class Sources:
         spec = parse_spec(source.spec)
         if spec.kind in FETCHED:
             tarball = self._kept(source)
-            if not tarball.is_file() and not source.kept:
-                self._fetch(spec, source.version)
             if not tarball.is_file():
                 raise messages.damaged_source(tarball.with_suffix(".json"), "its tarball is gone")
             if file_sha256(tarball) != source.sha256:
@@ -100,12 +94,6 @@ class Sources:
         if not version:
             raise messages.unknown_version("none is installed here to take it from")
         return self._fetch(spec, version)
-
-    def learn(self, manifest: Manifest) -> None:
-        """Know the source of a build that came from elsewhere, so that the build is found without fetching it."""
-        source = Source(manifest.source, manifest.recipe.source_sha256, manifest.recipe.version, kept=False)
-        if source.spec in FETCHED and not (self.cache.sources / f"{source.sha256}.json").exists():
-            self._note(source)
 
     def _fetch(self, spec: Spec | None, version: str) -> Source:
         self.cache.require_room()
@@ -191,7 +179,9 @@ class Sources:
 def _noted(path: Path) -> Source:
     """What a note of the cache says; raises `BuildError` for one that was changed by hand."""
     try:
-        source = Source(**json.loads(path.read_text(encoding="utf-8")))
+        said = json.loads(path.read_text(encoding="utf-8"))
+        said.pop("kept", None)  # of earlier versions, which knew sources that were not here
+        source = Source(**said)
         parse_spec(source.spec)
         readable = bool(_numbers(source.version))
     except (OSError, ValueError, TypeError, AttributeError, UsageError) as error:

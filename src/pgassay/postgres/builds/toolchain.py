@@ -49,10 +49,6 @@ class Toolchain:
         """Is there one?"""
         return self.which(self.cc.split()[0]) is not None
 
-    def complete(self, major: int) -> bool:
-        """Are all tools here that a tarball of this version needs?"""
-        return self.has_compiler and not self._missing(generates=major >= versions.PARSER_NOT_IN_TARBALL)
-
     def require(self, source: Path) -> None:
         """Raise `BuildError` with every missing tool and the one command that installs them."""
         missing = self._missing(generates=not (source / _PARSER).is_file())
