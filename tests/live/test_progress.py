@@ -24,6 +24,7 @@ from pgassay.record.glance import Glance
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.testing.planted import make_run
+from tests.report.cut_runs import make_cuts
 
 
 @pytest.fixture
@@ -227,3 +228,9 @@ def test_a_run_that_is_moved_away_ends_no_stream(path: Path) -> None:
 
 def test_the_lock_names_this_process(going: RunDirectory) -> None:
     assert (going.path / "lock").read_text() == f"process {os.getpid()} on {socket.gethostname()}\n"
+
+
+def test_power_cuts_have_a_verdict_before_any_comparison_would(tmp_path: Path) -> None:
+    progress = Watched(make_cuts(tmp_path / "run", blocks=2).path).progress()
+    assert progress.note == ""
+    assert "safe: the baseline (0 of 24 cuts" in progress.answer.sentences[0]

@@ -46,18 +46,24 @@ def planted(arm: Arm) -> Sequence[CutRecord]:
 
 
 def make_cuts(
-    path: Path, plan: Plan = planted, *, primary: str = "unsafe_cuts", design: Mapping[str, str | int] | None = None
+    path: Path,
+    plan: Plan = planted,
+    *,
+    primary: str = "unsafe_cuts",
+    design: Mapping[str, str | int] | None = None,
+    blocks: int = BLOCKS,
 ) -> Run:
-    """Five blocks; `plan` gives the cuts of each arm's trials."""
+    """`plan` gives the cuts of each arm's trials; a run of fewer than five blocks goes on."""
     asked = Overrides(size="quick", primary=primary, design=dict(design or {}))
     written = resolve("power-cut", read("power-cut", builtin.find("power-cut")[1]), asked)
     tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
     header = RunHeader("power-cut", "2026-01-02T03:04:05Z", 1, (*RESPONSES, tps), ("pgassay", "run"), "0.1.0")
     with RunDirectory.create(path, header, write(written), {}) as run:
-        for block in range(1, BLOCKS + 1):
+        for block in range(1, blocks + 1):
             for place, arm in enumerate(parse_recorded("power-cut", written).arms):
                 _commit(run, block, place, arm, plan(arm))
-        run.finish("blocks.max is reached")
+        if blocks == BLOCKS:
+            run.finish("blocks.max is reached")
     return Run.open(path)
 
 

@@ -19,7 +19,7 @@ from pgassay.record.decisions import Step
 from pgassay.record.holder import holder
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
-from pgassay.report import words
+from pgassay.report import power_cuts, words
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
 from pgassay.study.responses import Status
@@ -80,7 +80,7 @@ class Watched:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = Lock()
-        self._answered: tuple[object, Answer, int] = (None, Answer(), 0)
+        self._answered: tuple[object, Answer, int, bool] = (None, Answer(), 0, False)
 
     def progress(self) -> Progress:
         """As the record is now; raises `RecordError` where it cannot be read."""
@@ -92,10 +92,10 @@ class Watched:
             key = (whole, state, sum(each.state not in ("running", "given up") for each in places) == 0)
             if self._answered[0] != key:
                 self._answered = (key, *_answer(run))
-            _, answer, most = self._answered
+            _, answer, most, by_cuts = self._answered
             return Progress(
                 state=state,
-                note=_note(whole, state),
+                note="" if by_cuts else _note(whole, state),
                 doing=_doing(run, places, state),
                 blocks_max=most,
                 answer=answer,
@@ -116,16 +116,20 @@ def state_of(run: Run) -> str:
     return INTERRUPTED if last == Kind.INTERRUPTED else KILLED
 
 
-def _answer(run: Run) -> tuple[Answer, int]:
-    """The headline and the forest, and how many blocks there may be; a record that cannot be judged says why."""
+def _answer(run: Run) -> tuple[Answer, int, bool]:
+    """The headline and the forest, how many blocks there may be, and whether each power cut is judged by itself.
+
+    A record that cannot be judged says why.
+    """
     try:
         findings = Findings(run)
         most = findings.study.design.blocks_max
         if not findings.trials:
-            return Answer((messages.NOTHING_YET,)), most
-        return Answer(tuple(map(words.sentence, headline_of(findings).sentences)), figures.effects(findings)), most
+            return Answer((messages.NOTHING_YET,)), most, False
+        said = Answer(tuple(map(words.sentence, headline_of(findings).sentences)), figures.effects(findings))
+        return said, most, power_cuts.decide(findings)
     except Exception as failure:  # a page that goes on is worth more than one that ends
-        return Answer((messages.report_failed(failure),)), 0
+        return Answer((messages.report_failed(failure),)), 0, False
 
 
 def _whole(run: Run, places: Sequence[Place]) -> int:
