@@ -1,23 +1,40 @@
-"""Folders that live as long as their process: removed at the end, and by the next one after a kill."""
+"""Places that live as long as their process: noted, removed at the end, and known by their note after a kill."""
 
+import json
+import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pgassay import scratch
+from pgassay.files import UntrustedError
 
 HOLDER = """
 import sys
 from pathlib import Path
 from pgassay import scratch
-with scratch.folder("kind", Path(sys.argv[1])) as folder:
+with scratch.folder("some kind", Path(sys.argv[1])) as folder:
     (folder / "inside").mkdir()
     print(folder, flush=True)
     sys.stdin.read()
 """
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the folders are made; the notes are elsewhere, and nobody else's."""
+    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
+    (tmp_path / "place").mkdir()
+    return tmp_path / "place"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return tmp_path / "state" / scratch.NOTES
 
 
 def hold(parent: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -28,42 +45,157 @@ def hold(parent: Path) -> tuple[subprocess.Popen[str], Path]:
     return process, Path(process.stdout.readline().strip())
 
 
-def test_it_is_there_while_it_is_needed(tmp_path: Path) -> None:
-    with scratch.folder("kind", tmp_path) as folder:
-        assert folder.name.startswith("pgassay-scratch-kind-")
+def killed(parent: Path) -> tuple[int, Path]:
+    """What a process that was killed has left, and its process id."""
+    process, folder = hold(parent)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return process.pid, folder
+
+
+def note_of(notes: Path) -> Path:
+    """The only one."""
+    (found,) = (each for each in notes.iterdir() if each.name != ".lock")
+    return found
+
+
+def test_it_is_there_while_it_is_needed(place: Path, notes: Path) -> None:
+    with scratch.folder("some kind", place) as folder:
+        assert folder.name.startswith("pgassay-some-kind-")
         assert folder.stat().st_mode & 0o077 == 0
         (folder / "a").write_text("b")
+        assert note_of(notes).stat().st_mode & 0o077 == 0
+        assert scratch.left() == [], "somebody holds it"
+        assert scratch.remove_left() == ([], [])
     assert not folder.exists()
-    with pytest.raises(KeyError), scratch.folder("kind", tmp_path) as folder:
+    with pytest.raises(KeyError), scratch.folder("some kind", place) as folder:
         raise KeyError
     assert not folder.exists()
+    assert [each.name for each in notes.iterdir()] == [".lock"]
 
 
-def test_what_a_kill_leaves_the_next_one_removes_and_nothing_that_is_held(tmp_path: Path) -> None:
-    killed, left = hold(tmp_path)
-    living, held = hold(tmp_path)
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate()
-    assert left.is_dir()
-    assert (left / "inside").is_dir()
-    with scratch.folder("other", tmp_path):
-        assert not left.exists()
-        assert held.is_dir()
+def _torn(half: Path) -> None:
+    half.write_text("a")
+    raise FileNotFoundError
+
+
+def test_what_becomes_whole_stays_and_what_does_not_goes(place: Path) -> None:
+    with scratch.place("file", place / "half") as half:
+        half.write_text("a")
+        half.rename(place / "whole")
+    assert (place / "whole").read_text() == "a"
+    with pytest.raises(FileNotFoundError), scratch.place("file", place / "half") as half:
+        _torn(half)
+    assert [each.name for each in place.iterdir()] == ["whole"]
+
+
+def test_what_a_kill_leaves_is_named_and_removed_and_nothing_that_is_held(place: Path) -> None:
+    pid, left = killed(place)
+    living, held = hold(place)
+    (found,) = scratch.left()
+    assert (found.path, found.kind, found.pid) == (left, "some kind", pid)
+    assert scratch.remove_left() == ([found], [])
+    assert [each for each in (left, held) if each.is_dir()] == [held]
+    assert scratch.left() == []
     living.communicate("")
-    assert list(tmp_path.iterdir()) == []
+    assert list(place.iterdir()) == []
 
 
-def test_a_folder_that_is_not_ours_stays(tmp_path: Path) -> None:
-    strange = tmp_path / f"{scratch.PREFIX}strange"
-    strange.mkdir()
-    linked = tmp_path / f"{scratch.PREFIX}linked"
-    linked.symlink_to(strange)
-    (tmp_path / f"{scratch.PREFIX}file").write_text("")
-    assert scratch.remove_left(tmp_path) == []
-    assert strange.is_dir()
-    (strange / ".held").symlink_to("/dev/null")
-    assert scratch.remove_left(tmp_path) == [], "a lock that is a link is none of ours"
-    (strange / ".held").unlink()
-    (strange / ".held").write_text("")
-    assert scratch.remove_left(tmp_path) == [strange]
-    assert linked.is_symlink()
+def test_a_process_id_that_is_in_use_again_misleads_nobody(place: Path, notes: Path) -> None:
+    _, left = killed(place)
+    note = note_of(notes)
+    note.write_text(json.dumps(json.loads(note.read_text()) | {"pid": os.getpid()}))
+    assert [each.path for each in scratch.left()] == [left]
+    assert scratch.remove_left()[0]
+    assert not left.exists()
+
+
+def test_what_only_has_such_a_name_stays(place: Path) -> None:
+    """Others may make what they like in /tmp."""
+    names = [f"{scratch.PREFIX}{each}" for each in ("some-kind-000000000000", "x")]
+    for name in names:
+        (place / name).mkdir()
+    assert scratch.left() == []
+    assert scratch.remove_left() == ([], [])
+    assert sorted(each.name for each in place.iterdir()) == sorted(names)
+
+
+def _link_to(elsewhere: Path) -> Callable[[Path], None]:
+    def change(left: Path) -> None:
+        (left / "inside").rmdir()
+        left.rmdir()
+        left.symlink_to(elsewhere)
+
+    return change
+
+
+def test_a_link_in_its_place_is_removed_and_what_it_leads_to_stays(place: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "inside").mkdir(parents=True)
+    _, left = killed(place)
+    _link_to(elsewhere)(left)
+    scratch.remove_left()
+    assert not os.path.lexists(left)
+    assert (elsewhere / "inside").is_dir()
+
+
+def test_a_link_above_it_is_not_followed(place: Path, tmp_path: Path) -> None:
+    _, left = killed(place)
+    place.rename(tmp_path / "moved")
+    place.symlink_to(tmp_path / "moved")
+    (gone, kept) = scratch.remove_left()
+    assert (gone, len(kept)) == ([], 1)
+    assert "symbolic link" in kept[0][1]
+    assert (tmp_path / "moved" / left.name / "inside").is_dir()
+    assert len(scratch.left()) == 1, "it stays known"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder away")
+def test_what_another_account_put_in_its_place_stays(place: Path) -> None:
+    _, left = killed(place)
+    os.chown(left, 65534, 65534)
+    gone, kept = scratch.remove_left()
+    assert (gone, [why for _, why in kept]) == ([], [f'"{left}" belongs to user 65534: it is left alone'])
+    assert (left / "inside").is_dir()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder away")
+def test_notes_of_another_account_are_not_believed(place: Path, notes: Path) -> None:
+    _, left = killed(place)
+    os.chown(notes, 65534, 65534)
+    with pytest.raises(UntrustedError, match="belongs to user 65534"):
+        scratch.left()
+    with pytest.raises(UntrustedError, match="belongs to user 65534"):
+        scratch.remove_left()
+    assert left.is_dir()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"path": 1}', '{"path": "/x", "kind": "a", "pid": "b"}'])
+def test_a_torn_note_is_of_nothing(place: Path, notes: Path, text: str) -> None:
+    _, left = killed(place)
+    note_of(notes).write_text(text)
+    assert scratch.left() == []
+    assert left.is_dir()
+    assert [each.name for each in notes.iterdir()] == [".lock"]
+
+
+def test_notes_of_another_machine_with_the_same_home_stay(place: Path, notes: Path) -> None:
+    _, left = killed(place)
+    note = note_of(notes)
+    note.write_text(json.dumps(json.loads(note.read_text()) | {"host": "elsewhere"}))
+    assert scratch.left() == []
+    assert scratch.remove_left() == ([], [])
+    assert note.exists()
+    assert left.is_dir()
+
+
+def test_without_a_state_directory_there_is_a_place_all_the_same(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("in its way")
+    with scratch.folder("some kind", place) as folder:
+        assert folder.is_dir()
+    assert not folder.exists()
+
+
+def test_nothing_is_left_where_nothing_was_made(place: Path) -> None:
+    assert scratch.left() == []
+    assert scratch.remove_left() == ([], [])

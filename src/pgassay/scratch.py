@@ -1,60 +1,150 @@
-"""Folders for what a process needs only while it lives; what a kill leaves the next one removes.
+"""Places that a process needs only while it lives: every temporary folder or file of ours is made here.
 
-Each is held by a lock (flock(2)) on a file in it, which the kernel frees however its process ends. So a folder whose
-lock is free is nobody's, and only folders with such a file are ever removed.
+Before a place is made, a note of it is written in the state directory: where it is, what for, and who makes it. The
+note is locked (flock(2)) while the place is needed. The kernel frees that lock however its process ends, so a process
+id that is in use again misleads nobody. What a killed process left is removed by its note and never for its name: what
+others put into /tmp under a name like ours stays.
 """
 
 import fcntl
+import json
 import os
-import shutil
-import stat
+import secrets
+import socket
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-PREFIX = "pgassay-scratch-"
-_HELD = ".held"
-_TAKING = ".taking"
+from pgassay.files import Directory, UntrustedError
+from pgassay.locks import alone, unlock
+from pgassay.state import state_directory
+
+PREFIX = "pgassay-"
+NOTES = "scratch"
+_LOCK = ".lock"
+"""Held for the moment in which a note is there and not locked yet."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A place that a killed process left: what it was for, and the process that made it, at which time of the clock."""
+
+    path: Path
+    kind: str
+    pid: int
+    made_s: float
 
 
 @contextmanager
 def folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
-    """A folder of our own until the `with` ends, named by its `kind`; removes first what killed processes left."""
-    place = parent or Path(tempfile.gettempdir())
-    remove_left(place)
-    made = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=place))
-    lock = os.open(made / _TAKING, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        (made / _TAKING).rename(made / _HELD)  # whoever looks finds it held, or not at all
+    """A folder of our own in `parent` (default: the temporary directory) until the `with` ends, named by its `kind`."""
+    name = f"{PREFIX}{kind.replace(' ', '-')}-{secrets.token_hex(6)}"
+    with place(kind, (parent or Path(tempfile.gettempdir())) / name) as made:
+        made.mkdir(mode=0o700)
         yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-        os.close(lock)
 
 
-def remove_left(parent: Path | None = None) -> list[Path]:
-    """Remove the folders of this user that nobody holds; returns those that are gone."""
-    gone = []
-    for each in sorted((parent or Path(tempfile.gettempdir())).glob(f"{PREFIX}*")):
-        with suppress(OSError):
-            if _left(each):
-                shutil.rmtree(each)
-                gone.append(each)
-    return gone
+@contextmanager
+def place(kind: str, path: Path) -> Iterator[Path]:
+    """Whatever the caller makes at `path` is removed when the `with` ends; what is whole by then is renamed before."""
+    path = path.parent.resolve() / path.name
+    with _noted(kind, path):
+        try:
+            yield path
+        finally:
+            with suppress(OSError, UntrustedError):
+                _remove(path)
 
 
-def _left(each: Path) -> bool:
-    """Is it a folder of ours, whose holder is gone? Raises `OSError` where that cannot be seen."""
-    status = each.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        return False
-    lock = os.open(each / _HELD, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+def left() -> list[Left]:
+    """What killed processes of this user left on this machine."""
+    with _unheld() as found:
+        return [each for _, each in found if os.path.lexists(each.path)]
+
+
+def remove_left() -> tuple[list[Left], list[tuple[Left, str]]]:
+    """Remove it; returns what is gone, and what could not be removed, with why."""
+    gone, kept = [], []
+    with _unheld() as found:
+        for note, each in found:
+            there = os.path.lexists(each.path)
+            try:
+                _remove(each.path)
+            except FileNotFoundError:
+                pass
+            except (OSError, UntrustedError) as failure:
+                kept.append((each, failure.message if isinstance(failure, UntrustedError) else str(failure.strerror)))
+                continue
+            note.unlink(missing_ok=True)
+            gone += [each] if there else []
+    return gone, kept
+
+
+def _remove(path: Path) -> None:
+    """Raises `UntrustedError` for what another account made, and for what is mounted there."""
+    with Directory.open(path.parent) as parent:
+        facts = parent.status(path.name)
+        if facts is not None and facts.st_uid != os.geteuid():
+            raise UntrustedError(f'"{path}" belongs to user {facts.st_uid}: it is left alone')
+        parent.remove_tree(path.name)
+
+
+@contextmanager
+def _noted(kind: str, path: Path) -> Iterator[None]:
+    """Nothing is noted where the state directory cannot be written: then nobody knows of the place after a kill."""
+    notes = state_directory() / NOTES
+    with ExitStack() as stack:
+        with suppress(OSError, UntrustedError):
+            notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with Directory.open(notes) as directory:
+                directory.require_ours()
+            note = notes / secrets.token_hex(8)
+            said = {"path": str(path), "kind": kind, "pid": os.getpid(), "made_s": time.time(), "host": _host()}
+            with alone(notes / _LOCK):
+                descriptor = os.open(note, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                stack.callback(unlock, descriptor)
+                stack.callback(note.unlink, missing_ok=True)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                os.write(descriptor, json.dumps(said).encode())
+        yield
+
+
+@contextmanager
+def _unheld() -> Iterator[list[tuple[Path, Left]]]:
+    """The notes of this host that nobody holds, held by us meanwhile. A torn one is of a place that was never made."""
+    found: list[tuple[Path, Left]] = []
+    with ExitStack() as stack:
+        notes = state_directory() / NOTES
+        with suppress(FileNotFoundError), Directory.open(notes) as directory:
+            directory.require_ours()
+            with alone(notes / _LOCK):
+                for name in directory.names():
+                    descriptor = os.open(notes / name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+                    stack.callback(os.close, descriptor)
+                    if name == _LOCK or not _take(descriptor):
+                        continue
+                    try:
+                        said = json.loads(directory.read(name))
+                        here = said["host"] == _host()
+                        each = Left(Path(said["path"]), str(said["kind"]), int(said["pid"]), float(said["made_s"]))
+                    except (ValueError, KeyError, TypeError):
+                        directory.unlink(name)
+                        continue
+                    found += [(notes / name, each)] if here else []
+        yield found
+
+
+def _take(descriptor: int) -> bool:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    finally:
-        os.close(lock)
     return True
+
+
+def _host() -> str:
+    """A home directory may be that of several machines."""
+    return socket.gethostname()

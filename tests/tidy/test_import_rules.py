@@ -34,8 +34,8 @@ def skeleton(tmp_path: Path) -> Path:
         if (package / "__init__.py").exists():
             (tmp_path / "pgassay" / package.name).mkdir(parents=True)
             (tmp_path / "pgassay" / package.name / "__init__.py").touch()
-    for module in ("__init__", "errors", "library", "plugins", "files", "scratch", "locks", "json_lines", "extras"):
-        (tmp_path / "pgassay" / f"{module}.py").touch()
+    for module in (ROOT / "src" / "pgassay").glob("*.py"):
+        (tmp_path / "pgassay" / module.name).touch()
     for path in (ROOT / "src" / "pgassay" / "advise").glob("*.py"):  # of which some modules have a rule of their own
         (tmp_path / "pgassay" / "advise" / path.name).touch()
     (tmp_path / "pgassay" / "__init__.py").write_text("import pgassay.library")

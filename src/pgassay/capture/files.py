@@ -5,7 +5,6 @@ Only its owner may read it.
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from pgassay import scratch
 from pgassay.capture import messages
 from pgassay.capture.format import FORMAT, Capture, Cost, Data, Load, Source, Table
 from pgassay.capture.physical.fetching import KINDS
@@ -64,14 +64,11 @@ def new_directory(path: Path) -> Iterator[Path]:
     Raises `UsageError` where something is at `path` already.
     """
     require_absent(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.mkdir(mode=0o700, parents=True)
-    try:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with scratch.place("capture", path.with_name(f".{path.name}.{os.getpid()}")) as partial:
+        partial.mkdir(mode=0o700)
         yield partial
         partial.rename(path)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 def write(capture: Capture, folder: Path, name: str) -> None:

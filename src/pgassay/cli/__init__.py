@@ -2,7 +2,8 @@
 
 `pgassay --help` reads no heavy library: the list of commands stands here, each command's own options in its module
 (`parser.Command`). Commands of other packages are listed without being imported (entry points `pgassay.commands`).
-Exit status as in docs/cli.md: 0 the command did its work, 2 usage or fault, 130 interrupted.
+Exit status as in docs/cli.md: 0 the command did its work, 2 usage or fault, 130 interrupted: SIGTERM and SIGHUP end
+every command as Ctrl-C does, so what it made is given back.
 """
 
 import sys
@@ -14,6 +15,7 @@ from pgassay import __version__, plugins
 from pgassay.cli import messages
 from pgassay.cli.parser import Command, Parser
 from pgassay.errors import PgassayError
+from pgassay.lab.interruption import Interruption
 
 COMMANDS: dict[str, str] = {
     "studies": "list the built-in studies",
@@ -98,4 +100,5 @@ def find_command(name: str) -> tuple[Command, str]:
 
 def console() -> None:
     """The entry point of the installed program."""
-    sys.exit(main())
+    with Interruption().listening():
+        sys.exit(main())

@@ -7,10 +7,9 @@ servers would be the same (another number of clients, say) are tried once.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from pgassay import scratch
 from pgassay.cli import messages
 
 if TYPE_CHECKING:
@@ -105,8 +104,7 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
     speed = options.speed if isinstance(options, ReplayOptions) else 1.0
     whole = replace(options, warmup_s=0, duration_s=options.warmup_s + (options.duration_s or 0))
     load = bench.site().load(whole, baseline.installation)
-    with TemporaryDirectory(prefix="pgassay-replay-") as name:
-        folder = Path(name)
+    with scratch.folder("replay") as folder:
         result, made = rehearse(
             baseline,
             {} if source is None else LIBRARY,

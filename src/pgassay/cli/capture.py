@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.capture.taking import Request, identify
     from pgassay.host import accounts
     from pgassay.host.clock import SystemClock
+    from pgassay.host.keeper import Keeper
     from pgassay.host.runner import LocalRunner
+    from pgassay.lab import gone
     from pgassay.lab.places import local_finder
     from pgassay.study.units import parse_time_s
 
@@ -82,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         files.require_absent(arguments.out)
     account, clock = accounts.choose(), SystemClock()
     runner = LocalRunner(account)
-    with Session(arguments.conninfo) as session:
+    with closing(Keeper(gone.COMMAND)), Session(arguments.conninfo) as session:
         identity = identify(session, request)
         path = (arguments.out or Path(f"{identity.source.database}.capture")).absolute()
         finder = local_finder(runner, clock, account)

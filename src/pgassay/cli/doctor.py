@@ -7,16 +7,21 @@ server) is put back first, and what its runs left (servers, drives, mounts) is r
 import argparse
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli.parser import Command, add_strict_options, strict_status
+from pgassay.errors import PgassayError
 from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
+    from pgassay.host.changes import Ledger
     from pgassay.plugins import Group
+    from pgassay.scratch import Left
+
+_REPAIR = "pgassay doctor --repair"
 
 COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Severity.ERROR: "01;31"}
 """Of the word that begins each line; warnings and errors as on standard error."""
@@ -40,34 +45,28 @@ def run(arguments: argparse.Namespace) -> int:
 
     from pgassay import scratch
     from pgassay.drive.sessions import killed_runs
-    from pgassay.host.changes import Ledger, LocalHost, boot_of
+    from pgassay.host import accounts
+    from pgassay.host.changes import Ledger, boot_of
     from pgassay.host.doctor import examine
     from pgassay.host.doctor_checks import changes_owed, client_clock
+    from pgassay.host.keeper import orphans
     from pgassay.host.storage import mount_of
-    from pgassay.lab.drives import remove_left
     from pgassay.lab.machine import known_clock
-    from pgassay.lab.places import default_directory, state_directory
+    from pgassay.lab.places import default_directory
     from pgassay.load.responses import IMPOSSIBLE_US
     from pgassay.postgres.attached import attachment
+    from pgassay.state import state_directory
 
     ledger = Ledger(state_directory(os.environ), boot_of())
     place = (arguments.data_dir or default_directory(os.environ)).absolute()
+    ours = {os.geteuid(), accounts.choose().uid}
     if arguments.repair:
-        for path in LocalHost(ledger).repair():
-            messages.tell_put_back(path)
-        done, failed = attachment.repair(ledger.path.parent)
-        for what in done:
-            messages.tell_put_back(what)
-        for error in failed:
-            messages.warn(error.message, error.hint)
-        for name in remove_left(place):
-            messages.tell_removed(name)
-        for left in scratch.remove_left():
-            messages.tell_removed(str(left))
+        _repair(ledger, place, ours)
     known = known_clock(mount_of(place))
     clock = client_clock(known[0], IMPOSSIBLE_US, known[1])
     owed = (changes_owed(ledger), *attachment.owed(ledger.path.parent))
-    findings = [*examine([place]), clock, *owed, killed_runs(place), *plugin_findings()]
+    left = (killed_runs(place), left_processes(orphans(ours)), *left_files(scratch.left))
+    findings = [*examine([place]), clock, *owed, *left, *plugin_findings()]
     if arguments.json:
         print(json.dumps([_plain(finding) for finding in findings], indent=2))
         return strict_status(arguments, findings)
@@ -78,6 +77,63 @@ def run(arguments: argparse.Namespace) -> int:
         if finding.remedy:
             print(f"{'':<7}  {'':<{width}}  remedy: {finding.remedy}")
     return strict_status(arguments, findings)
+
+
+def _repair(ledger: "Ledger", place: Path, accounts: Collection[int]) -> None:
+    """Put back and remove what killed processes left, processes first: those of the user ids `accounts`."""
+    from pgassay import scratch
+    from pgassay.host.changes import LocalHost
+    from pgassay.host.keeper import end_orphans, orphans
+    from pgassay.lab.drives import remove_left
+    from pgassay.postgres.attached import attachment
+
+    for mark in orphans(accounts):
+        end_orphans(mark)
+        messages.tell_removed(f"processes of the killed run {mark.partition('-')[0]}")
+    for path in LocalHost(ledger).repair():
+        messages.tell_put_back(path)
+    done, failed = attachment.repair(ledger.path.parent)
+    for what in done:
+        messages.tell_put_back(what)
+    for error in failed:
+        messages.warn(error.message, error.hint)
+    for name in remove_left(place):
+        messages.tell_removed(name)
+    removed, kept = scratch.remove_left()
+    for each in removed:
+        messages.tell_removed(f'{each.kind}: "{each.path}"')
+    for each, why in kept:
+        messages.warn(f'{each.kind}: "{each.path}" was not removed: {why}')
+
+
+def left_processes(found: Mapping[str, Collection[int]]) -> Finding:
+    """`left_processes`: what killed runs left running, by their marks."""
+    if not found:
+        return Finding("left_processes", Severity.OK, "killed runs have left no process")
+    pids = ", ".join(str(pid) for each in found.values() for pid in sorted(each))
+    return Finding("left_processes", Severity.WARNING, f"killed runs left processes: {pids}", _REPAIR)
+
+
+def left_files(look: "Callable[[], Sequence[Left]]") -> list[Finding]:
+    """`left_files`: temporary places of killed processes, one finding for each kind."""
+    try:
+        found = look()
+    except PgassayError as error:
+        return [Finding("left_files", Severity.ERROR, error.message, error.hint or "")]
+    if not found:
+        return [Finding("left_files", Severity.OK, "killed processes have left no temporary files")]
+    kinds: dict[str, list[Left]] = {}
+    for each in found:
+        kinds.setdefault(each.kind, []).append(each)
+    return [
+        Finding(
+            "left_files",
+            Severity.WARNING,
+            f"killed processes left these ({kind}): " + ", ".join(f'"{each.path}"' for each in places),
+            _REPAIR,
+        )
+        for kind, places in sorted(kinds.items())
+    ]
 
 
 def plugin_findings() -> list[Finding]:

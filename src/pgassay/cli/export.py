@@ -7,9 +7,9 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from pgassay import scratch
 from pgassay.cli import messages
 from pgassay.cli._runs import open_run
 from pgassay.cli.parser import FOUND
@@ -98,10 +98,10 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
             print(f"{finding.severity}: {finding.where}: {finding.text}", file=sys.stderr)
         print(f"no capsule was written: the record in {path} is not what was committed", file=sys.stderr)
         return FOUND
-    with paused(), TemporaryDirectory(prefix="pgassay-report-") as folder:
-        page.write(Findings(run), Path(folder), pictures=False)
+    with paused(), scratch.folder("report") as folder:
+        page.write(Findings(run), folder, pictures=False)
         named = [replace(each, holds_rows=each.holds_rows or _is_captured(each.path)) for each in files_of(run)]
-        contents = capsule.contents_of(run, Path(folder), named, with_data=arguments.with_data)
+        contents = capsule.contents_of(run, folder, named, with_data=arguments.with_data)
         print(_listed(contents, file), end="")
         if arguments.dry_run:
             return messages.SUCCESS

@@ -30,7 +30,7 @@ VARIABLES: Mapping[str, str] = {
     "PGASSAY_CACHE": "where builds of PostgreSQL are kept (default: `builds` beside the clusters for root, else"
     " `~/.cache/pgassay`)",
     "PGASSAY_DATA_DIR": "where clusters live (default: `/var/lib/pgassay` for root, else `~/.local/share/pgassay`)",
-    "PGASSAY_STATE_DIR": "where changes to this machine are noted until they are undone, and in `counters.json` what"
+    "PGASSAY_STATE_DIR": "where changes to this machine and temporary places are noted until they are undone, and what"
     " proofs showed of drives' counters (default for root: `/var/lib/pgassay/state`)",
     "PGASSAY_DRIVE": "the program `pgassay-drive`, if not the installed one",
     "PGASSAY_PLAYER": "the program `pgassay-player`, if not the installed one",

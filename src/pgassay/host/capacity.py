@@ -25,11 +25,11 @@ _SEED = 1
 def measure(folder: Path) -> Mapping[str, float]:
     """`flushes`, `written_bytes` and `reads` a second; without what cannot be measured there (no room, no O_DIRECT)."""
     found: dict[str, float] = {}
-    with suppress(OSError), tempfile.NamedTemporaryFile(dir=folder, prefix=".pgassay-capacity-") as file:
+    with suppress(OSError), tempfile.TemporaryFile(dir=folder) as file:  # without a name, so a kill leaves nothing
         found["written_bytes"] = _written_bytes(file.fileno())
         found["flushes"] = _flushes(file.fileno())
         with suppress(OSError):
-            found["reads"] = _reads(Path(file.name))
+            found["reads"] = _reads(Path(f"/proc/self/fd/{file.fileno()}"))
     return found
 
 

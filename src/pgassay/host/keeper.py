@@ -9,12 +9,12 @@ environment, ends it, and then becomes a command that gives back what else was h
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pgassay.host import _keeper
-from pgassay.host.processes import parse_stat
+from pgassay.host.processes import parse_stat, processes
 
 VARIABLE = "PGASSAY_LAB"
 """In the environment of each program that a lab starts: its process id, and when it started in ticks since boot."""
@@ -27,6 +27,31 @@ def mark() -> str:
     except OSError:
         return str(os.getpid())
     return f"{os.getpid()}-{parse_stat(text).started_ticks}"
+
+
+def orphans(accounts: Collection[int], proc: Path = Path("/proc")) -> dict[str, list[int]]:
+    """Process ids of what killed labs left running, under accounts with these user ids, by the labs' marks.
+
+    There are some only where the lab's keeper was killed too.
+    """
+    everyone, found = processes(proc), dict[str, list[int]]()
+    for pid in everyone:
+        with suppress(OSError):
+            if (proc / str(pid)).stat().st_uid not in accounts:
+                continue
+            for word in (proc / str(pid) / "environ").read_bytes().decode(errors="replace").split("\0"):
+                name, _, value = word.partition("=")
+                lab, _, ticks = value.partition("-")
+                if name == VARIABLE and lab.isdecimal() and ticks.isdecimal():
+                    there = everyone.get(int(lab))
+                    if there is None or there.started_ticks != int(ticks):
+                        found.setdefault(value, []).append(pid)
+    return found
+
+
+def end_orphans(mark: str) -> None:
+    """End what the lab with this mark left running; returns when it is gone, or after a minute."""
+    _keeper.end_family(f"{VARIABLE}={mark}".encode())
 
 
 class Keeper:

@@ -19,7 +19,6 @@ from pgassay.bench.server import Installation, Server
 from pgassay.drive.options import DriveOptions
 from pgassay.host.storage import UNKNOWN, mount_of
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
-from pgassay.lab.places import state_directory
 from pgassay.lab.settings import CONNECTIONS_OURS
 from pgassay.lab.site import Site
 from pgassay.lab.workbench import BenchOptions, Workbench
@@ -32,6 +31,7 @@ from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.probe.registry import every_probe
+from pgassay.state import state_directory
 
 DRIVERS = ("pgbench",)
 """Loads whose programs reach any server: the others take a private socket."""

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: each ends a run cleanly, and none cuts into a clean-up or into a write of the record.
+"""Ctrl-C, SIGTERM and SIGHUP: each ends a command cleanly, and none cuts into a clean-up or into a write of the record.
 
 The first becomes a KeyboardInterrupt, at once or when what must not be cut short is done. Later ones change nothing: by
 then everything is being cleaned up. Python runs signal handlers in the main thread only, see the manual of `signal`.
@@ -27,7 +27,8 @@ class Interruption:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Handle the signals for a while; raises `ValueError` outside the main thread."""
-        before = {number: signal.signal(number, self.arrive) for number in SIGNALS}
+        heard = [each for each in SIGNALS if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN]  # nohup
+        before = {number: signal.signal(number, self.arrive) for number in heard}
         try:
             yield
         finally:

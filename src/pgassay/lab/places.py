@@ -1,4 +1,4 @@
-"""The default directories on this machine: clusters, builds of PostgreSQL, and the list of changes to the machine.
+"""The default directories on this machine: clusters and builds of PostgreSQL.
 
 Root's live under /var/lib and are open to the servers' account; everyone else's in their own folders, as the XDG base
 directory specification has it.
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
 
 DATA_VARIABLE = "PGASSAY_DATA_DIR"
-STATE_VARIABLE = "PGASSAY_STATE_DIR"
 
 
 def default_directory(environment: Mapping[str, str]) -> Path:
@@ -54,19 +53,6 @@ def embedded_directory(environment: Mapping[str, str]) -> Path:
 def local_finder(runner: Runner, clock: Clock, account: Account, environment: Mapping[str, str] = os.environ) -> Finder:
     """What looks for PostgreSQL on this machine, the embedded wheel's copy among it."""
     return Finder(runner, clock, account, environment, copies=embedded_directory(environment))
-
-
-def state_directory(environment: Mapping[str, str]) -> Path:
-    """Where the list of changes to this machine is: $PGASSAY_STATE_DIR; /var/lib/pgassay/state for root; else the
-    user's state home. It is the machine's, so it does not move with the clusters.
-    """
-    named = environment.get(STATE_VARIABLE)
-    if named:
-        return Path(named).absolute()
-    if os.geteuid() == 0:
-        return Path("/var/lib/pgassay/state")
-    home = Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return home.absolute() / "pgassay"
 
 
 def require_kept(directory: Path | None, resolved: "ResolvedStudy") -> None:

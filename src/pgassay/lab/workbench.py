@@ -8,12 +8,13 @@ What is made here (socket directory, workspaces, clones) is given back by `close
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from pgassay import scratch
 from pgassay.bench.client import HERE, LOOPBACK, ClientHost
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.lacking import Lacking
@@ -24,6 +25,7 @@ from pgassay.bench.server import Installation, Server
 from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.drive.trust import BelievedMounts
+from pgassay.errors import PgassayError
 from pgassay.host import accounts
 from pgassay.host.caches import PageCache
 from pgassay.host.changes import Ledger, LocalHost, boot_of
@@ -38,7 +40,7 @@ from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import DriveChoices, Drives, attacher_of, known_in, owned
 from pgassay.lab.foreseen import Foreseeing
 from pgassay.lab.interruption import Interruption
-from pgassay.lab.places import DATA_VARIABLE, default_directory, local_finder, state_directory
+from pgassay.lab.places import DATA_VARIABLE, default_directory, local_finder
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
 from pgassay.load.metronome import LocalMetronome
@@ -53,6 +55,7 @@ from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
 from pgassay.record import counter_proofs, glance
 from pgassay.record.disk import RealDisk
+from pgassay.state import state_directory
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
@@ -116,6 +119,8 @@ class Workbench:
             stack.callback(keeper.close)
             stack.callback(self.host.close)
             self.host.repair()
+            with suppress(PgassayError, OSError):
+                scratch.remove_left()
             for abandoned in repair.abandoned_sockets(self.account):
                 repair.remove_sockets(abandoned)
             with self._interruption.held():

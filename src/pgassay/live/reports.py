@@ -39,7 +39,7 @@ class Reports:
 
     def __init__(self) -> None:
         self._held = ExitStack()
-        self._folder = self._held.enter_context(scratch.folder("live"))
+        self._folder = self._held.enter_context(scratch.folder("live pages"))
         self._kept: OrderedDict[str, tuple[str, Report]] = OrderedDict()
         self._lock = Lock()
 

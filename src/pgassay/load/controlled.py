@@ -7,11 +7,12 @@ from the main thread.
 import json
 import os
 import socket
-import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from pgassay import scratch
 from pgassay.bench.errors import LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.running import Clock, Runner, Running
@@ -54,11 +55,11 @@ class ControlledProgram:
         Its socket and outputs are in `place`, which should be a directory that is removed after a kill of ours, too.
         """
         within = place if place is not None and place.is_dir() else None
-        self._folder = tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-", dir=within)
+        self._held = ExitStack()
         self._running: Running | None = None
         self._stream: socket.socket | None = None
         try:
-            folder = Path(self._folder.name)
+            folder = self._folder = self._held.enter_context(scratch.folder("player", within))
             (folder / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
             self._running = runner.start(
                 [str(find()), option, str(folder / _SOCKET), str(folder / DESCRIPTION)],
@@ -106,7 +107,7 @@ class ControlledProgram:
             self._running.terminate()
             self._running.wait()
             self._running = None
-        self._folder.cleanup()
+        self._held.close()
 
     def _connect(self, folder: Path, clock: Clock) -> socket.socket:
         deadline_ns = clock.monotonic_ns() + int(_READY_S * 1e9)
@@ -133,7 +134,7 @@ class ControlledProgram:
     def _gone(self) -> LoadError:
         """What the program said at its end; it closes the socket first, and says then why."""
         self._ended(_LAST_WORDS_S)
-        path = Path(self._folder.name) / _ERR
+        path = self._folder / _ERR
         text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         return messages.player_ended(text.strip().removeprefix(f"{PROGRAM}: "))
 

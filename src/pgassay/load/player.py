@@ -6,13 +6,13 @@ it refuses by name (`\\setshell`, `permute`), before anything is connected.
 """
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pgassay import scratch
 from pgassay.bench.client import PlayerHost
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint
@@ -159,8 +159,8 @@ def facts_of(log: ReplayedLog, runner: Runner) -> LogFacts:
 
 
 def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
-    with tempfile.TemporaryDirectory(prefix="pgassay-player-") as folder:
-        file = Path(folder) / DESCRIPTION
+    with scratch.folder("player") as folder:
+        file = folder / DESCRIPTION
         file.write_text(json.dumps(load.specification(Endpoint(Path("/"), 5432, "none", "none"))), encoding="utf-8")
         done = runner.run([str(find()), "--check", str(file)])
     if done.status:

@@ -10,6 +10,7 @@ import os
 import shutil
 from pathlib import Path
 
+from pgassay import scratch
 from pgassay.bench.places import Account
 from pgassay.postgres import messages
 
@@ -50,17 +51,17 @@ def copied(package: Path, places: Path) -> Path:
     if not whole.exists():
         making = places / f".{whole.name}-{os.getpid()}"
         try:
-            _copy(package, making)
-            making.rename(whole)
+            places.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with scratch.place("embedded PostgreSQL", making):
+                _copy(package, making)
+                making.rename(whole)
         except OSError as error:
-            shutil.rmtree(making, ignore_errors=True)
             if not whole.exists():  # else another process was quicker
                 raise messages.embedded_not_copied(package, whole, error.strerror or str(error)) from None
     return whole / WHEEL
 
 
 def _copy(package: Path, making: Path) -> None:
-    making.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     (making / WHEEL).mkdir(parents=True)
     for each in package.glob(_INSTALLED):
         shutil.copytree(each, making / WHEEL / each.name, symlinks=True)

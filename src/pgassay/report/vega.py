@@ -6,12 +6,13 @@ cannot be kept, is made again.
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+
+from pgassay import scratch
 
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
@@ -46,14 +47,9 @@ def directory(environment: Mapping[str, str]) -> Path:
 def _keep(path: Path, text: str) -> None:
     """By one rename: another report may read it meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".vega-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(f"{_digest(text)}\n{text}")
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with scratch.place("script of figures", path.with_name(f".vega-{os.getpid()}")) as fresh:
+        fresh.write_text(f"{_digest(text)}\n{text}", encoding="utf-8")
+        fresh.replace(path)
 
 
 def _digest(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import errno
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,11 +89,24 @@ def test_an_interrupted_build_leaves_nothing_and_the_next_one_works(tmp_path: Pa
     assert len(builder.cache.all_keys()) == 1
 
 
-def test_what_a_killed_build_left_is_put_away(tmp_path: Path) -> None:
+KILLED = """
+import os, sys
+from pathlib import Path
+from pgassay import scratch
+held = scratch.folder("build", Path(sys.argv[1]))
+print(held.__enter__(), flush=True)
+os._exit(1)
+"""
+
+
+def test_what_a_killed_build_left_is_put_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
-    left = tmp_path / "cache" / "staging" / "1-dead"
-    left.mkdir(parents=True)
-    (left / "PGASSAY_OWNER").write_text('{"pid": 1, "started_ticks": 0, "boot": "another boot"}')
+    staging = tmp_path / "cache" / "staging"
+    staging.mkdir(parents=True)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(staging)], capture_output=True, text=True, check=False)
+    left = Path(done.stdout.strip())
+    assert left.is_dir()
     builder.installation(_wanted(tree))
     assert not left.exists()
 

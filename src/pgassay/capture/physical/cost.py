@@ -1,6 +1,7 @@
 """What a server's files will cost, before they are read: bytes, time at rates that are measured now, and room here."""
 
 import os
+import tempfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,17 +63,13 @@ def size_bytes(directory: Path) -> int:
 
 
 def writing_rate(place: Path) -> float:
-    """Bytes a second that the file system of `place` takes, by a file that is gone afterwards."""
-    path = place / f".pgassay-rate-{os.getpid()}"
+    """Bytes a second that the file system of `place` takes, by a file without a name."""
     piece = os.urandom(_PIECE)
     began = monotonic()
-    try:
-        with path.open("wb") as file:
-            for _ in range(_PROBE_BYTES // _PIECE):
-                file.write(piece)
-            os.fsync(file.fileno())
-    finally:
-        path.unlink(missing_ok=True)
+    with tempfile.TemporaryFile(dir=place) as file:
+        for _ in range(_PROBE_BYTES // _PIECE):
+            file.write(piece)
+        os.fsync(file.fileno())
     return _PROBE_BYTES / (monotonic() - began)
 
 

@@ -5,13 +5,13 @@ On it lies a directory drive: snapshots are copied inside the file system. What 
 
 import mmap
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from pgassay import scratch
 from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
@@ -233,8 +233,7 @@ def prepare(
 
 
 def _trim(device: Path, filesystem: Filesystem, runner: Runner, kernel: Kernel) -> None:
-    with tempfile.TemporaryDirectory(prefix="pgassay-trim-") as folder:
-        point = Path(folder)
+    with scratch.folder("trim") as point:
         kernel.mount(device, point, filesystem)
         try:
             trim(point, runner)

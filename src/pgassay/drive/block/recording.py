@@ -8,12 +8,12 @@ import os
 import select
 import shutil
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import scratch
 from pgassay.drive import messages
 from pgassay.drive.block import kernel
 from pgassay.drive.block import messages as block_messages
@@ -50,8 +50,8 @@ def record_device(device: Path, path: Path, codec: str, wait: Wait) -> Recorded:
     _require_new(path)
     if not device.is_block_device():
         raise block_messages.no_block_device(device)
-    with tempfile.TemporaryDirectory(prefix="pgassay-", dir=path.parent) as place:
-        raw = Path(place, "events.txt")
+    with scratch.folder("recording", path.parent) as place:
+        raw = place / "events.txt"
         with listening(device, raw) as listener:
             listener.start()
             wait()

@@ -10,13 +10,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pgassay import scratch
+from pgassay.files import UntrustedError
 from pgassay.locks import alone
-from pgassay.postgres import ownership
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.recipe import Recipe
 
@@ -125,17 +126,11 @@ class Cache:
     @contextmanager
     def staging(self) -> Iterator[Path]:
         """A folder of ours for work under way, gone afterwards; what killed processes left goes first."""
-        parent = self._folder("staging")
-        for each in parent.iterdir():
-            if ownership.abandoned(each):
-                shutil.rmtree(each, ignore_errors=True)
-        directory = parent / f"{os.getpid()}-{os.urandom(4).hex()}"
-        directory.mkdir()
-        ownership.claim(directory)
-        try:
+        with suppress(OSError, UntrustedError):
+            scratch.remove_left()
+        with scratch.folder("build", self._folder("staging")) as directory:
+            directory.chmod(0o755)
             yield directory
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
 
     @contextmanager
     def alone(self, key: str) -> Iterator[None]:
