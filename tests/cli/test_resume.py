@@ -10,7 +10,7 @@ from pgassay.cli import resume
 from pgassay.cli.reboots import command_of, reboots_of
 from pgassay.cli.run import bench_options
 from pgassay.errors import UsageError
-from pgassay.lab.run import options_of
+from pgassay.lab.run import More, options_of
 from pgassay.lab.workbench import BenchOptions
 
 OLD = {"bindir": "/opt/pg16/bin", "version": "postgres (PostgreSQL) 16.4", "found_by": "named"}
@@ -67,3 +67,31 @@ def test_a_reboot_hands_a_device_on_by_a_name_that_stays() -> None:
     bench: Any = None
     with pytest.raises(UsageError, match="another disk after a reboot"):
         reboots_of(_given("--reboot-between-blocks", "--i-own", "/dev/vdb"), Path("/runs/some"), bench)
+
+
+@pytest.mark.parametrize("name", ["allow_busy", "allow_volatile"])
+def test_what_was_allowed_is_what_the_record_says(name: str) -> None:
+    option = f"--{name.replace('_', '-')}"
+    assert getattr(options({"place": {name: True}}), name)
+    assert not getattr(options({"place": {name: False}}), name)
+    assert getattr(options({"place": {name: True}}, option), name)
+    with pytest.raises(UsageError, match=f"the run began without {option}"):
+        options({"place": {name: False}}, option)
+
+
+@pytest.mark.parametrize("name", ["allow_busy", "allow_volatile"])
+def test_an_older_record_has_the_command_that_made_it(name: str) -> None:
+    option, given = f"--{name.replace('_', '-')}", bench_options(_given())
+    assert getattr(options_of({}, given, ("pgassay", "run", "fillfactor", option)), name)
+    assert not getattr(options_of({}, given, ("pgassay", "run", "fillfactor")), name)
+    assert getattr(options({}, option), name), "the option decides where nothing tells"
+
+
+def test_an_extension_is_read_as_a_study_has_it() -> None:
+    assert resume._more(_given()) is None
+    assert resume._more(_given("--more", "10min")) == More(600.0)
+    assert resume._more(_given("--blocks", "5..20")) == More(None, (5, 20))
+    with pytest.raises(UsageError, match="time"):
+        resume._more(_given("--more", "soon"))
+    with pytest.raises(UsageError, match="--more"):
+        resume._more(_given("--more", "10min", "--on", "tcp://head:8786"))

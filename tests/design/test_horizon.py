@@ -1,12 +1,17 @@
 """The horizon is what the budget holds, fixed before the first look, and old rules know nothing of it."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.analysis.boundaries import FIRST_LOOK, criticals
 from pgassay.design.history import FinishedTrial, History
-from pgassay.design.horizon import FIXED_AFTER, Horizon, horizon_of, ruled
+from pgassay.design.horizon import FIXED_AFTER, Extension, Horizon, horizon_of, reach, ruled
+from pgassay.design.schedule import RULE
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
@@ -64,3 +69,36 @@ def test_a_short_horizon_makes_the_first_look_sharper() -> None:
     assert criticals(6, 0.05)[0] < 0.6 * criticals(30, 0.05)[0]
     # A second stage costs the first little.
     assert criticals(12, 0.05, stage=6)[1] == pytest.approx(criticals(6, 0.05)[1], rel=0.05)
+
+
+def test_a_run_that_is_extended_for_whatever_reason_errs_as_often_as_one_that_is_not() -> None:
+    """Of 40 000 studies without effect each goes on to twice its blocks unless a look has found one; and what would be
+    if looks were planned anew for the new end."""
+    blocks, end, alpha, chance = 6, 12, 0.05, np.random.default_rng(1)
+    values = chance.normal(size=(40_000, end))
+    counts = np.arange(1, end + 1)
+    means = values.cumsum(axis=1) / counts
+    squares = (values**2).cumsum(axis=1) - counts * means**2
+    with np.errstate(all="ignore"):
+        t = np.abs(means) / np.sqrt(squares / (counts - 1) / counts)
+    first = slice(FIRST_LOOK - 1, blocks)
+
+    def share(early: Sequence[float], late: Sequence[float]) -> float:
+        found = (t[:, first] > early).any(axis=1) | (t[:, blocks:] > late).any(axis=1)
+        return float(found.mean())
+
+    planned = critical_values(study(3, blocks_max=blocks), Horizon(blocks, blocks))
+    assert share(planned[: blocks - FIRST_LOOK + 1], planned[blocks - FIRST_LOOK + 1 :]) < alpha + 0.0033
+    before, anew = criticals(blocks, alpha), criticals(end, alpha)
+    assert share(before, anew[blocks - FIRST_LOOK + 1 :]) > alpha + 0.01
+
+
+def critical_values(asked: Study, horizon: Horizon) -> tuple[float, ...]:
+    """Those of every look that a run under today's rule may come to, however far it is extended."""
+    plain = replace(asked, treatments=asked.treatments[:2])
+    most = reach(RULE, horizon)
+    extended = ruled(plain, RULE, horizon, Extension(5, most, None))
+    again = ruled(plain, RULE, horizon, Extension(5, most - 1, None))
+    assert (extended.design.horizon, extended.design.stage) == (again.design.horizon, again.design.stage)
+    assert extended.design.horizon == ruled(plain, RULE, horizon).design.horizon
+    return criticals(extended.design.horizon or 0, 0.05, extended.design.stage)

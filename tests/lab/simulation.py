@@ -15,6 +15,7 @@ from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.decisions import extension_of
 from pgassay.lab.runner import Conductor, Watcher, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.workbench import Workbench
@@ -155,15 +156,26 @@ class Simulation:
         """The study on this machine, resolved anew, as each command does."""
         return resolve(self.study, self.site())
 
-    def carry_on(self) -> None:
-        """What `pgassay run` does on a fresh machine, and `pgassay resume` on one where the run exists."""
+    def carry_on(self, more_s: float | None = None, blocks: tuple[int, int] | None = None) -> None:
+        """What `pgassay run` does on a fresh machine, and `pgassay resume` on one where the run exists, with --more or
+        --blocks beyond its end."""
         disk, clock = self.machine.disk, self.machine.clock
         if disk.exists(RUN):
             run = RunDirectory.open(RUN, disk, clock.wall_ns)
-            if run.finished:
+            extend = more_s is not None or blocks is not None
+            if run.finished and not extend:
                 run.close()
                 return
+            try:
+                if extend:
+                    trials, entries = Run.open(RUN, disk).trials, run.journal.entries
+                    extended = extension_of(self.study, run.header, trials, entries, more_s, blocks)
+            except PgassayError:
+                run.close()
+                raise
             run.resumed()
+            if extend:
+                run.extend(extended)
         else:
             run = RunDirectory.create(RUN, header(self.rule), "", {}, disk, clock.wall_ns)
         with run:

@@ -1,5 +1,6 @@
 """What becomes of a run, by exit status, words and counts."""
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 from pgassay.bench.running import Completed
 from pgassay.load import program
 from pgassay.load.pgbench import results
-from pgassay.load.pgbench.driver import keep_scripts
+from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import parse_summary
+from tests.load.loads import fake_tools
 from tests.load.samples import texts
 
 
@@ -97,5 +99,7 @@ def test_scripts_are_kept_beside_the_outputs(tmp_path: Path) -> None:
     script.write_text("SELECT 1;")
     output = tmp_path / "out"
     output.mkdir()
-    keep_scripts(PgbenchOptions.from_levels({"script": f"select-only,{script}"}), output)
+    script.chmod(0o600)
+    PgbenchLoad(PgbenchOptions.from_levels({"script": f"select-only,{script}"}), fake_tools()).keep_inputs(output)
     assert [(path.name, path.read_text()) for path in output.iterdir()] == [("script_2_a.sql", "SELECT 1;")]
+    assert stat.S_IMODE((output / "script_2_a.sql").stat().st_mode) == 0o600, "what is secret stays so"

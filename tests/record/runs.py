@@ -1,6 +1,6 @@
 """Small runs for tests: a header, trials with plausible contents, and a way to write them on any disk."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from pgassay.record.directory import RunDirectory
@@ -74,9 +74,9 @@ def fake_disk() -> FakeDisk:
     return disk
 
 
-def create(disk: Disk, path: Path = RUN) -> RunDirectory:
+def create(disk: Disk, path: Path = RUN, host: Mapping[str, object] = HOST) -> RunDirectory:
     """A new run."""
-    return RunDirectory.create(path, HEADER, STUDY, HOST, disk, clock())
+    return RunDirectory.create(path, HEADER, STUDY, host, disk, clock())
 
 
 def tool_writes(disk: Disk, path: Path, data: bytes) -> None:

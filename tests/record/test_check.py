@@ -1,6 +1,6 @@
 """Everything that can be wrong with a run is found, each kind by its own finding; a good run has none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -10,7 +10,9 @@ from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import NewerFormatError, NotARunError
 from pgassay.record.journal import FILE, Entry, Kind, encode
+from pgassay.record.values import Reason
 from pgassay.study.findings import Finding, Severity
+from pgassay.study.responses import Status
 from pgassay.testing.fakes.disk import FakeDisk
 from tests.record.runs import ROOT, RUN, commit, create, fake_disk, stage, tool_writes, trial
 
@@ -199,3 +201,37 @@ def test_another_seed_is_found() -> None:
     disk = good()
     overwrite(disk, "run.json", disk.read(RUN / "run.json").replace(b'"seed": 42', b'"seed": 43'))
     assert found(disk) == [(ERROR, "journal.jsonl line 1", "the seed is not the one in run.json")]
+
+
+def allowed(host: Mapping[str, object], *later: Mapping[str, object]) -> list[str]:
+    """The errors of a run that began so, and went on so."""
+    disk = fake_disk()
+    with create(disk, host=host) as run:
+        for each in later:
+            run.resumed(each)
+    return [finding.text for finding in check(RUN, disk) if finding.severity is ERROR]
+
+
+def test_a_run_that_goes_on_as_it_did_not_begin_is_found() -> None:
+    began = {"place": {"allow_busy": True, "allow_volatile": False}}
+    assert allowed(began, {"allow_busy": True, "allow_volatile": False}, {}) == []
+    assert allowed(began, {"allow_busy": False}) == ["goes on without --allow-busy, and the run began with it"]
+    assert allowed(began, {"allow_volatile": True}) == ["goes on with --allow-volatile, and the run began without it"]
+    assert allowed({}, {"allow_busy": True}) == [], "an older record does not tell how it began"
+
+
+def test_trials_that_were_discarded_although_others_were_allowed_are_found() -> None:
+    disk = fake_disk()
+    with create(disk, host={"place": {"allow_busy": True}}) as run:
+        staging = stage(disk, run, 1)
+        run.commit_trial(
+            staging, replace(trial(1), status=Status.INVALID, reasons=(Reason("foreign_cpu", "others"),)), ()
+        )
+    assert [finding.text for finding in check(RUN, disk) if finding.severity is ERROR] == [
+        "1 trials were discarded because of other programs, and the run began with --allow-busy: trial 1"
+    ]
+
+
+def test_an_extension_that_is_none_is_found() -> None:
+    (finding,) = journalled(lambda run: run.journal.append(Kind.EXTENDED, {"blocks_max": "many"}))
+    assert "does not say how far the run goes on" in finding.text

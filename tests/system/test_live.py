@@ -64,7 +64,7 @@ def test_a_run_is_watched_and_stopped_in_a_browser(journey: Place, tmp_path: Pat
         done = finished(process)
         assert [each for each in faults if "ERR_" not in each] == []  # its server ends with the run
     assert done.returncode == 130, done.stderr
-    assert "continue with: pgassay resume" in done.stderr
+    assert "continue with:\npgassay resume" in done.stderr
     journal = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     assert (journal[-1]["kind"], journal[-1]["data"]["reason"]) == ("interrupted", stopping.REASON)
     blocks = [each["data"]["block"] for each in journal if each["kind"] == "trial_started"]
@@ -99,7 +99,7 @@ def test_without_a_browser_the_page_answers_and_aborts_the_run(
         person.post(f"{place}/abort", data={"writing": found[1]}, headers={"origin": origin})
         done = finished(process)
     assert done.returncode in (130, 143), done.stderr
-    assert "continue with: pgassay resume" in done.stderr
+    assert "continue with:\npgassay resume" in done.stderr
     assert not asked.exists(), "a browser was opened"
     assert events_of(run)[-1] == "interrupted"
     assert journey.left_behind() == []

@@ -257,6 +257,9 @@ class Load(Protocol):
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         """Run for `options.timed_s` or until the work is done; every raw output is kept in the folder `output`."""
 
+    def keep_inputs(self, output: Path) -> None:
+        """Copy the user's scripts to a trial's outputs, so that the run can be repeated elsewhere as it was."""
+
     def verify(self, server: Server) -> Mapping[str, str]:
         """What is wrong with the data after a window, code to detail as in `LoadResult.problems`; empty if nothing is.
 
@@ -318,6 +321,9 @@ class BaseLoad(Generic[Own]):
 
     def age(self, server: Server) -> None:
         """No rows that could age."""
+
+    def keep_inputs(self, output: Path) -> None:
+        """There are no scripts of the user's."""
 
     def verify(self, server: Server) -> Mapping[str, str]:
         """Nothing is known of the data that could be wrong."""

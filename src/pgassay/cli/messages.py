@@ -5,6 +5,7 @@ See the PostgreSQL manual, "Error Message Style Guide": lower case, no full stop
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -176,8 +177,10 @@ def tell_dashboard(page: str) -> None:
 
 
 def tell_interrupted(path: Path) -> None:
-    """Ctrl-C: said on standard error, not an error."""
-    print(f"pgassay: interrupted; every committed trial is kept; continue with: pgassay resume {path}", file=sys.stderr)
+    """Ctrl-C: said on standard error, not an error. The command has a line of its own, to be copied whole."""
+    here = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    print("pgassay: interrupted; every committed trial is kept; continue with:", file=sys.stderr)
+    print(shlex.join(["pgassay", "resume", str(here)]), file=sys.stderr)
 
 
 def tell_bisection_interrupted(path: Path) -> None:

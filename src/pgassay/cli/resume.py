@@ -1,13 +1,15 @@
 """`pgassay resume RUN`: continue a run after Ctrl-C, kill -9 or a reboot.
 
-The schedule is the one that would have been; committed trials are never touched. Place and PostgreSQL stay: half a run
-on one drive or version and half on another would be no experiment.
+The schedule is the one that would have been; committed trials are never touched. Place, PostgreSQL and what was allowed
+stay: half a run on one drive or version and half on another would be no experiment. `--more` and `--blocks` move the
+end, of a finished run too; looks were planned for twice the blocks, so that error rates hold (docs/statistics.md).
 """
 
 import argparse
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay.cli import _fleet, messages
 from pgassay.cli._client import add_way_options, clients_of
@@ -19,19 +21,24 @@ from pgassay.cli.reboots import add_reboot_option, reboots_of
 from pgassay.cli.run import add_owned_option, bench_options, conduct, finish, silent
 from pgassay.record.calibrations import STUDY
 
+if TYPE_CHECKING:
+    from pgassay.lab.run import More
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`; whether snapshots are kept, the run itself has recorded."""
     parser.set_defaults(dry_run=False, discard_snapshots=False)
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+    parser.add_argument("--more", metavar="TIME", help="go on for this much longer, beyond the run's end too: 10min")
+    parser.add_argument("--blocks", metavar="MIN..MAX", help="go on to this many blocks, beyond the run's end too")
     parser.add_argument("--pg-bindir", type=Path, metavar="DIR", help="the same PostgreSQL, if it is elsewhere now")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
     parser.add_argument(
         "--snapshots-in", type=Path, metavar="DIR", help="the same place of prepared data, if it is elsewhere now"
     )
     add_owned_option(parser)
-    parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
-    parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
+    parser.add_argument("--allow-busy", action="store_true", help="of older records: the run began so")
+    parser.add_argument("--allow-volatile", action="store_true", help="the same")
     add_build_options(parser)
     add_reboot_option(parser)
     add_live_option(parser)
@@ -50,7 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     require_live(arguments)
     record = Run.open(arguments.run)
-    options = options_of(record.host, bench_options(arguments))
+    options = options_of(record.host, bench_options(arguments), record.header.command)
+    allowed = {"allow_busy": options.allow_busy, "allow_volatile": options.allow_volatile}
+    arguments = argparse.Namespace(**{**vars(arguments), **allowed})  # for the hosts of a fleet, and after a reboot
+    more = _more(arguments)
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)
     if _fleet.asked(arguments):
@@ -58,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         clients = stack.enter_context(clients_of(arguments))
         bench = stack.enter_context(bench_of(replace(options, clients=clients)))
-        reopened = reopen(arguments.run, bench)
+        reopened = reopen(arguments.run, bench, more)
         stack.enter_context(reopened.run)  # it is closed where the run does not go on, too
         for remark in reopened.prepared.remarks:
             messages.warn(remark.warning)
@@ -73,3 +83,16 @@ def run(arguments: argparse.Namespace) -> int:
         resolved = reopened.prepared.resolved
         status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), fleet=fleet)
     return finish(status, arguments.run.absolute(), reboots, arguments)
+
+
+def _more(arguments: argparse.Namespace) -> "More | None":
+    """How far the run goes on beyond its end; None where that was not asked. Raises `UsageError`."""
+    from pgassay.lab.run import More
+    from pgassay.study import quantities
+
+    if arguments.more is None and arguments.blocks is None:
+        return None
+    if _fleet.asked(arguments):
+        raise messages.excluded("--on", "--more" if arguments.blocks is None else "--blocks")
+    seconds = None if arguments.more is None else quantities.seconds("--more", arguments.more, key="more")
+    return More(seconds, None if arguments.blocks is None else quantities.blocks(arguments.blocks))

@@ -3,6 +3,9 @@
 The budget says it: a budget for six blocks must not pay for looks at thirty. Times of trials are known from the blocks
 before the first look, which spend nothing, and say nothing about effects. There are two stages: the first as long as
 the budget allows with every arm, the second for what is left when treatments with a verdict have gone.
+
+A run may be extended later, for whatever reason: somebody has looked and wants to know more. That moves its end, not
+its looks, which were planned for `ROOM` times the blocks before the first of them: error rates hold whenever it ends.
 """
 
 from dataclasses import dataclass, replace
@@ -24,6 +27,23 @@ FROM_RULE = 2
 
 TOGETHER_FROM_RULE = 3
 """The first rule by which the comparisons of all responses in `design.settle` share one error rate."""
+
+
+EXTENSIBLE_FROM_RULE = 4
+"""The first rule whose looks are planned for more blocks than a run has by itself."""
+
+ROOM = 2
+"""How many times the blocks of both stages the looks are planned for. The first stage spends `boundaries.FIRST_STAGE`
+of the error, so this costs 3 % of an interval's width; from twice the blocks it gives back 16 %."""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """How far a run goes on that has ended, or would end earlier. `budget_s` counts from its start; None: no limit."""
+
+    blocks_min: int
+    blocks_max: int
+    budget_s: float | None
 
 
 @dataclass(frozen=True)
@@ -68,13 +88,31 @@ def _reach(
     return max(least, min(most, (history.block if done is None else done) + fit))
 
 
-def ruled(study: Study, rule: int, horizon: Horizon | None) -> Study:
-    """The study as a record's rule judges it: with the fixed horizon (None: not fixed yet), moderated variances, and
-    one error rate for all that is to be settled beside the primary response."""
-    if rule < FROM_RULE:
-        return study
-    design = replace(study.design, moderated=True, together=rule >= TOGETHER_FROM_RULE)
-    if horizon is not None:
-        stage = horizon.first if horizon.first < horizon.last else None
-        design = replace(design, blocks_max=horizon.last, stage=stage)
-    return replace(study, design=design)
+def reach(rule: int, horizon: Horizon) -> int:
+    """The last block that a look is planned for: no run is extended beyond it."""
+    return horizon.last * ROOM if rule >= EXTENSIBLE_FROM_RULE else horizon.last
+
+
+def fixed_before(study: Study) -> Horizon:
+    """The horizon of the rules before `FROM_RULE`: the study's own number of blocks, from the start."""
+    return Horizon(study.design.blocks_max, study.design.blocks_max)
+
+
+def ruled(study: Study, rule: int, horizon: Horizon | None, extension: Extension | None = None) -> Study:
+    """The study as a record's rule judges it: with the fixed horizon (None: not fixed yet), moderated variances, one
+    error rate for all that is to be settled beside the primary response, and the end that it was extended to."""
+    design = study.design
+    if rule >= FROM_RULE:
+        design = replace(design, moderated=True, together=rule >= TOGETHER_FROM_RULE)
+        if horizon is not None:
+            stage = horizon.first if horizon.first < reach(rule, horizon) else None
+            design = replace(design, blocks_max=horizon.last, stage=stage)
+            if rule >= EXTENSIBLE_FROM_RULE:
+                design = replace(design, horizon=reach(rule, horizon))
+    if extension is not None:
+        planned = horizon if horizon is not None or rule >= FROM_RULE else fixed_before(study)
+        most = extension.blocks_max if planned is None else min(extension.blocks_max, reach(rule, planned))
+        design = replace(design, blocks_min=extension.blocks_min, blocks_max=most, budget_s=extension.budget_s)
+        if planned is not None:
+            design = replace(design, horizon=reach(rule, planned))
+    return study if design == study.design else replace(study, design=design)

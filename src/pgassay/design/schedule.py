@@ -32,12 +32,13 @@ INVALID_BLOCKS_MAX = 3
 GRACE = 0.1
 """Until the least number of blocks is done, a block may overrun the budget by this share: a verdict is worth it."""
 
-RULE = 3
+RULE = 4
 """The number of the rule by which all this is decided, `stopping` included. It goes up with every change that could
 make other decisions from the same record; each record says by which rule it was made. 2: horizons from the budget and
-moderated variances (see `horizon`). 3: responses in `design.settle` share one error rate (see `stopping.family`)."""
+moderated variances (see `horizon`). 3: responses in `design.settle` share one error rate (see `stopping.family`). 4:
+looks are planned for twice the blocks, so that a run can be extended (see `horizon.ruled`)."""
 
-RULES = frozenset({1, 2, 3})
+RULES = frozenset({1, 2, 3, 4})
 """The rules that can be decided by: a record goes on, and is checked, by the rule that it began with."""
 
 HOPELESS = 2.0

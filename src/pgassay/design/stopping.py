@@ -47,7 +47,7 @@ def effects_of(study: Study, response: Response, observations: Sequence[Observat
         observations,
         response,
         baseline_name(study),
-        blocks_max=study.design.blocks_max,
+        blocks_max=study.design.horizon or study.design.blocks_max,
         comparisons=family(study, response.name),
         primary=primary,
         arms=list(arms),
@@ -135,7 +135,12 @@ def _on_own_drives(
         mine = {arm.place: arm for arm, other in partners.items() if other.treatment.name == treatment}
         design = study.design
         compared = compare(
-            observations, response, treatment, blocks_max=design.blocks_max, stage=design.stage, arms=list(mine)
+            observations,
+            response,
+            treatment,
+            blocks_max=design.horizon or design.blocks_max,
+            stage=design.stage,
+            arms=list(mine),
         )
         for effect in compared:
             arm = mine[effect.place]
@@ -149,7 +154,8 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
     design, alpha = study.design, (1.0 - LEVEL) / len(study.arms)
     values = np.asarray(list(table.values.get(arm.treatment.name, {}).values()), dtype=np.float64)
     ratio = response.scale is Scale.RATIO
-    mean = mean_of(values, response.scale, lambda n: critical(n, design.blocks_max, alpha, design.stage))
+    planned = design.horizon or design.blocks_max
+    mean = mean_of(values, response.scale, lambda n: critical(n, planned, alpha, design.stage))
     n, half = mean.blocks, mean.half
     width = margin(float(values.mean()) if n else nan, response, design.resolution)
     if half <= width:

@@ -8,20 +8,39 @@ own schedule: nobody chose an order, dropped a treatment or stopped when it suit
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design import risk
 from pgassay.design.history import FinishedTrial, History
-from pgassay.design.horizon import FIXED_AFTER, FROM_RULE, Horizon, horizon_of, ruled
+from pgassay.design.horizon import (
+    FIXED_AFTER,
+    FROM_RULE,
+    NEARLY,
+    Extension,
+    Horizon,
+    fixed_before,
+    horizon_of,
+    reach,
+    ruled,
+)
 from pgassay.design.hosts import withheld
-from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, between_blocks, next_decision
+from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, between_blocks, in_play, next_decision
 from pgassay.design.stopping import effects_of, merged, verdicts_of
+from pgassay.errors import UsageError
 from pgassay.lab.forecast import planned_s
 from pgassay.record.decisions import Decision as Written
-from pgassay.record.decisions import Step, decision_of, decisions_in, horizon_in, inputs_sha256
+from pgassay.record.decisions import (
+    Extended,
+    Step,
+    decision_of,
+    decisions_in,
+    extended_in,
+    horizon_in,
+    inputs_sha256,
+)
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
@@ -49,14 +68,15 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
     history = history_of(study, trials, entries)
     fixed = horizon_in(entries)
     horizon = fixed and Horizon(*fixed)
-    study = ruled(study, header.rule, horizon)
+    extension = extension_in(entries)
+    study = ruled(study, header.rule, horizon, extension)
     verdicts: Mapping[str, Verdict] = {}
     effects: tuple[Effect, ...] = ()
     line = Written(Step.STOP, inputs_sha256(history), round(history.elapsed_s, 3), 0.0)
     if history.trials and between_blocks(study, header.seed, history):
         if horizon is None and history.block >= FIXED_AFTER and header.rule >= FROM_RULE:
             horizon = horizon_of(study, history)
-            study = ruled(study, header.rule, horizon)
+            study = ruled(study, header.rule, horizon, extension)
             line = replace(line, stage=horizon.first, horizon=horizon.last)
         declared = {each.name: each for each in header.responses}
         verdicts = _verdicts(study, trials, history, declared)
@@ -118,7 +138,8 @@ def undone(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]
         return None
     written = decision_of(entry)
     if written.step is Step.STOP:
-        return Stop(written.reason)
+        later = entries[entry.seq :]
+        return None if any(each.kind == Kind.EXTENDED for each in later) else Stop(written.reason)
     if written.step is Step.NEXT and written.trial == _next_number(trials):
         arm = next(each for each in study.arms if each.name == written.arm)
         return RunTrial(written.block, arm, written.attempt)
@@ -126,6 +147,54 @@ def undone(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]
         by_name = {each.name: each for each in study.arms}
         return RunBlock(written.block, tuple(by_name[name] for name in written.arms), written.attempt)
     return None
+
+
+def extension_of(
+    study: Study,
+    header: RunHeader,
+    trials: Sequence[TrialRecord],
+    entries: Sequence[Entry],
+    more_s: float | None,
+    blocks: tuple[int, int] | None,
+) -> Extended:
+    """How far a run goes on that is given so much more time, or this least and largest number of blocks, or both.
+
+    Raises `UsageError` where no look is planned that far, and where nothing is left to go on with.
+    """
+    history, fixed = history_of(study, trials, entries), horizon_in(entries)
+    horizon = Horizon(*fixed) if fixed else fixed_before(study) if header.rule < FROM_RULE else None
+    now = ruled(study, header.rule, horizon, extension_in(entries))
+    least, most = blocks or (now.design.blocks_min, now.design.blocks_max)
+    if blocks is None and more_s is not None:
+        block_s = history.block_s(tuple(arm.name for arm in in_play(study, history)))
+        fit = int(more_s / block_s + NEARLY) if block_s > 0.0 else 1
+        most = max(most, history.block + max(1, fit))
+    if horizon is not None:
+        last = reach(header.rule, horizon)
+        if history.block >= last or (blocks is not None and most > last):
+            raise UsageError(
+                f"the looks at this run's figures are planned for at most {last} blocks, and {history.block} are done",
+                "a later end would make false verdicts more likely than 5 %: run the study anew with a larger --budget"
+                if history.block >= last
+                else f"name at most {last} blocks",
+            )
+        most = min(most, last)
+    if most <= history.block:
+        raise UsageError(f"{history.block} blocks are begun or done already", "name more blocks")
+    budget_s = None if more_s is None else round(history.elapsed_s + more_s, 3)
+    found = Extended(min(least, most), most, budget_s)
+    if undone(study, trials, entries) is None or isinstance(undone(study, trials, entries), Stop):
+        line = Entry(len(entries) + 1, 0, Kind.EXTENDED, asdict(found))
+        decision = decide(study, header, trials, (*entries, line)).decision
+        if isinstance(decision, Stop):
+            raise UsageError(f"the run has nothing to go on with: {decision.reason}")
+    return found
+
+
+def extension_in(entries: Sequence[Entry]) -> Extension | None:
+    """The end that a run was extended to last; None where it was not."""
+    found = extended_in(entries)
+    return None if found is None else Extension(found.blocks_min, found.blocks_max, found.budget_s)
 
 
 def rules_of(header: RunHeader, entries: Sequence[Entry]) -> frozenset[int]:

@@ -161,6 +161,8 @@ class LiveTrial(Trial):
         The views are read at both ends of the block, when no client is connected: backends hand in their counters late.
         """
         options = self._arm.setup.load
+        with self._assignment.keeping("the scripts"):
+            self._arm.load.keep_inputs(self._assignment.staging)
         readers = self._site.probes(self._server, self._clone)
         self._kernel = self._site.sampling([each for each in readers if isinstance(each, FileReader)])
         self._memory = [each for each in readers if isinstance(each, FileReader) and MACHINE in each.meters]

@@ -119,11 +119,6 @@ def unusable_place(place: Path, error: OSError) -> PgassayError:
     )
 
 
-def finished_already(path: Path) -> UsageError:
-    """For a run that needs no resuming."""
-    return UsageError(f'run "{path}" is finished', f"pgassay show {path}")
-
-
 def operating_system(error: OSError) -> BenchError:
     """For a system call that failed for pgassay itself."""
     where = f'"{error.filename}": ' if error.filename else ""

@@ -17,7 +17,7 @@ from typing import Any
 from pgassay import __version__
 from pgassay.bench.places import Mount
 from pgassay.design.schedule import RULE, RULES
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.host.accounts import describe
 from pgassay.host.doctor import busy_neighbour
 from pgassay.host.facts import collect
@@ -26,6 +26,7 @@ from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.decisions import extension_of
 from pgassay.lab.drive_remarks import drive_remarks
 from pgassay.lab.foreseen import foresee
 from pgassay.lab.host_stage import unavailable
@@ -44,6 +45,7 @@ from pgassay.postgres.attached.messages import another_than_before
 from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.postgres.builds.cache import read_manifest
 from pgassay.record import disk_capacities, stopping
+from pgassay.record.decisions import Extended
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.formats import RunHeader
@@ -199,6 +201,8 @@ def begin(
     facts["place"] = {
         "data_directory": str(bench.data_directory.absolute()),
         "keep_snapshots": bench.options.keep_snapshots,
+        "allow_busy": bench.options.allow_busy,
+        "allow_volatile": bench.options.allow_volatile,
         "snapshots_in": None if bench.options.snapshots_in is None else str(bench.options.snapshots_in.absolute()),
         **place_of(mount),
     }
@@ -307,10 +311,19 @@ class Reopened:
 
     prepared: Prepared
     run: RunDirectory
+    extended: Extended | None = None
 
 
-def reopen(path: Path, bench: Workbench) -> Reopened:
-    """Open a run to go on with it, on a bench with the options of `options_of`.
+@dataclass(frozen=True)
+class More:
+    """How far a run goes on beyond its end: so many seconds, or to this least and largest number of blocks, or both."""
+
+    seconds: float | None = None
+    blocks: tuple[int, int] | None = None
+
+
+def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
+    """Open a run to go on with it, on a bench with the options of `options_of`; with `more` beyond its end.
 
     Raises `RecordError` where it cannot be opened, `UsageError` where it is finished or another PostgreSQL would serve
     the rest of it, and what `prepare` raises.
@@ -318,10 +331,18 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
     record = Run.open(path)
     run = RunDirectory.open(path)
     try:
-        if run.finished:
-            raise messages.finished_already(path)
+        if run.finished and more is None:
+            raise UsageError(
+                f'run "{path}" is finished',
+                "go on beyond its end with --more 10min, or with --blocks and a larger number",
+            )
         site = bench.site()
-        resolved = resolve(parse_recorded(record.header.study, record.study, site.catalogue), site)
+        study = parse_recorded(record.header.study, record.study, site.catalogue)
+        extended = None
+        if more is not None:
+            trials, entries = committed(run), run.journal.entries
+            extended = extension_of(study, run.header, trials, entries, more.seconds, more.blocks)
+        resolved = resolve(study, site)
         bench.require(resolved)
         kept = bench.options.snapshots_in
         if kept is None or str(kept.absolute()) != record.host.get("place", {}).get("snapshots_in"):
@@ -335,28 +356,35 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
     except BaseException:
         run.close()
         raise
-    return Reopened(prepared, run)
+    return Reopened(prepared, run, extended)
 
 
 def mark_resumed(reopened: Reopened, more: Mapping[str, Any] | None = None) -> None:
     """Journal that the run goes on, with today's remarks and `more`; decisions keep the rule that they began with."""
     remarks = {remark.code: remark.recorded for remark in reopened.prepared.remarks}
     rule = min(max(reopened.run.header.rule, min(RULES)), RULE)
-    reopened.run.resumed({"remarks": remarks, "rule": rule, **(more or {})})
+    options = reopened.prepared.bench.options
+    allowed = {"allow_busy": options.allow_busy, "allow_volatile": options.allow_volatile}
+    reopened.run.resumed({"remarks": remarks, "rule": rule, **allowed, **(more or {})})
+    if reopened.extended is not None:
+        reopened.run.extend(reopened.extended)
 
 
 def continue_run(path: Path, options: BenchOptions | None = None, watcher: Watcher | None = None) -> Run:
     """Go on with a run that was cut short, to its end, in the place and with the PostgreSQL that it began with."""
-    with bench_of(options_of(Run.open(path).host, options or BenchOptions())) as bench:
+    record = Run.open(path)
+    with bench_of(options_of(record.host, options or BenchOptions(), record.header.command)) as bench:
         reopened = reopen(path, bench)
         mark_resumed(reopened)
         conduct(reopened.prepared.resolved, reopened.run, watcher)
     return Run.open(path)
 
 
-def options_of(facts: Mapping[str, Any], options: BenchOptions) -> BenchOptions:
-    """Place and PostgreSQL as the run's own `facts` (host.json) say, unless `options` say where they are now.
+def options_of(facts: Mapping[str, Any], options: BenchOptions, command: Sequence[str] = ()) -> BenchOptions:
+    """Place and PostgreSQL as the run's own `facts` (host.json) say, unless `options` say where they are now; what was
+    allowed as the run began, whatever they say: half a run that discards disturbed trials would be no experiment.
 
+    Records from before that was kept have the `command` that made them; what it does not tell, `options` decide.
     Whose a device is must be said again: after a reboot another one may have its name.
     """
     place = facts.get("place", {})
@@ -366,10 +394,26 @@ def options_of(facts: Mapping[str, Any], options: BenchOptions) -> BenchOptions:
         options,
         bindir=options.bindir or (Path(named[0]) if named else None),
         data_directory=options.data_directory or (Path(directory) if directory else None),
+        allow_busy=_allowed(place, command, "allow_busy", options.allow_busy),
+        allow_volatile=_allowed(place, command, "allow_volatile", options.allow_volatile),
         keep_snapshots=place.get("keep_snapshots", True) is True,
         server=str(place.get("server", "")),
         snapshots_in=options.snapshots_in or (Path(kept) if (kept := place.get("snapshots_in")) else None),
     )
+
+
+def _allowed(place: Mapping[str, Any], command: Sequence[str], name: str, now: bool) -> bool:
+    """Did the run begin with this allowed? Raises `UsageError` for one that began without and is now to go on with."""
+    option = f"--{name.replace('_', '-')}"
+    found = place.get(name)
+    if found is None:
+        return now or option in command
+    if now and not found:
+        raise UsageError(
+            f"the run began without {option}, and trials so far were judged without it",
+            f"leave {option} out, or run the study anew with it",
+        )
+    return found is True
 
 
 def require_same_server(before: Mapping[str, Any], now: Mapping[str, str | bool]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from pgassay.record import formats, start_states, trials
-from pgassay.record.decisions import Step, decision_of
+from pgassay.record.decisions import Step, decision_of, extended_in
 from pgassay.record.directory import read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
 from pgassay.record.errors import NewerFormatError, NotARunError, RecordError
@@ -40,7 +40,7 @@ def check(path: Path, disk: Disk | None = None) -> list[Finding]:
     except (RecordError, OSError) as failure:
         return [_error(path.name, str(failure))]
     run = Run(path, header, parsed.entries, disk)
-    return [*_own_files(run), *_journal(run, parsed), *_trials(run), *_compacted(run)]
+    return [*_own_files(run), *_journal(run, parsed), *_trials(run), *_allowed(run), *_compacted(run)]
 
 
 def _own_files(run: Run) -> Iterator[Finding]:
@@ -57,6 +57,33 @@ def _own_files(run: Run) -> Iterator[Finding]:
             yield _note(name, "was left out of the capsule that the record comes from, since it holds a user's values")
     except RecordError as failure:
         yield _error(trials.LEFT_OUT_FILE, str(failure))
+
+
+ALLOWED = ("allow_busy", "allow_volatile")
+"""What a run may be allowed, in host.json's `place` and in each `resumed` line."""
+_FOREIGN = frozenset({"foreign_cpu", "foreign_writes"})
+"""Why trials are discarded that other programs disturb, where that was not allowed."""
+
+
+def _allowed(run: Run) -> Iterator[Finding]:
+    """Does the run go on as it began? Records from before that was kept have the command that made them."""
+    try:
+        place = run.host.get("place", {})
+        busy = place.get("allow_busy", "--allow-busy" in run.header.command or None)
+        disturbed = [each.number for each in run.trials if _FOREIGN & {reason.code for reason in each.reasons}]
+    except RecordError:
+        return  # named where it is read
+    for entry in run.journal:
+        for name in ALLOWED:
+            now = entry.data.get(name) if entry.kind == Kind.RESUMED else None
+            if now is not None and place.get(name, now) != now:
+                option = f"--{name.replace('_', '-')}"
+                yield _error(f"journal.jsonl line {entry.seq}", f"goes on {'with' if now else 'without'} {option},"
+                             f" and the run began {'without' if now else 'with'} it")  # fmt: skip
+    if busy and disturbed:
+        named = ", ".join(map(str, disturbed[:5])) + (" …" if len(disturbed) > 5 else "")
+        what = f"discarded because of other programs, and the run began with --allow-busy: trial {named}"
+        yield _error("journal.jsonl", f"{len(disturbed)} trials were {what}")
 
 
 def _journal(run: Run, parsed: Parsed) -> Iterator[Finding]:
@@ -163,6 +190,15 @@ def broken_rules(entries: Sequence[Entry], seed: int) -> Iterator[tuple[int, str
                 yield entry.seq, f"trial {number} is committed a second time"
             committed.add(number)
     yield from _decisions(entries)
+    yield from _extensions(entries)
+
+
+def _extensions(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
+    for entry in entries:
+        try:
+            extended_in((entry,))
+        except RecordError as failure:
+            yield entry.seq, failure.message
 
 
 def _decisions(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from pgassay.record.errors import RecordError
 from pgassay.record.journal import Entry, Kind
 
 
@@ -71,6 +72,27 @@ def horizon_in(entries: Iterable[Entry]) -> tuple[int, int] | None:
     """The blocks that looks are planned for, of the first stage and of both; None where no decision fixed them."""
     fixed = (each for each in entries if each.kind == Kind.DECISION and each.data.get("horizon"))
     return next(((each.stage, each.horizon) for each in map(decision_of, fixed)), None)
+
+
+@dataclass(frozen=True)
+class Extended:
+    """The data of an `extended` line: a run goes on to this number of blocks, or until this budget is used, whichever
+    comes first. `budget_s` counts from the run's start as `Decision.budget_used_s` does, with what was prepared."""
+
+    blocks_min: int
+    blocks_max: int
+    budget_s: float | None
+
+
+def extended_in(entries: Iterable[Entry]) -> Extended | None:
+    """The last extension of a run; None where there is none. Raises `RecordError` for what is none."""
+    found = [each for each in entries if each.kind == Kind.EXTENDED]
+    if not found:
+        return None
+    try:
+        return msgspec.convert(dict(found[-1].data), Extended)
+    except msgspec.ValidationError as failure:
+        raise RecordError(f"journal line {found[-1].seq} does not say how far the run goes on: {failure}") from failure
 
 
 def inputs_sha256(*inputs: Any) -> str:

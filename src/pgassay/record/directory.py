@@ -13,13 +13,14 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.record import formats, stopping, trials
+from pgassay.record.decisions import Extended
 from pgassay.record.disk import Disk, HeldError, Lock, RealDisk
 from pgassay.record.errors import already_there, as_record_error, damaged, in_use, no_parent, not_a_run, older_format
 from pgassay.record.formats import RunHeader
@@ -284,6 +285,10 @@ class RunDirectory:
     def resumed(self, data: Mapping[str, Any] | None = None) -> None:
         """Journal that the run goes on, with what recovery found."""
         self.journal.append(Kind.RESUMED, {**self.recovery.as_data(), **(data or {})})
+
+    def extend(self, extended: Extended) -> None:
+        """Journal that the run goes on beyond its end, before anything is decided by it."""
+        self.journal.append(Kind.EXTENDED, asdict(extended))
 
     def finish(self, reason: str) -> None:
         """Journal the end of the run and bring its index up to date."""

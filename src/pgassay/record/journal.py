@@ -33,6 +33,7 @@ class Kind(StrEnum):
     HOSTS = "hosts"
     INTERRUPTED = "interrupted"
     RESUMED = "resumed"
+    EXTENDED = "extended"
     FINISHED = "finished"
 
 

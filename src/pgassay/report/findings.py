@@ -21,9 +21,9 @@ from pgassay.analysis.observations import Layout, ResponseColumn
 from pgassay.analysis.steadiness import TrialCourse
 from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
-from pgassay.design.horizon import Horizon, ruled
+from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
-from pgassay.record.decisions import Decision, Step, decisions_in, horizon_in
+from pgassay.record.decisions import Decision, Step, decisions_in, extended_in, horizon_in
 from pgassay.record.formats import IMPORTED
 from pgassay.record.journal import Kind
 from pgassay.record.linted import benchmark_of
@@ -69,7 +69,9 @@ class Findings:
         self.hosts = hosts
         fixed = horizon_in(run.journal)
         written = parse_recorded(run.header.study, run.study)
-        self.study: Study = ruled(written, run.header.rule, fixed and Horizon(*fixed))
+        more = extended_in(run.journal)
+        extension = None if more is None else Extension(more.blocks_min, more.blocks_max, more.budget_s)
+        self.study: Study = ruled(written, run.header.rule, fixed and Horizon(*fixed), extension)
         if self.imported:
             self.study = replace(self.study, ran=frozenset(trial.place for trial in run.trials))
         self.work = run.header.work or recorded_work(self.study)
@@ -214,7 +216,7 @@ class Findings:
             self.observations(response.name),
             response,
             against,
-            blocks_max=self.study.design.blocks_max,
+            blocks_max=(self.study.design.horizon if decides else None) or self.study.design.blocks_max,
             comparisons=self._family(response) if ours else 1,
             looks=self.looks,
             primary=primary,

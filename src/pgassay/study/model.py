@@ -108,6 +108,9 @@ class Design:
     """`pinned` or `plain`: settings counted in blocks while the block size varies (see `lab.settings`)."""
     stage: int | None = None
     """Blocks of the first of two stages of looks; like `moderated` said by a record's rule, never by a study file."""
+    horizon: int | None = None
+    """Blocks that the looks at what decides are planned for, where they are more than `blocks_max`: a run may be
+    extended to them. Said by a record's rule, like `stage`."""
     moderated: bool = False
     """Do treatments tell about each other's noise? See `design.horizon` and docs/statistics.md."""
     together: bool = False

@@ -88,11 +88,17 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         if self.options.age:
             data.age(server, self.options.scale, self.options.age)
 
+    def keep_inputs(self, output: Path) -> None:
+        """Each script that is a file, with its mode: one that is secret stays so."""
+        for number, script in enumerate(self.options.scripts, start=1):
+            if not script.builtin and script.path.is_file():
+                shutil.copy(script.path, output / f"script_{number}_{script.path.name}")
+
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
         """Run it; raw outputs and the user's scripts go to `folder`."""
         options = self.options
         folder.mkdir(parents=True, exist_ok=True)
-        keep_scripts(options, folder)
+        self.keep_inputs(folder)
         prefix = folder / f"{SOURCE}_log"
         if options.writes_ledger:
             server.execute(LEDGER_TABLE)
@@ -238,10 +244,3 @@ def _by_our_clock(samples: tuple[Sample, ...], offset_ns: int) -> tuple[Sample, 
     if not offset_ns:
         return samples
     return tuple(replace(each, wall_ns=each.wall_ns + offset_ns) for each in samples)
-
-
-def keep_scripts(options: PgbenchOptions, output: Path) -> None:
-    """Copy the user's scripts to the outputs, so that the run can be repeated elsewhere."""
-    for number, script in enumerate(options.scripts, start=1):
-        if not script.builtin and script.path.is_file():
-            shutil.copyfile(script.path, output / f"script_{number}_{script.path.name}")

@@ -205,6 +205,9 @@ class BoundFakeLoad:
         """What the fake finds wrong."""
         return self._fake.verify(server)
 
+    def keep_inputs(self, output: Path) -> None:
+        """The fake plays no scripts."""
+
     def broken(self, server: Server) -> Mapping[str, str]:
         """What the fake finds broken."""
         return self._fake.broken(server)
