@@ -1,13 +1,15 @@
 """What the server under load had done at each cut, by looks before and after it: only what is certain counts."""
 
+import time
 from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 
-from pgassay.analysis.crash_coverage import KINDS
+from pgassay.analysis.crash_coverage import KINDS, Met
 from pgassay.bench.errors import QueryError
 from pgassay.lab.cut_surroundings import Look, Surroundings, met_by
+from pgassay.testing import real
 
 SEGMENT = 1 << 24
 STILL = dict.fromkeys(KINDS, 7)
@@ -98,3 +100,25 @@ def test_rows_are_read_again_from_before_the_checkpoint_before_the_last_one() ->
     found = [surroundings.look() for _ in range(5)]
     assert [surroundings.redo_before(each) for each in found if each] == [None, None, 10, 50]
     assert found[-1] is None
+
+
+@pytest.mark.system
+def test_a_real_server_says_what_it_has_done() -> None:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        server = installation.start(folder / "data", {"autovacuum": "off"}, folder / "socket")
+        try:
+            server.execute("CREATE TABLE t (n int PRIMARY KEY) WITH (fillfactor = 10)")
+            surroundings = Surroundings(server)
+            begin = surroundings.look()
+            time.sleep(1.1)  # files have their times in whole seconds
+            server.execute("INSERT INTO t SELECT generate_series(1, 10000)")
+            server.execute("VACUUM t")
+            server.execute("CHECKPOINT")
+            around = (surroundings.look(), surroundings.look())
+            (met,) = surroundings.met([around])
+        finally:
+            server.stop(immediately=True)
+    assert begin is not None
+    assert met == Met(1, in_checkpoint=False, recycled_wal=False, written=tuple(KINDS))

@@ -1,6 +1,7 @@
 """A real PostgreSQL and everything that goes wrong with it: the words are the server's, and nothing is left behind."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -263,3 +264,21 @@ def test_repair_never_ends_what_is_not_ours(installation: LocalInstallation, fol
     foreign.directory.mkdir()
     with pytest.raises(ClusterError, match="not made by pgassay"):
         repair.end(foreign)
+
+
+def test_what_a_loss_of_power_left_starts_though_our_marker_is_gone(
+    installation: LocalInstallation, folder: Path
+) -> None:
+    left, account = folder / "left", installation.account
+    shutil.copytree(folder / "data", left)
+    for each in (left, *left.rglob("*")):
+        ownership.give(each, account)
+    (left / ownership.MARKER_FILE).write_bytes(b"")
+    server = installation.start(left, SETTINGS, folder / "socket", crashed=folder / "data")
+    try:
+        assert server.query("SELECT 1") == [(1,)]
+    finally:
+        server.stop(immediately=True)
+    (left / "PG_VERSION").unlink()
+    with pytest.raises(ClusterError, match="PG_VERSION is missing"):
+        installation.start(left, SETTINGS, folder / "socket", crashed=folder / "data")
