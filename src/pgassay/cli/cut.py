@@ -18,7 +18,8 @@ RATE_TPS = "200"
 """A load that nobody gave a rate leaves the CPUs to the servers that recover."""
 CHECKPOINTS = ("server.max_wal_size", "server.checkpoint_timeout", "init.wal_segment_size")
 """Where none of these is given, checkpoints come every few seconds: without any in a window nothing is called safe."""
-MAX_WAL_SIZE = "32MB"
+MAX_WAL_SIZE, ARCHIVE_TIMEOUT = "32MB", "5s"
+"""The second one ends WAL segments, so that a load which writes little has checkpoints, too."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
         "drive.data": DriveKind.SSD,
         "drive.cache": "volatile",
         "init.data_checksums": "on",
-        **({} if given.intersection(CHECKPOINTS) else {"server.max_wal_size": MAX_WAL_SIZE}),
+        **(
+            {}
+            if given.intersection(CHECKPOINTS)
+            else {"server.max_wal_size": MAX_WAL_SIZE, "server.archive_timeout": ARCHIVE_TIMEOUT}
+        ),
     }
     forced = [f"load.cuts={each}"]
     if not any(option.startswith("load.duration=") for option in arguments.set):
