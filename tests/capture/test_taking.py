@@ -13,7 +13,6 @@ from pgassay.capture.source import Rows
 from pgassay.capture.statements import HIDDEN
 from pgassay.capture.taking import Identity, Request, Taken, identify, take
 from pgassay.capture.texts import announcement, summary
-from pgassay.postgres.partitioning.table import Key
 from pgassay.testing.fakes.clock import FakeClock
 
 IDENTITY = ("17.5", 17, "app", "UTF8", "C", False, 25 << 20, "pg_stat_statements, auto_explain")
@@ -29,8 +28,8 @@ class FakeServer:
             "the extensions": [("pg_stat_statements", "1.11", "public"), ("plpgsql", "1.0", "pg_catalog")],
             "the settings": [("work_mem", "4MB"), ("port", "5433"), ("pg_stat_statements.max", "100")],
             "the tables": [
-                ("public", "t", 100.0, 1, 8192, "r", False, [["t_pkey", "PRIMARY KEY", ["a"], [["u", "u_fkey"]]]]),
-                ("public", "new", -1.0, 0, 0, "p", False, []),
+                ("public", "t", 100.0, 1, 8192),
+                ("public", "new", -1.0, 0, 0),
             ],
             "the columns": [
                 ("public", "t", "a", "integer", True, True, True),
@@ -88,8 +87,7 @@ def test_values_of_private_columns_are_left_out_and_a_new_table_has_no_statistic
     (number, password), new = found.tables[0].columns, found.tables[1]
     assert number.histogram == ("1", "50", "100")
     assert (password.common_values, password.common_shares, password.null_share) == ((), (0.5,), 0.5)
-    assert (new.rows, new.columns, new.kind, new.keys) == (None, (), "p", ())
-    assert found.tables[0].keys == (Key("t_pkey", "PRIMARY KEY", ("a",), (("u", "u_fkey"),)),)
+    assert (new.rows, new.columns) == (None, ())
     assert found.secrets == ("values of public.t.password: its name says that they are private",)
 
 

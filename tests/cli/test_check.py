@@ -66,3 +66,27 @@ def test_a_resumed_run_has_the_rules_of_all_that_went_on_with_it(tmp_path: Path)
     assert rules_of(header, resumed) == {UNTOLD, 3}
     assert rules_of(header, resumed[:1]) == {UNTOLD, 3}
     assert rules_of(header, ()) == {UNTOLD}
+
+
+@pytest.mark.parametrize(
+    ("fixed", "named"),
+    [("schema.partition=orders BY HASH (id) INTO 8", "schema.partition"), ("load.driver=go-tpc", 'the load "go-tpc"')],
+)
+def test_a_record_with_what_this_version_does_not_know_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fixed: str, named: str
+) -> None:
+    run = str(make_run(tmp_path / "run", fixed=[fixed], discarded=False).path)
+    for command in (["show", run], ["report", run, "--no-figures"]):
+        assert main(command) == 0
+    capsys.readouterr()
+    assert main(["check", run]) == 0
+    assert capsys.readouterr().out == (
+        f"note: journal.jsonl: its decisions were not replayed: this version does not know {named}\n"
+    )
+
+
+def test_a_study_that_asks_for_partitions_is_led_to_a_change_of_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "fillfactor", "--set", "schema.partition=orders BY HASH (id) INTO 8", "--dry-run"]) == 2
+    told = capsys.readouterr().err
+    assert 'unknown factor "schema.partition"' in told
+    assert "schema.change" in told

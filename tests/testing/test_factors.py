@@ -23,12 +23,6 @@ EXAMPLES: Mapping[str, Mapping[str, str]] = {
     "load.clients": {"4": "4", " 8 ": "8"},
     "load.duration": {"60s": "60s", "1min": "60s", "2min": "120s"},
     "schema.change": {"none": "none", "CREATE INDEX ON t (a); ": "CREATE INDEX ON t (a)"},
-    "schema.partition": {
-        "none": "none",
-        "Orders partition by range (day) into 12 partitions": "orders BY RANGE (day) INTO 12",
-        'a.t BY HASH(id,"No") INTO 2; u BY LIST (s)': 'a.t BY HASH (id, "No") INTO 2; u BY LIST (s)',
-        "t BY RANGE (day) EVERY '1 month'": "t BY RANGE (day) EVERY '1 month'",
-    },
     "server.*": {"4MB": "4194304B", "4096kB": "4194304B", "on": "on"},
     "table.fillfactor": {"100": "100", "70": "70"},
 }

@@ -82,8 +82,7 @@ class Factor:
     scales: bool = False
     """Is a curve over it a scaling curve: more clients, threads or processors?"""
     rank: int = 0
-    """Factors of the data and of the host are applied from the lowest rank on: a memory limit must know the huge pages,
-    and a table is partitioned with the keys that a change of the schema gave it."""
+    """Factors of the host are applied from the lowest rank on: a memory limit must know the huge pages."""
 
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form; raises `UsageError` with what would be accepted."""

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pgassay.postgres.partitioning.table import Key
-
 FORMAT = 1
 """The version of the directory; later versions of pgassay read it too."""
 
@@ -48,12 +46,6 @@ class Table:
     pages: int
     total_bytes: int
     columns: tuple[Column, ...]
-    kind: str = ""
-    """As in pg_class.relkind; empty in captures that do not tell."""
-    inherits: bool = False
-    """Is it a partition, or does it have a parent or children?"""
-    keys: tuple[Key, ...] = ()
-    """The keys that two rows may not share."""
 
 
 @dataclass(frozen=True)

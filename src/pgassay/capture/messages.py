@@ -228,19 +228,6 @@ def same_version(version: str) -> UsageError:
     )
 
 
-def partition_costs(table: str, rows: str, stored: str, room: str, free: str, time: str) -> str:
-    """What it takes to make a table a partitioned one."""
-    return (
-        f"partitions of {table}: {rows} rows, {stored} with indexes, are rewritten once for each treatment that has"
-        f" them{time}; room for {room} more is needed meanwhile (a second copy and its WAL), {free} are free"
-    )
-
-
-def at_least(time: str, rate: str) -> str:
-    """The time that writing alone takes, behind what is written."""
-    return f", in {time} at least at {rate} a second (measured now; sorting and indexes come on top)"
-
-
 def other_version(source: int, here: int) -> str:
     """A warning: the lab's PostgreSQL is not the server's."""
     return f"the server is PostgreSQL {source}, and the study runs on {here}; --pg-bindir names another"

@@ -20,10 +20,9 @@ from pgassay.capture import messages
 from pgassay.capture.format import Load, Source
 from pgassay.capture.pace import Pace, level
 from pgassay.postgres.builds.recipe import parse_spec
-from pgassay.postgres.partitioning.request import parse as partitioning
 from pgassay.study.responses import full_name
 
-CHANGE, PARTITION = "schema.change", "schema.partition"
+CHANGE = "schema.change"
 OBJECTIVE = "tps"
 AT_OWN_PACE = "latency_ms"
 """What decides where a load is played in the source's own time: calls per second are the source's own then."""
@@ -40,8 +39,7 @@ _CHECKSUMS_SINCE = 18
 
 @dataclass(frozen=True)
 class Question:
-    """What is varied: factors with their levels, the baseline first, changes of the schema against none, and tables
-    that are made partitioned ones against none.
+    """What is varied: factors with their levels, the baseline first, and changes of the schema against none.
 
     `versions` and `builds` are as asked for; `programs` are the PostgreSQLs that they come to (`with_programs`), each a
     factor and its level, the baseline first.
@@ -53,7 +51,6 @@ class Question:
     versions: tuple[str, ...] = ()
     builds: tuple[str, ...] = ()
     programs: tuple[tuple[str, str], ...] = ()
-    partitions: tuple[str, ...] = ()
 
     @property
     def named(self) -> str:
@@ -62,7 +59,7 @@ class Question:
         programs = (
             [f"PostgreSQL {', '.join(self.versions)}"] if self.versions else [f"build {each}" for each in self.builds]
         )
-        return "; ".join([*programs, *parts, *self.changes, *(f"partition {each}" for each in self.partitions)])
+        return "; ".join([*programs, *parts, *self.changes])
 
 
 def parse(
@@ -71,13 +68,12 @@ def parse(
     objective: str | None,
     versions: Sequence[str] = (),
     builds: Sequence[str] = (),
-    partitions: Sequence[str] = (),
 ) -> Question:
     """`work_mem=4MB,64MB` and statements of SQL as a question; a name without a dot is a setting of the server.
     Settings of extensions, which have a dot, come with `server.` before them (`study.catalogue.full_name`).
 
-    `versions` are words such as `17` or `16,17`, `builds` sources as for `build.source`, or directories, `partitions`
-    as for `schema.partition`. Raises `UsageError`.
+    `versions` are words such as `17` or `16,17`, `builds` sources as for `build.source`, or directories. Raises
+    `UsageError`.
     """
     factors: dict[str, tuple[str, ...]] = {}
     for word in words:
@@ -88,19 +84,14 @@ def parse(
         if len(levels) == 1:
             raise messages.one_level(name.removeprefix("server."))
         factors[name if "." in name else f"server.{name}"] = levels
-    if not (factors or changes or versions or builds or partitions):
+    if not (factors or changes or versions or builds):
         raise messages.nothing_asked()
     given = [bool(versions), bool(builds), INSTALLED in factors, any(name.startswith("build.") for name in factors)]
     if (versions or builds) and sum(given) > 1:
         raise messages.programs_twice()
     numbers = dict.fromkeys(each.strip() for word in versions for each in word.split(",") if each.strip())
     sources = dict.fromkeys(_source(each) for each in builds)
-    parted = tuple(dict.fromkeys("; ".join(map(str, partitioning(each))) for each in partitions))
-    if "" in parted:
-        raise messages.nothing_asked()
-    return Question(
-        factors, tuple(changes), full_name(objective or OBJECTIVE), tuple(numbers), tuple(sources), partitions=parted
-    )
+    return Question(factors, tuple(changes), full_name(objective or OBJECTIVE), tuple(numbers), tuple(sources))
 
 
 def _source(text: str) -> str:
@@ -174,8 +165,6 @@ def document(
     factors |= {name: list(levels) for name, levels in question.factors.items()}
     if question.changes:
         factors[CHANGE] = [NONE, *question.changes]
-    if question.partitions:
-        factors[PARTITION] = [NONE, *question.partitions]
     held = {f"server.{name}": value for name, value in source.settings.items()}
     copied = data.is_dir()
     if copied:

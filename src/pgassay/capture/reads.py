@@ -6,8 +6,6 @@ by which our own reads are left out of pg_stat_statements (manual, "pg_stat_stat
 
 from dataclasses import dataclass
 
-from pgassay.postgres.partitioning.table import KEYS
-
 MARK = "pgassay capture"
 """Stands in each of our statements, and is our application_name."""
 _WAL_VIEW_SINCE = 14
@@ -69,12 +67,9 @@ def extensions() -> str:
 
 
 def tables() -> str:
-    """Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views; their
-    kind, whether they inherit, and their unique keys with the foreign keys that refer to these.
-    """
+    """Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
     return (
-        f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid), c.relkind::text,"
-        f" c.relispartition OR EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent)), {KEYS}"
+        f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
         f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         f" WHERE c.relkind IN ('r', 'p', 'm') AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
         " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"

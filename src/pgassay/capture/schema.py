@@ -6,7 +6,6 @@ from typing import Any
 
 from pgassay.capture.format import Column, Table
 from pgassay.capture.privacy import private_name
-from pgassay.postgres.partitioning.table import Key
 
 Rows = Iterable[tuple[Any, ...]]
 
@@ -23,7 +22,7 @@ def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Tabl
     found = {(row[0], row[1], row[2]): row[3:] for row in statistics}
     left_out: list[str] = []
     result = []
-    for schema, table, rows, pages, total_bytes, kind, inherits, keys in tables:
+    for schema, table, rows, pages, total_bytes in tables:
         described = []
         for column in by_table.get((schema, table), []):
             known = found.get((schema, table, column.name))
@@ -32,9 +31,7 @@ def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Tabl
                 known = (*known[:4], None, known[5], None)
             described.append(column if known is None else _with_statistics(column, known))
         count = None if rows < 0 else float(rows)
-        known_keys = tuple(Key.of(*key) for key in keys)
-        sizes = int(pages), int(total_bytes)
-        result.append(Table(schema, table, count, *sizes, tuple(described), kind, bool(inherits), known_keys))
+        result.append(Table(schema, table, count, int(pages), int(total_bytes), tuple(described)))
     return tuple(result), tuple(left_out)
 
 

@@ -41,15 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a change of the schema, against none: CREATE INDEX ON orders (customer_id)",
     )
     parser.add_argument(
-        "--partition",
-        dest="partitions",
-        action="append",
-        default=[],
-        metavar="CLAUSE",
-        help="a table made a partitioned one, against the table as it is: orders BY RANGE (created_at) INTO 12, EVERY"
-        " '1 month' in the place of INTO, BY HASH (id) INTO 8, BY LIST (status)",
-    )
-    parser.add_argument(
         "--version",
         dest="versions",
         action="append",
@@ -98,7 +89,6 @@ def run(arguments: argparse.Namespace) -> int:
     arguments = with_full_names(arguments)
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
-    _require_partitions(asked, capture, arguments)
     paces.require(arguments.pace, capture.load)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -120,7 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for warning in written.warnings.values():
             messages.warn(warning)
-        _tell_costs(asked, capture, arguments, bench)
         found, said, load, pace = None, "", None, None
         if written.load.played and not arguments.dry_run:
             study = write_study(NAME, written.document(), overrides(arguments, "")).study
@@ -169,7 +158,6 @@ def _asked(arguments: argparse.Namespace) -> "Question":
         objective,
         arguments.versions,
         arguments.builds,
-        arguments.partitions,
     )
     if paced and arguments.replay:
         raise messages.excluded("--pace", "--replay")
@@ -177,22 +165,6 @@ def _asked(arguments: argparse.Namespace) -> "Question":
         if paced and (_set(arguments, name) or name in asked.factors):
             raise messages.excluded("--pace", name)
     return asked
-
-
-def _require_partitions(asked: "Question", capture: "Capture", arguments: argparse.Namespace) -> None:
-    """Raise `UsageError` for what the capture knows to be impossible; a change of the schema may make it possible."""
-    from pgassay.capture import partitions, question
-
-    if not (asked.changes or _set(arguments, question.CHANGE)):
-        partitions.require(asked, capture.tables)
-
-
-def _tell_costs(asked: "Question", capture: "Capture", arguments: argparse.Namespace, bench: "Workbench") -> None:
-    """What partitions cost, before they are made."""
-    from pgassay.capture import partitions
-
-    if asked.partitions and not silent(arguments):
-        print(partitions.costs(asked, capture.tables, bench.data_directory), end="")
 
 
 def _replayed(arguments: argparse.Namespace, bench: "Workbench") -> "Mapping[str, object]":

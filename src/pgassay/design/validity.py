@@ -49,7 +49,6 @@ RULES: tuple[Rule, ...] = (
     Rule("table.*.fillfactor", note="at the age that the data have (load.age)"),
     Rule("index.fillfactor", note="at the age that the data have (load.age)"),
     Rule("schema.change", note="memory must hold the data of all servers of a block"),
-    Rule("schema.partition", note="memory must hold the data of all servers of a block"),
     Rule("init.copy_*", note="memory must hold the data of all servers of a block"),
     Rule("init.data_checksums"),
     Rule("init.wal_segment_size", alternating="a WAL file of many megabytes is made at once and can outlast a slice"),

@@ -247,7 +247,7 @@ def wal_least_bytes(settings: Iterable[Mapping[str, str]]) -> int:
 
 
 def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...]:
-    """The levels of an arm with their factors, in the order of the stages, and of the data stage by rank."""
+    """The levels of an arm with their factors, in the order of the stages."""
     bound = []
     for name, level in study.levels_of(arm).items():
         factor = catalogue.find(name)
@@ -255,12 +255,7 @@ def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...
             raise KeyError(name)  # a parsed study holds only names that the catalogue knows
         bound.append(Bound(name, level, factor))
     order = list(Stage)
-
-    def place(each: Bound) -> tuple[int, int]:
-        stage = each.factor.stage
-        return order.index(stage), each.factor.rank if stage is Stage.DATA else 0
-
-    return tuple(sorted(bound, key=place))
+    return tuple(sorted(bound, key=lambda each: order.index(each.factor.stage)))
 
 
 def setup_of(study: Study, arm: Arm, catalogue: FactorCatalogue) -> Setup:

@@ -9,19 +9,21 @@ from pgassay.errors import PgassayError
 from pgassay.lab import messages
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import UNTOLD, disagreements, rules_of
+from pgassay.load import drivers
 from pgassay.record.calibrations import STUDY
 from pgassay.record.check import CODE
 from pgassay.record.formats import IMPORTED
 from pgassay.record.reading import Run
 from pgassay.study.findings import Finding, Severity
-from pgassay.study.parsing import parse
+from pgassay.study.parsing import parse, parse_recorded
 
 
 def replay(path: Path) -> Iterator[Finding]:
     """Decisions that the same design would not make from the same record; nothing for calibrations and imported runs.
 
-    Decisions of another rule cannot be made again. Another version may round otherwise, and records without a
-    rule may be of another, so for these a difference is a note.
+    Decisions of another rule cannot be made again, nor those of a study whose factor or load this version does not
+    know. Another version may round otherwise, and records without a rule may be of another, so for these a difference
+    is a note.
     """
     run = Run.open(path)
     if run.header.study == STUDY or IMPORTED in run.host:
@@ -33,6 +35,10 @@ def replay(path: Path) -> Iterator[Finding]:
         yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
         return
     try:
+        if unknown := _unknown(run):
+            text = f"its decisions were not replayed: this version does not know {', '.join(unknown)}"
+            yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
+            return
         study = parse(run.header.study, run.study, every_factor())
         lines = disagreements(study, run.header, run.trials, run.journal)
     except PgassayError as error:
@@ -44,3 +50,13 @@ def replay(path: Path) -> Iterator[Finding]:
         return
     for line in lines:
         yield Finding(CODE, Severity.ERROR, messages.other_decision(), where=f"journal.jsonl line {line}")
+
+
+def _unknown(run: Run) -> list[str]:
+    """Factors and loads of plug-ins that are not installed here, or of earlier versions."""
+    study, catalogue = parse_recorded(run.header.study, run.study), every_factor()
+    levels = [each for arm in study.arms for each in study.levels_of(arm).items()]
+    loads = {each.name for each in drivers.known()}
+    names = [name for name, _ in levels if catalogue.find(name) is None]
+    names += [f'the load "{each.typed}"' for name, each in levels if name == "load.driver" and each.typed not in loads]
+    return list(dict.fromkeys(names))

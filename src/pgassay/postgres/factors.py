@@ -17,7 +17,6 @@ from pgassay.postgres.attached.changes import PREFIX
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.fillfactor import IndexFillFactor, NamedTableFillFactor, TableFillFactor
 from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, wal_segment_bytes
-from pgassay.postgres.partitioning.factor import SchemaPartition
 from pgassay.postgres.schema import SchemaChange
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
@@ -209,7 +208,6 @@ FACTORS: tuple[Factor, ...] = (
     NamedTableFillFactor(),
     IndexFillFactor(),
     SchemaChange(),
-    SchemaPartition(),
     *factors_of(BuildRequest),
     ServerSetting(),
 )
