@@ -104,12 +104,6 @@ def test_each_setting_of_hammerdb_tells_runs_apart(tmp_path: Path) -> None:
     assert groups(tmp_path) == {"virtual_users=8": 2, "virtual_users=16": 2}
 
 
-def test_go_tpc_s_files_of_two_databases_are_told_apart(tmp_path: Path) -> None:
-    for name in ("pg16-1", "pg16-2", "pg17-1", "pg17-2"):
-        shutil.copy(SAMPLES / "gotpc_run_json.txt", tmp_path / f"{name}.txt")
-    assert groups(tmp_path) == {"file=pg16": 2, "file=pg17": 2}
-
-
 def test_a_scale_without_a_role_is_a_condition_and_said(tmp_path: Path) -> None:
     rows = [f"{size},{scale},{tps}" for size in "48" for scale, tps in ((100, 900), (5000, 90)) for _ in range(3)]
     table = put(tmp_path / "t.csv", "\n".join(["page,scale,tps", *rows]) + "\n")

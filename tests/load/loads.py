@@ -10,7 +10,6 @@ from pgassay.load.cacheprobe.driver import CacheprobeLoad
 from pgassay.load.cacheprobe.options import CacheprobeOptions
 from pgassay.load.fio.driver import FioLoad
 from pgassay.load.fio.options import FioOptions
-from pgassay.load.go_tpc import GoTpcLoad, GoTpcOptions
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.sysbench.driver import SysbenchLoad
@@ -51,10 +50,6 @@ def fio(levels: Mapping[str, str], tools: Tools | None = None) -> FioLoad:
 
 def tpcc(levels: Mapping[str, str], tools: Tools | None = None) -> TpccLoad:
     return TpccLoad(TpccOptions.from_levels(levels), tools or real_tools())
-
-
-def go_tpc(levels: Mapping[str, str], tools: Tools | None = None) -> GoTpcLoad:
-    return GoTpcLoad(GoTpcOptions.from_levels(levels), tools or real_tools())
 
 
 def sysbench_tpcc(levels: Mapping[str, str], tools: Tools | None = None) -> SysbenchTpccLoad:

@@ -16,7 +16,7 @@ from tests.load import loads
 
 SILENT: Program = lambda arguments, given: (1, "", "")  # noqa: E731
 VERSION: Program = lambda arguments, given: (0 if "--version" in arguments else 1, "pgbench (PostgreSQL) 17.0", "")  # noqa: E731
-EACH = ("sysbench", "go-tpc", "sysbench-tpcc", "tpcc", "fio")
+EACH = ("sysbench", "sysbench-tpcc", "tpcc", "fio")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def made(tmp_path: Path) -> Callable[[str, FakeRunner, str], Load]:
             return loads.sysbench_tpcc({**levels, "lua": str(tmp_path)}, tools)
         if name == "tpcc":
             return loads.tpcc(levels, tools)
-        return loads.sysbench(levels, tools) if name == "sysbench" else loads.go_tpc(levels, tools)
+        return loads.sysbench(levels, tools)
 
     return make
 
@@ -55,9 +55,7 @@ def server(tmp_path: Path) -> Server:
 
 
 def runner() -> FakeRunner:
-    return FakeRunner(
-        {"sysbench": SILENT, "go-tpc": SILENT, "pgbench": VERSION, "fio": lambda words, given: (0, "", "")}
-    )
+    return FakeRunner({"sysbench": SILENT, "pgbench": VERSION, "fio": lambda words, given: (0, "", "")})
 
 
 @pytest.mark.parametrize("name", EACH)

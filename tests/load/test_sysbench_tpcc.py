@@ -16,9 +16,9 @@ from pgassay.study.document import Overrides, read
 from pgassay.study.model import Study
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner
+from pgassay.testing.fakes.server import FakeInstallation
 from tests.load.loads import fake_tools, sysbench_tpcc
 from tests.load.samples import FOLDER
-from tests.load.test_go_tpc import server
 
 SAID = (FOLDER / "sbtpcc_RR.txt").read_text(encoding="utf-8")
 REPORTED = (FOLDER / "sbtpcc_run_disable.txt").read_text(encoding="utf-8")
@@ -89,7 +89,10 @@ def test_what_sysbench_said_of_a_run(tmp_path: Path) -> None:
 
     options = {"threads": "2", "duration": "5s", "lua": str(scripts(tmp_path))}
     load = sysbench_tpcc(options, fake_tools(FakeRunner({"sysbench": program}), clock))
-    result = load.run(server(tmp_path), tmp_path / "out", 1)
+    installation = FakeInstallation()
+    installation.initialize(tmp_path / "data", {})
+    server = installation.start(tmp_path / "data", {}, tmp_path)
+    result = load.run(server, tmp_path / "out", 1)
     assert dict(result.problems) == {}
     assert result.transactions > 1000
     assert (result.responses["failed_share"] or 0) > 0.05, "REPEATABLE READ, as this sample was made, gives many up"

@@ -89,7 +89,6 @@ CASES = {
         "protocol",
         by_pgbench=True,
     ),
-    "go-tpc": PLAYED,
     "sysbench-tpcc": replace(PLAYED, echoes=("threads",)),
 }  # fmt: skip
 

@@ -39,7 +39,7 @@ COMMANDS: dict[str, str] = {
     "compare-hosts": "compare runs of one study from several machines or environments",
     "check": "check a run's record for damage and doubtful trials",
     "export": "write a run's trials as CSV, JSON or Prometheus text",
-    "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, PostgresBench, go-tpc, CSV",
+    "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, PostgresBench, CSV",
     "lint": "give reasons why a benchmark cannot support its claim",
     "calibrate": "measure this machine's noise, and which effects it can resolve in how much time",
     "postgres": "build, list, verify and remove PostgreSQL builds of any page size",

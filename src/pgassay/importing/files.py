@@ -13,7 +13,6 @@ from pathlib import Path
 from pgassay import plugins
 from pgassay.importing import messages
 from pgassay.importing.fields import REPETITION, Roles, fields_of_path, file_names, natural, settle_roles, with_fields
-from pgassay.importing.go_tpc import GoTpcReader
 from pgassay.importing.hammerdb import HammerDbReader
 from pgassay.importing.pgbench import PgbenchReader
 from pgassay.importing.postgresbench import PostgresBenchReader
@@ -28,7 +27,6 @@ READERS: tuple[Reader, ...] = (
     SysbenchReader(),
     HammerDbReader(),
     PostgresBenchReader(),
-    GoTpcReader(),
 )
 """The readers that recognise their files by what only their program writes."""
 TABLE = TableReader()

@@ -14,7 +14,7 @@ from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
 from pgassay.errors import UsageError
-from pgassay.load import go_tpc, messages, sysbench_tpcc
+from pgassay.load import messages, sysbench_tpcc
 from pgassay.load.cacheprobe import DRIVER as CACHEPROBE
 from pgassay.load.fio import DRIVER as FIO
 from pgassay.load.pgbench import DRIVER as PGBENCH
@@ -29,7 +29,6 @@ BUILT_IN: tuple[Driver[Any], ...] = (
     CACHEPROBE,
     FIO,
     TPCC,
-    go_tpc.DRIVER,
     sysbench_tpcc.DRIVER,
     REPLAY,
 )

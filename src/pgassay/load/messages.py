@@ -8,7 +8,6 @@ from pgassay.errors import UsageError
 
 SYSBENCH_HINT = "it is the package sysbench: apt install sysbench, dnf install sysbench (EPEL)"
 FIO_HINT = "it is the package fio: apt install fio, dnf install fio"
-GO_TPC_HINT = 'build it from github.com/pingcap/go-tpc and put it into PATH; load.driver = "tpcc" needs nothing else'
 
 
 def not_a_row(name: str, text: str, least: int, most: int) -> UsageError:

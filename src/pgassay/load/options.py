@@ -131,7 +131,7 @@ class ThreadedOptions(PlacedOptions):
         whole(),
         default=1,
         scales=True,
-        summary="threads of the program: connections of sysbench and go-tpc, jobs of fio",
+        summary="threads of the program: connections of sysbench, jobs of fio",
     )
 
     @property

@@ -1,6 +1,6 @@
 """TPC-C's tables, for every program that plays on them: made, filled, and checked for consistency.
 
-pgbench, go-tpc and sysbench-tpcc differ in how a run is made and read, and in what they call the tables (`Names`); the
+pgbench and sysbench-tpcc differ in how a run is made and read, and in what they call the tables (`Names`); the
 rows, their size and the consistency conditions are the same. Tables are created empty, so that table options can be
 set, then filled by COPY on all cores: each connection copies one table of one warehouse; the largest come first, so
 that no core is left waiting at the end.
