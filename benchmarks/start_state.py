@@ -22,7 +22,7 @@ from pathlib import Path
 from pgassay.bench.load import Tools
 from pgassay.bench.places import Account
 from pgassay.bench.server import Installation
-from pgassay.drive.copying import sync_filesystem
+from pgassay.copying import sync_filesystem
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock

@@ -32,7 +32,6 @@ from pgassay.host.runner import LocalRunner
 from pgassay.load.metronome import LocalMetronome
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 from pgassay.postgres.find import Finder
-from pgassay.postgres.ownership import make_private_directory
 
 ARMS = ("a", "b")
 WARM_UP_MS = 1000
@@ -172,8 +171,6 @@ def bench(within: Path | None, scale: int) -> Iterator[Bench]:
         directory.chmod(0o755)
         shutil.chown(directory, account.uid, account.gid)
         made = Bench(directory, installation, runner, scale)
-        for name in ("socket-a", "socket-b"):
-            make_private_directory(account, directory).rename(directory / name)
         installation.initialize(directory / "a", {})
         server = made.start("a", WAYS["usual"])
         try:

@@ -33,6 +33,7 @@ _LOOK = os.O_RDONLY | os.O_NONBLOCK
 """A pipe in a file's place would keep us waiting."""
 _READ_BYTES_MAX = 16 << 20
 _DEPTH_MAX = 100
+_UMOUNT_NOFOLLOW = 8
 
 
 class UntrustedError(PgassayError):
@@ -158,6 +159,17 @@ class Directory:
     def rename(self, name: str, target: "Directory", new: str) -> None:
         """Move whatever has the name, a link as a link; raises `OSError` (EXDEV) to another file system."""
         os.rename(_single(name), _single(new), src_dir_fd=self.descriptor, dst_dir_fd=target.descriptor)
+
+    def link(self, name: str, destination: Path) -> None:
+        """A symbolic link, for a server to follow; it keeps our owner, which matters to nobody."""
+        os.symlink(destination, _single(name), dir_fd=self.descriptor)
+
+    def unmount(self, name: str, flags: int = 0) -> None:
+        """umount2(2) of what is mounted on the name in this very directory."""
+        point = f"/proc/self/fd/{self.descriptor}/{_single(name)}"
+        if _libc().umount2(os.fsencode(point), ctypes.c_int(flags | _UMOUNT_NOFOLLOW)) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(self.path / name))
 
     def unlink(self, name: str) -> None:
         """Remove a name that is no directory's; harmless where there is none."""

@@ -53,7 +53,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
             connection.execute(SHOP)
         where = server.endpoint
-        written = where.socket_directory / f"server-{where.port}.log"
+        written = where.socket_directory.parent / f"server-{where.port}.log"
         before = written.stat().st_size
         visitors = [threading.Thread(target=visit, args=(server, number)) for number in range(SESSIONS)]
         for each in visitors:

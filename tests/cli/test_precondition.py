@@ -14,10 +14,10 @@ import pytest
 from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
 from pgassay.bench.store import Needs
 from pgassay.cli import _preparing, main, run
+from pgassay.copying import sync_filesystem
 from pgassay.drive.block import device, kernel, preparation
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.copying import sync_filesystem
 from pgassay.drive.options import DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner

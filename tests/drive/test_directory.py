@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from pgassay import copying
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account
-from pgassay.drive import copying
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import MARKER_FILE, Root, open_root
 from pgassay.drive.sessions import killed_runs

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from pgassay import copying
 from pgassay.bench.errors import SpaceError
 from pgassay.bench.places import Mount
-from pgassay.drive import copying
 from pgassay.drive.directory import DirectoryDrive
 from tests.drive.loop import missing, mounted_image
 from tests.drive.places import OURSELVES, fill
-from tests.drive.test_copying import shape
+from tests.test_copying import shape
 
 pytestmark = pytest.mark.system
 

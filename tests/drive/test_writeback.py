@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.drive import copying
+from pgassay import copying
 from tests.drive.places import on_fakes
 
 

@@ -98,7 +98,7 @@ def _ask(endpoint: Endpoint, sql: str, **more: str) -> object:
 
 
 def test_a_load_gets_in_with_encryption_and_its_password_and_nothing_else_does() -> None:
-    with served() as (server, folder):
+    with served() as (server, _):
         endpoint = server.client_endpoint
         assert endpoint.network is not None
         assert _ask(endpoint, "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()") is True
@@ -113,7 +113,7 @@ def test_a_load_gets_in_with_encryption_and_its_password_and_nothing_else_does()
         secret = endpoint.network.password_file.read_text(encoding="utf-8").strip().rpartition(":")[2]
         assert len(secret) > 40
         assert secret not in server.log_text()
-        places = [folder / "socket", *endpoint.network.password_file.parent.iterdir()]
+        places = [endpoint.network.password_file.parent, *endpoint.network.password_file.parent.iterdir()]
         assert all(stat.S_IMODE(each.stat().st_mode) & 0o077 == 0 for each in places if each.suffix != ".pem")
         assert stat.S_IMODE(endpoint.network.certificate.with_name("server-key.pem").stat().st_mode) == 0o600
 

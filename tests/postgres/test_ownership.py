@@ -18,17 +18,19 @@ def test_a_made_directory_is_short_closed_and_owned() -> None:
     path = ownership.make_private_directory(OURSELVES)
     try:
         assert path.stat().st_mode & 0o777 == 0o700
-        assert ownership.prepare_socket_directory(path, OURSELVES) == ownership.FIRST_PORT
-        (path / f".s.PGSQL.{ownership.FIRST_PORT}.lock").touch()
-        assert ownership.prepare_socket_directory(path, OURSELVES) == ownership.FIRST_PORT + 1
+        sockets = path / ownership.SOCKETS
+        assert ownership.prepare_socket_directory(path, OURSELVES) == (sockets, ownership.FIRST_PORT)
+        (sockets / f".s.PGSQL.{ownership.FIRST_PORT}.lock").touch()
+        assert ownership.prepare_socket_directory(path, OURSELVES) == (sockets, ownership.FIRST_PORT + 1)
         assert not ownership.abandoned(path)
     finally:
         rmtree(path)
 
 
 def test_too_long_a_path_is_refused_with_its_length(tmp_path: Path) -> None:
-    longest = tmp_path / ("x" * (ownership.SOCKET_PATH_BYTES_MAX - len(str(tmp_path)) - len("//.s.PGSQL.65535")))
-    assert ownership.prepare_socket_directory(longest, OURSELVES) == ownership.FIRST_PORT
+    least = len(f"//{ownership.SOCKETS}/.s.PGSQL.65535")
+    longest = tmp_path / ("x" * (ownership.SOCKET_PATH_BYTES_MAX - len(str(tmp_path)) - least))
+    assert ownership.prepare_socket_directory(longest, OURSELVES)[1] == ownership.FIRST_PORT
     with pytest.raises(ClusterError, match="108 bytes long, the system allows 107"):
         ownership.prepare_socket_directory(longest.with_name(longest.name + "x"), OURSELVES)
     assert not longest.with_name(longest.name + "x").exists()
@@ -72,7 +74,7 @@ def test_only_forsaken_socket_directories_are_removed(tmp_path: Path) -> None:
     _forsake(forsaken)
     (tmp_path / f"{ownership.PRIVATE_PREFIX}link").symlink_to(forsaken)
     assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]
-    repair.remove_sockets(forsaken)
+    ownership.remove_private_directory(forsaken)
     assert kept.is_dir()
     assert foreign.is_dir()
     assert not forsaken.exists()

@@ -125,6 +125,11 @@ class Account:
     uid: int
     gid: int
 
+    @property
+    def owner(self) -> tuple[int, int] | None:
+        """Whom its files go to; None where they stay ours."""
+        return None if self.name is None else (self.uid, self.gid)
+
 
 @dataclass(frozen=True)
 class Version:

@@ -34,6 +34,7 @@ from pgassay.drive.sets import DriveSet
 from pgassay.drive.sizing import LEAST_SHARE, WAL_KEPT_BYTES, closely, memory_bytes, scaled_pages, sized
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.drive.trust import Asked, BelievedMounts, Known, nobody
+from pgassay.files import Directory
 from pgassay.study.drives import DriveKind
 
 HOME = "disk"
@@ -131,8 +132,8 @@ class Attacher:
         session = session_below(directory, self.account, self.mount_of, self.allow_volatile)
         try:
             home = session.path / HOME
-            home.mkdir(mode=0o711)
-            home.chmod(0o711)
+            with Directory.open(session.path) as ours:
+                ours.mkdir(HOME, 0o711)
             if drive.kind is DriveKind.DEVICE:
                 return self._device(drive, session)
             return self._block(drive, options, session.root, home, needs, lambda: session.close(self.keep_snapshots))

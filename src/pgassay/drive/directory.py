@@ -8,19 +8,20 @@ holds one set of data at a time.
 import contextlib
 import errno
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
+from pgassay import copying
 from pgassay.bench.drive_counters import DATA, DriveCounters
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, DriveOutline, Trait
-from pgassay.drive import copying, messages, snapshots
-from pgassay.drive.copying import copy_tree
+from pgassay.copying import copy_tree
+from pgassay.drive import messages, snapshots
 from pgassay.drive.root import Root
 from pgassay.drive.sessions import Repaired, Session, session_below
 from pgassay.drive.trust import BelievedCounters
+from pgassay.files import Directory, UntrustedError
 from pgassay.study.drives import COUNTERS, DriveKind
 
 RESERVE_BYTES = 64 << 20
@@ -115,10 +116,8 @@ class DirectoryDrive:
     def workspace(self, name: str) -> Path:
         """See `Drive`; raises `DriveError` for a name in use."""
         path = self._session.place(name)
-        with saying(path, "make a workspace"):
-            path.mkdir(mode=0o700)
-            if self._account.name is not None:
-                os.chown(path, self._account.uid, self._account.gid)
+        with saying(path, "make a workspace"), Directory.open(path.parent) as session:
+            session.mkdir(path.name, 0o700, self._account.owner)
         return path
 
     def lay_out(self, directory: Path) -> None:
@@ -149,7 +148,8 @@ class DirectoryDrive:
             with saying(self._root.path, "clone a snapshot"):
                 copied = copy_tree(snapshot.data, path, share=self._can_share)
         except BaseException:
-            shutil.rmtree(path, ignore_errors=True)
+            with contextlib.suppress(OSError, UntrustedError), Directory.open(path.parent) as session:
+                session.remove_tree(path.name)
             raise
         snapshots.used(self._store, key)
         self._all_shared = self._all_shared and copied.by_reference
@@ -192,9 +192,8 @@ class DirectoryDrive:
         The file system is not ours alone, and stays mounted: it cannot be checked.
         """
         self._session.require_stopped(directory)
-        with saying(self._root.path, "remove a clone"):
-            if directory.exists():
-                shutil.rmtree(directory)
+        with saying(self._root.path, "remove a clone"), Directory.open(directory.parent) as session:
+            session.remove_tree(directory.name)
 
     def release(self) -> None:
         """See `Drive`; calling it twice is harmless. Without `keep_snapshots` all that is ours goes."""

@@ -10,8 +10,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.copying import size_bytes
 from pgassay.drive import messages, snapshots
-from pgassay.drive.copying import size_bytes
 from pgassay.drive.root import Root, alone
 from pgassay.drive.sessions import living
 

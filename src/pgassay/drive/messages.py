@@ -100,11 +100,6 @@ def unclean(path: Path) -> DriveError:
     return DriveError(f'"{path}" holds a postmaster.pid: its server was not shut down cleanly', "prepare it again")
 
 
-def points_outside(path: Path) -> DriveError:
-    """A clone that shares files with its snapshot by a symbolic link would change the snapshot."""
-    return DriveError(f'symbolic link "{path}" leads out of the cluster: it cannot be cloned')
-
-
 def failed(path: Path, doing: str, failure: OSError) -> DriveError:
     """Anything else that the operating system says."""
     return DriveError(f'could not {doing} in "{path}": {failure.strerror or failure}')

@@ -7,8 +7,8 @@ facts. A home without facts is one that is being made, which its maker's lock sh
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from pgassay.drive.block.image import DISK
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.root import Root, alone, take_lock, write_durably
+from pgassay.drive.root import DRIVES, Root, alone, take_lock, write_durably
+from pgassay.files import Directory
 
 FACTS = "drive.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -96,7 +97,11 @@ def create(root: Root, name: str, options: DriveOptions, kernel: Kernel, program
         program.require()
         program.check(described)
     with alone(root.path):
-        home.mkdir(parents=True)
+        with Directory.open(root.path) as ours:
+            with suppress(FileExistsError):
+                ours.mkdir(DRIVES, 0o755)
+            with ours.inner(DRIVES) as drives:
+                drives.mkdir(name, 0o755)
         lock = take_lock(home)
     try:
         _make(home, name, drive, capacity, described, kernel, program)
@@ -142,7 +147,8 @@ def repair(root: Root) -> list[str]:
 
 def _remove(home: Path) -> None:
     leftovers.undo(home)
-    shutil.rmtree(home)
+    with Directory.open(home.parent) as drives:
+        drives.remove_tree(home.name)
 
 
 def check(drive: NamedDrive, kernel: Kernel) -> Mapping[str, Any]:

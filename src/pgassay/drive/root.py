@@ -1,7 +1,8 @@
 """The directory `DIRECTORY/pgassay` below which everything is ours: made with its marker, or found and recognised.
 
-Refused: memory file systems and a container's overlay (unless allowed), a directory that we did not make, and a place
-that the servers' unprivileged account may not enter.
+Refused: memory file systems and a container's overlay (unless allowed), a directory that we did not make or that others
+may write, and a place that the servers' unprivileged account may not enter, or may write. So every path down to a
+cluster is ours, and only what is in a cluster needs the care of `files`.
 """
 
 import contextlib
@@ -9,14 +10,16 @@ import errno
 import fcntl
 import json
 import os
-import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.drive import messages
+from pgassay.files import Directory, UntrustedError
 from pgassay.locks import unlock
 
 NAME = "pgassay"
@@ -69,16 +72,16 @@ def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Moun
             raise messages.no_directory(directory)
         root = _suitable(directory, directory.parent if made_parent else directory, account, mount_of, allow_volatile)
         if made_parent:
-            root.path.parent.mkdir(exist_ok=True)
-            root.path.parent.chmod(0o755)
+            with contextlib.suppress(FileExistsError), Directory.open(directory.parent) as parent:
+                parent.mkdir(directory.name, 0o755)
         if not os.path.lexists(root.path):
             _make(root.path)
         require_marker(root.path)
         with contextlib.suppress(RemovedError):
-            with alone(root.path):
-                root.snapshots.mkdir(mode=0o700, exist_ok=True)
-                root.sessions.mkdir(exist_ok=True)
-                root.sessions.chmod(0o711)
+            with alone(root.path), Directory.open(root.path) as ours:
+                for name, mode in ((SNAPSHOTS, 0o700), (SESSIONS, 0o711)):
+                    with contextlib.suppress(FileExistsError):
+                        ours.mkdir(name, mode)
             return root
 
 
@@ -125,19 +128,23 @@ def remove_root(root: Root) -> None:
     The caller is alone in the root. Whoever comes meanwhile finds it with its marker, or not at all.
     """
     require_marker(root.path)
-    for folder in (root.snapshots, root.sessions, root.drives):
-        if folder.is_dir():
-            shutil.rmtree(folder)
+    with Directory.open(root.path) as ours:
+        for name in (SNAPSHOTS, SESSIONS, DRIVES):
+            ours.remove_tree(name)
     gone = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=root.path.parent))
-    root.path.rename(gone)
-    shutil.rmtree(gone)
+    with Directory.open(gone.parent) as parent:
+        parent.rename(NAME, parent, gone.name)
+        parent.remove_tree(gone.name)
     if root.made_parent:
         with contextlib.suppress(OSError):  # somebody else has something in it
             root.path.parent.rmdir()
 
 
 def require_reachable(directory: Path, account: Account) -> None:
-    """Raise `DriveError` unless the servers' account may pass through every directory on the way."""
+    """Raise `DriveError` unless the servers' account may pass through every directory on the way, and exchange none.
+
+    Where it may write, it could put a link in the place of what we have made (not where the sticky bit forbids that).
+    """
     if account.name is None:
         return
     groups = {account.gid, *os.getgrouplist(account.name, account.gid)}
@@ -146,17 +153,25 @@ def require_reachable(directory: Path, account: Account) -> None:
         shift = 6 if facts.st_uid == account.uid else 3 if facts.st_gid in groups else 0
         if not facts.st_mode >> shift & 1:
             raise messages.unreachable(path, account.name)
+        writes = facts.st_mode >> shift & 2 and not facts.st_mode & stat.S_ISVTX
+        if facts.st_uid == account.uid or writes:
+            raise DriveError(
+                f'account "{account.name}", under which servers run, may write to "{path}", and could exchange'
+                " there what pgassay makes",
+                "name another --data-dir, below directories that this account cannot write",
+            )
 
 
 def _make(root: Path) -> None:
     """Make the root with its marker in it, or nothing."""
     fresh = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=root.parent))
-    fresh.chmod(0o755)
     put_marker(fresh)
-    try:
-        fresh.rename(root)
-    except OSError:  # another lab was quicker; the marker of what is there now tells
-        shutil.rmtree(fresh)
+    with Directory.open(root.parent) as parent:
+        parent.give(fresh.name, None, 0o755)
+        try:
+            parent.rename(fresh.name, parent, root.name)
+        except OSError:  # another lab was quicker; the marker of what is there now tells
+            parent.remove_tree(fresh.name)
     sync_directory(root.parent)
 
 
@@ -172,10 +187,22 @@ def put_marker(directory: Path) -> None:
 
 
 def require_marker(directory: Path) -> None:
-    """Raise `DriveError` unless the directory carries our marker, of a format that we know."""
+    """Raise `DriveError` unless the directory carries our marker, of a format that we know.
+
+    Anybody could write a marker, so directory and folders must belong to this process's account, and be closed to the
+    writing of others.
+    """
     try:
-        marker = json.loads((directory / MARKER_FILE).read_text())
+        with Directory.open(directory) as root:
+            root.require_ours()
+            for name in (SNAPSHOTS, SESSIONS, DRIVES):
+                if root.status(name) is not None:
+                    with root.inner(name) as folder:
+                        folder.require_ours()
+            marker = json.loads(root.read(MARKER_FILE))
         found = int(marker["format"])
+    except UntrustedError as error:
+        raise DriveError(error.message, error.hint) from None
     except (OSError, ValueError, TypeError, KeyError):
         raise messages.foreign(directory) from None
     if found > FORMAT:
@@ -202,7 +229,7 @@ def sync_directory(path: Path) -> None:
 
 def take_lock(directory: Path) -> int | None:
     """Lock a directory for as long as the returned descriptor is open; None when another process has it."""
-    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -229,7 +256,7 @@ def alone(directory: Path) -> Iterator[None]:
 def _waited_for(path: Path) -> int | None:
     """The locked file; None where it is not the one at `path` any more, since who had it has removed the directory."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
         raise RemovedError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent)) from None
     with contextlib.ExitStack() as stack:
@@ -245,8 +272,9 @@ def _waited_for(path: Path) -> int | None:
 def server_in(directory: Path) -> int | None:
     """The process id of a postmaster that runs in this data directory, by its postmaster.pid and /proc; else None."""
     try:
-        pid = int((directory / "postmaster.pid").read_text().splitlines()[0])
-    except (OSError, ValueError, IndexError):
+        with Directory.open(directory) as cluster:
+            pid = int(cluster.read("postmaster.pid").splitlines()[0])
+    except (OSError, UntrustedError, ValueError, IndexError):
         return None
     try:
         return pid if Path(f"/proc/{pid}/cwd").readlink() == directory.resolve() else None

@@ -8,7 +8,6 @@ import contextlib
 import os
 import re
 import shlex
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from pgassay.drive.root import (
     take_lock,
 )
 from pgassay.drive.snapshots import remove, remove_half_forgotten, remove_half_taken
+from pgassay.files import Directory, UntrustedError
 from pgassay.study.findings import Finding, Severity
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
@@ -55,7 +55,8 @@ class Session:
         with alone(root.path):
             self.repaired = _repair(root)
             self.path = Path(tempfile.mkdtemp(prefix="lab-", dir=root.sessions))
-            self.path.chmod(0o711)
+            with Directory.open(root.sessions) as sessions:
+                sessions.give(self.path.name, None, 0o711)
             self._lock = take_lock(self.path)
 
     def place(self, name: str) -> Path:
@@ -87,7 +88,8 @@ class Session:
             with alone(self.root.path):
                 if not any(server_in(path) for path in _places(self.path)):
                     leftovers.undo(self.path)
-                    shutil.rmtree(self.path)
+                    with Directory.open(self.root.sessions) as sessions:
+                        sessions.remove_tree(self.path.name)
                 if not keep_snapshots and not any(self.root.sessions.iterdir()):
                     if self.root.has_drives():
                         for path in sorted(self.root.snapshots.iterdir()):
@@ -112,7 +114,7 @@ def _repair(root: Root) -> Repaired:
     """Remove the sessions that no living process holds, and the snapshots that they were taking or removing."""
     removed = remove_half_forgotten(root.snapshots)
     kept: list[str] = []
-    for session in sorted(root.sessions.iterdir()):
+    for session in _sessions(root):
         lock = take_lock(session)
         if lock is None:
             continue
@@ -124,10 +126,23 @@ def _repair(root: Root) -> Repaired:
                 removed += remove_half_taken(root.snapshots, session.name)
                 removed += [f"{session.name}/{path.name}" for path in places]
                 removed += leftovers.undo(session)
-                shutil.rmtree(session)
+                with Directory.open(root.sessions) as sessions:
+                    sessions.remove_tree(session.name)
         finally:
             os.close(lock)
     return Repaired(tuple(removed), tuple(kept))
+
+
+def _sessions(root: Root) -> list[Path]:
+    """Of this process's account; raises `DriveError` for a link, or for what another account made."""
+    try:
+        with Directory.open(root.sessions) as sessions:
+            for name in sessions.names():
+                with sessions.inner(name) as session:
+                    session.require_ours()
+    except UntrustedError as error:
+        raise DriveError(error.message, error.hint) from None
+    return sorted(root.sessions.iterdir())
 
 
 def living(root: Root) -> list[str]:
@@ -159,7 +174,7 @@ def killed_runs(directory: Path) -> Finding:
 def _where(root: Root, *, held: bool) -> list[str]:
     """Names of the sessions that a lab holds, or of those that none does."""
     found = []
-    for session in sorted(root.sessions.iterdir()):
+    for session in _sessions(root):
         lock = take_lock(session)
         if (lock is None) == held:
             found.append(session.name)

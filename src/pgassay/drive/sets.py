@@ -6,15 +6,16 @@ The WAL directory moves to its drive after initdb and is found by the symbolic l
 
 import os
 import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from pgassay import copying
 from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, counts_nothing
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Drive, DriveOutline, Trait
 from pgassay.drive import messages
+from pgassay.files import Directory, UntrustedError
 
 LINK = "pg_wal"
 TOKEN = "PGASSAY_DRIVE_SET"
@@ -61,15 +62,14 @@ class DriveSet:
     def lay_out(self, directory: Path) -> None:
         """See `Drive`: the WAL goes to its own drive."""
         place = self._places[directory]
-        for path in sorted((directory / LINK).iterdir()):
-            shutil.move(path, place / path.name)
-            self._give(place / path.name)
-        (directory / LINK).rmdir()
-        token = secrets.token_hex(8)
-        for folder in (directory, place):
-            (folder / TOKEN).write_text(token + "\n", encoding="ascii")
-            self._give(folder / TOKEN)
-        self._link(directory, place)
+        token = secrets.token_hex(8) + "\n"
+        with Directory.open(directory) as data, Directory.open(place) as wal:
+            with data.inner(LINK) as made:
+                copying.copy_into(made, wal, share=False)
+            data.remove_tree(LINK)
+            for folder in (data, wal):
+                folder.replace(TOKEN, token, self._account.owner)
+            data.link(LINK, place)
 
     def has_snapshot(self, key: str) -> bool:
         """Whether both drives keep a whole snapshot of this key."""
@@ -81,7 +81,8 @@ class DriveSet:
             self.forget_snapshot(key)
         place = self._place_of(directory)
         if (directory / LINK).is_symlink():
-            (directory / LINK).unlink()
+            with Directory.open(directory) as data:
+                data.unlink(LINK)
         self._wal.take_snapshot(key + _SUFFIX, place, what)
         self._data.take_snapshot(key, directory, what)
         del self._places[directory]
@@ -96,7 +97,8 @@ class DriveSet:
                 self.forget_snapshot(key)
                 raise messages.halves_apart(key)
             if not os.path.lexists(path / LINK):
-                self._link(path, place)
+                with Directory.open(path) as data:
+                    data.link(LINK, place)
         except BaseException:
             self.discard(path)
             raise
@@ -179,14 +181,6 @@ class DriveSet:
             self._data.discard(directory)  # refuses what is not ours, in its own words
         return self._places[directory]
 
-    def _link(self, directory: Path, place: Path) -> None:
-        (directory / LINK).symlink_to(place)
-        self._give(directory / LINK)
-
-    def _give(self, path: Path) -> None:
-        if self._account.name is not None:
-            os.chown(path, self._account.uid, self._account.gid, follow_symlinks=False)
-
 
 class _AgeingOfBoth:
     """See `bench.store.Ageing`; several as one, each with what stands behind its drive's keys."""
@@ -210,6 +204,7 @@ class _AgeingOfBoth:
 def _token(folder: Path) -> str:
     """Empty where there is none: a set that was never laid out."""
     try:
-        return (folder / TOKEN).read_text(encoding="ascii")
-    except OSError:
+        with Directory.open(folder) as opened:
+            return opened.read(TOKEN).decode("ascii", "replace")
+    except (OSError, UntrustedError):
         return ""

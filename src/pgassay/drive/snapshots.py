@@ -9,13 +9,13 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.copying import copy_tree, size_bytes, sync_filesystem
 from pgassay.drive import messages
-from pgassay.drive.copying import copy_tree, size_bytes, sync_filesystem
 from pgassay.drive.root import Root, alone, sync_directory, write_durably
+from pgassay.files import Directory
 
 FACTS_FILE = "snapshot.json"
 DATA = "data"
@@ -63,17 +63,17 @@ def take(root: Root, key: str, directory: Path, session: str, what: str) -> None
         directory.rename(taking / DATA)
     else:
         copy_tree(directory, taking / DATA, share=False)
-        shutil.rmtree(directory)
+        _remove_tree(directory)
     facts = {"format": FORMAT, "key": key, "bytes": size_bytes(taking / DATA), "what": what}
     write_durably(taking / FACTS_FILE, json.dumps(facts) + "\n")
     sync_filesystem(taking)
     with alone(root.path):
         if find(root, key) is None:
             if final.exists():  # unreadable facts: not a snapshot that anyone could use
-                shutil.rmtree(final)
+                _remove_tree(final)
             taking.rename(final)
         else:
-            shutil.rmtree(taking)
+            _remove_tree(taking)
     sync_directory(root.snapshots)
 
 
@@ -94,9 +94,9 @@ def forget(root: Root, key: str) -> None:
 def remove(path: Path) -> None:
     """Remove a snapshot whole, even if we are killed meanwhile; the caller is alone in its root."""
     gone = path.with_name(f"{_FORGOTTEN}{path.name}")
-    shutil.rmtree(gone, ignore_errors=True)
+    _remove_tree(gone)
     path.rename(gone)
-    shutil.rmtree(gone)
+    _remove_tree(gone)
 
 
 def remove_half_taken(snapshots: Path, session: str) -> list[str]:
@@ -112,8 +112,13 @@ def remove_half_forgotten(snapshots: Path) -> list[str]:
 def _swept(snapshots: Path, pattern: str) -> list[str]:
     found = sorted(snapshots.glob(pattern))
     for path in found:
-        shutil.rmtree(path)
+        _remove_tree(path)
     return [path.name for path in found]
+
+
+def _remove_tree(path: Path) -> None:
+    with Directory.open(path.parent) as parent:
+        parent.remove_tree(path.name)
 
 
 def _path(root: Root, key: str) -> Path:

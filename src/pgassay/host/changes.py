@@ -14,6 +14,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pgassay.files import Directory
 from pgassay.host import messages
 from pgassay.host.storage import chosen
 from pgassay.json_lines import whole
@@ -60,7 +61,13 @@ class Ledger:
         self._lock.release()
 
     def owed(self) -> tuple[Change, ...]:
-        """What is to be given back, in the order of the changes; a line that a crash cut short was not acted upon."""
+        """What is to be given back, in the order of the changes; a line that a crash cut short was not acted upon.
+
+        Raises `UntrustedError` where root finds a list that another account may have written.
+        """
+        if os.geteuid() == 0 and self.path.exists():
+            with Directory.open(self._directory) as state:
+                state.require_ours()
         found = []
         for line in whole(self.path):
             with contextlib.suppress(TypeError):

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from pgassay import copying
 from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
 from pgassay.bench.load import Load, LoadOptions
 from pgassay.bench.own_files import OwnFiles
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive import copying
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.lab import dilation

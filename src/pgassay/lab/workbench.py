@@ -6,7 +6,6 @@ What is made here (socket directory, workspaces, clones) is given back by `close
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -122,10 +121,10 @@ class Workbench:
             with suppress(PgassayError, OSError):
                 scratch.remove_left()
             for abandoned in repair.abandoned_sockets(self.account):
-                repair.remove_sockets(abandoned)
+                ownership.remove_private_directory(abandoned)
             with self._interruption.held():
                 self._sockets = ownership.make_private_directory(self.account)
-                stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
+                stack.callback(ownership.remove_private_directory, self._sockets)
             options = self.options
             places = DriveChoices(
                 self.data_directory,

@@ -7,14 +7,14 @@ client, and it needs no role whose name we would have to know (manual, "postgres
 and their grants stay, but pg_hba.conf lets nobody in but our own role.
 """
 
-import os
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import copying
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Completed, Runner
+from pgassay.files import Directory
 from pgassay.postgres import control, copied, messages, ownership, settings
 from pgassay.postgres.control import Control
 from pgassay.postgres.messages import complaint
@@ -25,6 +25,8 @@ DATABASE = "postgres"
 _SIGNALS = ("standby.signal", "recovery.signal", "recovery.conf", "recovery.done", "postmaster.opts", copied.PID_FILE)
 _OURS = (ownership.MARKER_FILE, ownership.OWNER_FILE)
 """Where the source itself was a cluster of ours: it is another one."""
+_LEFT_OUT = frozenset({*_SIGNALS, *_OURS, *copied.CONFIGURATION, settings.FILE, "tablespace_map"})
+"""Our tablespaces are directories in their place; the map would have recovery link them to the source's."""
 _EMPTIED = (
     "pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans", "log",
     "pg_log",
@@ -68,9 +70,8 @@ def adopt(programs: Programs, source: Path, directory: Path, database: str) -> C
     The caller marks it. What is returned was true of the copy.
     """
     found = examine(programs, source)
-    _copy(programs, source, directory)
-    _free_of_its_place(directory)
-    _give(directory, programs.account)
+    _copy(source, directory, programs.account)
+    _configure(directory, programs.account)
     if (directory / copied.LABEL).is_file():
         _require_no_new_tablespace(programs, directory)
     _recover(programs, directory, database, found)
@@ -78,9 +79,10 @@ def adopt(programs: Programs, source: Path, directory: Path, database: str) -> C
 
 
 def examine(programs: Programs, source: Path, *, links: bool = False) -> Control:
-    """The copy's control file, once it is known that these programs can serve it; raises `ClusterError`.
+    """The copy's control file, once it is known that these programs can serve it, and that all of it can be copied.
 
-    `links` out of it are for the caller to follow; a server of ours would write through them.
+    `links` of its WAL and tablespaces are for the caller to follow; a server of ours would write through them. Raises
+    `ClusterError`, and `UntrustedError` for other links and for hard links to foreign files.
     """
     found = control.read(source, programs.bindir, programs.runner)
     if found.major != programs.version.major:
@@ -94,55 +96,55 @@ def examine(programs: Programs, source: Path, *, links: bool = False) -> Control
     leading = list(copied.outside(source))
     if leading and not links:
         raise messages.leads_outside(leading[0])
+    with Directory.open(source.resolve()) as opened:
+        followed = [str(each.relative_to(source)) for each in leading]
+        emptied = () if links else _EMPTIED
+        copying.require_copyable(opened, skipped=_skipped(opened), emptied=emptied, followed=followed)
     return found
+
+
+def _skipped(source: Directory) -> frozenset[str]:
+    return _LEFT_OUT | copied.needless(source)
 
 
 def _compiled(programs: Programs) -> dict[str, int]:
     """Sizes that are fixed when PostgreSQL is compiled."""
-    scratch = ownership.make_private_directory(programs.account)
-    try:
-        (scratch / "postgresql.conf").touch()
+    with ownership.empty_configuration(programs.account) as scratch:
         names = ("block_size", "wal_block_size")
         return {name: int(settings.ask(programs.runner, programs.bindir, scratch, {}, name)) for name in names}
-    finally:
-        shutil.rmtree(scratch)
 
 
-def _copy(programs: Programs, source: Path, directory: Path) -> None:
-    """By reference where the file system can (cp's --reflink)."""
-    words = ["cp", "--archive", "--reflink=auto", "--no-target-directory", str(source), str(directory)]
-    done = programs.runner.run(words)
-    if done.status:
-        raise messages.not_copied(source, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "cp failed")
+def _copy(source: Path, directory: Path, account: Account) -> None:
+    """By reference where the file system can; for the servers' account alone, as a server demands."""
+    with Directory.open(source.resolve()) as original, Directory.open(directory) as copy:
+        try:
+            copying.copy_into(
+                original,
+                copy,
+                share=True,
+                owner=account.owner,
+                closed=True,
+                skipped=_skipped(original),
+                emptied=_EMPTIED,
+            )
+        except OSError as error:
+            raise messages.not_copied(source, str(error)) from None
 
 
-def _free_of_its_place(directory: Path) -> None:
-    for name in (*_SIGNALS, *_OURS):
-        (directory / name).unlink(missing_ok=True)
-    # Our tablespaces are directories in their place; the map would have recovery link them to the source's.
-    (directory / "tablespace_map").unlink(missing_ok=True)
-    for name in _EMPTIED:
-        folder = directory / name
-        for each in folder.iterdir() if folder.is_dir() else ():
-            shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
-    tablespaces = directory / copied.TABLESPACES
-    inside = _IN_PLACE if tablespaces.is_dir() and any(tablespaces.iterdir()) else ""
-    (directory / "postgresql.conf").write_text(f"{inside}include '{settings.FILE}'\n", encoding="utf-8")
-    (directory / settings.FILE).write_text(settings.file_text({}), encoding="utf-8")
-    (directory / "postgresql.auto.conf").write_text("", encoding="utf-8")
-    (directory / "pg_hba.conf").write_text(_HBA, encoding="utf-8")
-    (directory / "pg_ident.conf").write_text("", encoding="utf-8")
-
-
-def _give(directory: Path, account: Account) -> None:
-    """To the servers' account, closed to all others, as a server demands of its data directory."""
-    for folder, _, files in os.walk(directory):
-        place = Path(folder)
-        place.chmod(0o700)
-        ownership.give(place, account)
-        for name in files:
-            (place / name).chmod(0o600)
-            ownership.give(place / name, account)
+def _configure(directory: Path, account: Account) -> None:
+    with Directory.open(directory) as cluster:
+        inside = ""
+        if cluster.status(copied.TABLESPACES) is not None:
+            with cluster.inner(copied.TABLESPACES) as tablespaces:
+                inside = _IN_PLACE if tablespaces.names() else ""
+        for name, text in (
+            ("postgresql.conf", f"{inside}include '{settings.FILE}'\n"),
+            (settings.FILE, settings.file_text({})),
+            ("postgresql.auto.conf", ""),
+            ("pg_hba.conf", _HBA),
+            ("pg_ident.conf", ""),
+        ):
+            cluster.replace(name, text, account.owner)
 
 
 def _require_no_new_tablespace(programs: Programs, directory: Path) -> None:

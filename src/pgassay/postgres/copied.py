@@ -10,14 +10,18 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from pgassay.files import Directory
 from pgassay.postgres import messages, processes
 from pgassay.postgres.control import SHUT_DOWN, Control
 
 LABEL, MANIFEST, PID_FILE = "backup_label", "backup_manifest", "postmaster.pid"
 WAL, TABLESPACES = "pg_wal", "pg_tblspc"
+CONFIGURATION = frozenset({"postgresql.conf", "postgresql.auto.conf", "pg_hba.conf", "pg_ident.conf"})
+_MAP = "tablespace_map"
 _START = re.compile(r"^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)", re.MULTILINE)
 
 
@@ -69,6 +73,22 @@ def outside(directory: Path) -> Iterator[Path]:
     folder = directory / TABLESPACES
     tablespaces = sorted(folder.iterdir()) if folder.is_dir() else []
     yield from (each for each in (directory / WAL, *tablespaces) if each.is_symlink())
+
+
+def needless(directory: Directory) -> frozenset[str]:
+    """The links in the data directory itself that lead to nothing that belongs to the data.
+
+    Administrators link the configuration, keys, certificates and logs. A copy goes without them.
+    """
+    data = {"base", "global", "PG_VERSION", LABEL, MANIFEST, _MAP}
+    return frozenset(
+        name
+        for name in directory.names()
+        if name not in data
+        and (name in CONFIGURATION or not name.startswith("pg_"))
+        and (facts := directory.status(name)) is not None
+        and stat.S_ISLNK(facts.st_mode)
+    )
 
 
 def _require_wal(directory: Path, needed: list[str]) -> None:

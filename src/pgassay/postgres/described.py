@@ -7,7 +7,6 @@ Settings that it does not describe (of extensions, and those that no sample file
 """
 
 import re
-import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,13 +76,9 @@ def describe(runner: Runner, account: Account, bindir: Path, names: Collection[s
         return {}
     outcome = runner.run([str(bindir / "postgres"), "--describe-config"], unprivileged=True, timeout_s=_TIMEOUT_S)
     rows = [line.split("\t") for line in outcome.stdout.splitlines() if line.count("\t") >= 6]
-    scratch = ownership.make_private_directory(account)
-    try:
-        (scratch / "postgresql.conf").touch()
+    with ownership.empty_configuration(account) as scratch:
         asking = _Asking(runner, bindir, scratch)
         return {wanted[row[0].lower()]: asking.described(row) for row in rows if row[0].lower() in wanted}
-    finally:
-        shutil.rmtree(scratch)
 
 
 @dataclass(frozen=True)

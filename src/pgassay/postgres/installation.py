@@ -5,7 +5,6 @@ explicitly, so that the user's environment does not enter the result. Local conn
 directory is closed to others), all others rejected; no password exists anywhere. See the manual, "initdb".
 """
 
-import shutil
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account, Endpoint, Listening, Version
 from pgassay.bench.running import Clock, Runner, Running
 from pgassay.bench.server import READY_S
+from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import adoption, messages, network, ownership, processes, settings
 from pgassay.postgres.messages import complaint
 from pgassay.postgres.server import LocalServer, Session, tail
@@ -49,18 +49,20 @@ class LocalInstallation:
         """
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise messages.not_empty(directory)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if COPY_OF in options:
             self._adopt(directory, options)
             return
         flags = initdb_flags(options, self.version)
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ownership.give(directory, self.account)
+        with Directory.open(directory) as cluster:
+            cluster.give_self(self.account.owner)
         command = [str(self.bindir / "initdb"), f"--pgdata={directory}", f"--username={SUPERUSER}", *flags]
         outcome = self.runner.run(command, unprivileged=True, timeout_s=_INITDB_S)
         if outcome.status != 0:
             raise messages.initdb_failed(directory, complaint(outcome.stderr or outcome.stdout)[0])
-        with (directory / "postgresql.conf").open("a", encoding="utf-8") as file:
-            file.write(f"\ninclude '{settings.FILE}'\n")
+        with Directory.open(directory) as cluster:
+            made = cluster.read("postgresql.conf")
+            cluster.replace("postgresql.conf", made + f"\ninclude '{settings.FILE}'\n".encode(), self.account.owner)
         self._write_settings(directory, {})
         ownership.mark(directory, self.clock.wall_ns(), str(self.version), self.account)
 
@@ -91,7 +93,7 @@ class LocalInstallation:
             finally:
                 server.stop()
         finally:
-            shutil.rmtree(sockets)
+            ownership.remove_private_directory(sockets)
 
     def start(
         self,
@@ -114,7 +116,7 @@ class LocalInstallation:
         self._require_version(directory)
         if (pid := processes.postmaster(directory)) is not None:
             raise messages.already_running(directory, pid)
-        port = ownership.prepare_socket_directory(socket_directory, self.account)
+        sockets, port = ownership.prepare_socket_directory(socket_directory, self.account)
         self._write_settings(directory, settings)
         opened = None
         if listening is not None:
@@ -125,13 +127,14 @@ class LocalInstallation:
             "listen_addresses": "",
             **(opened.settings if opened is not None else {}),
             "port": str(port),
-            "unix_socket_directories": str(socket_directory),
+            "unix_socket_directories": str(sockets),
             "unix_socket_permissions": "0700",
             "logging_collector": "off",
             "log_destination": "stderr",
         }
         log = socket_directory / f"server-{port}.log"  # Others may run beside it.
-        log.unlink(missing_ok=True)
+        with Directory.open(socket_directory) as place:
+            place.replace(log.name, "")
         command = [str(self.bindir / "postgres"), "-D", str(directory), *_options(private)]
         running = self.runner.start(
             command,
@@ -143,7 +146,7 @@ class LocalInstallation:
             death_signal=signal.SIGQUIT,
             placement=placement,
         )
-        endpoint = Endpoint(socket_directory, port, marker.database, marker.role)
+        endpoint = Endpoint(sockets, port, marker.database, marker.role)
         server = LocalServer(running, directory, endpoint, self.version, log, placement, opened)
         try:
             self._wait_ready(directory, running, log, ready_s)
@@ -173,25 +176,21 @@ class LocalInstallation:
 
         Needs no cluster: a scratch directory with an empty configuration file is enough for `postgres -C`.
         """
-        scratch = ownership.make_private_directory(self.account)
-        try:
-            (scratch / "postgresql.conf").touch()
+        with ownership.empty_configuration(self.account) as scratch:
             settings.check(self.runner, self.bindir, scratch, values)
-        finally:
-            shutil.rmtree(scratch)
 
     def _require_version(self, directory: Path) -> None:
         try:
-            found = (directory / "PG_VERSION").read_text(encoding="utf-8").strip()
+            with Directory.open(directory) as cluster:
+                found = cluster.read("PG_VERSION").decode("utf-8", "replace").strip()
         except FileNotFoundError as error:  # as the server itself would say
             raise ClusterError(f'"{directory}" is not a valid data directory: PG_VERSION is missing') from error
         if found != str(self.version.major):
             raise messages.version_mismatch(directory, found, self.version.major)
 
     def _write_settings(self, directory: Path, values: Mapping[str, str]) -> None:
-        path = directory / settings.FILE
-        path.write_text(settings.file_text(values), encoding="utf-8")
-        ownership.give(path, self.account)
+        with Directory.open(directory) as cluster:
+            cluster.replace(settings.FILE, settings.file_text(values), self.account.owner)
 
     def _wait_ready(self, directory: Path, running: Running, log: Path, ready_s: float) -> None:
         """Until postmaster.pid says `ready`; its eighth line is the status (manual, "postmaster.pid")."""
@@ -219,8 +218,9 @@ def _literal(text: str) -> str:
 
 def _status(directory: Path, pid: int) -> str:
     try:
-        lines = (directory / "postmaster.pid").read_text(encoding="utf-8").splitlines()
-    except OSError:
+        with Directory.open(directory) as cluster:
+            lines = cluster.read("postmaster.pid").decode("utf-8", "replace").splitlines()
+    except (OSError, UntrustedError):
         return ""
     return lines[7].strip() if len(lines) > 7 and lines[0] == str(pid) else ""
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pgassay.bench.places import Account, Endpoint, Listening, Network
 from pgassay.bench.running import Runner
+from pgassay.files import Directory
 from pgassay.postgres import messages, ownership
 from pgassay.postgres.messages import complaint
 
@@ -88,7 +89,7 @@ class Opening:
 
     def close(self) -> None:
         """Remove key, certificate, rules and password, and release the port; calling it twice is harmless."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        ownership.remove_private_directory(self.folder)
         if self.kept is not None:
             self.kept.close()
 
@@ -101,14 +102,16 @@ def open_to(listening: Listening, database: str, place: Path, runner: Runner, ac
     role, password = f"pgassay_client_{secrets.token_hex(4)}", secrets.token_urlsafe(32)
     opening = Opening(folder, listening, port, role, password, kept)
     try:
-        shutil.rmtree(folder, ignore_errors=True)
+        ownership.remove_private_directory(folder)
         folder.mkdir(mode=0o700)
         _make_certificate(opening, runner)
         _write(folder / _RULES, rules(database, opening.role, listening.peer))
         # Of whoever runs the load's program, who is no other than we are.
         _write(folder / _PASSWORD, password_line(opening, database))
-        for each in (folder, folder / _KEY, folder / _CERTIFICATE, folder / _RULES):
-            ownership.give(each, account)
+        with Directory.open(folder) as made:
+            for name in (_KEY, _CERTIFICATE, _RULES):
+                made.give(name, account.owner)
+            made.give_self(account.owner)
     except BaseException:
         opening.close()
         raise

@@ -5,21 +5,23 @@ a directory without it is never started, stopped or removed. `PGASSAY_OWNER` nam
 private directory. After a crash or SIGKILL of that process it shows that what lies there was left behind; what a
 running pgassay uses is not touched.
 
-Private directories hold a server's socket: short, since a socket's path has 107 bytes (sun_path less its final null),
-and closed to all but root and the servers' account, since `trust` is safe only then.
+Private directories hold a server's log and its socket. The socket's path is short (107 bytes: sun_path less its final
+null), and closed to all but root and the servers' account, since `trust` is safe only then. That account may write in
+the socket's directory alone: root works in the one above it.
 """
 
 import json
 import os
 import tempfile
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
-from pgassay.files import Directory
+from pgassay.files import Directory, Owner, UntrustedError
 from pgassay.postgres import messages
 from pgassay.postgres.processes import started_ticks
 
@@ -52,22 +54,20 @@ def mark(
 ) -> Marker:
     """Write our marker into `directory`; returns it."""
     marker = Marker(MARKER_FORMAT, str(uuid.uuid4()), made_wall_ns, os.getuid(), version, database, role)
-    path = directory / MARKER_FILE
-    path.write_text(json.dumps(asdict(marker), indent=1) + "\n", encoding="utf-8")
-    if account.name is not None:
-        os.chown(path, account.uid, account.gid)
+    with Directory.open(directory) as cluster:
+        cluster.replace(MARKER_FILE, json.dumps(asdict(marker), indent=1) + "\n", account.owner)
     return marker
 
 
 def require_mark(directory: Path) -> Marker:
     """The marker of a cluster of ours; raises `ClusterError` for every other directory."""
-    path = directory / MARKER_FILE
-    if path.is_symlink() or not path.is_file():
-        raise messages.foreign_cluster(directory)
     try:
-        return Marker(**json.loads(path.read_text(encoding="utf-8")))
+        with Directory.open(directory) as cluster:
+            return Marker(**json.loads(cluster.read(MARKER_FILE)))
+    except (FileNotFoundError, NotADirectoryError, UntrustedError):
+        raise messages.foreign_cluster(directory) from None
     except (OSError, ValueError, TypeError) as error:
-        raise messages.bad_marker(path, str(error)) from None
+        raise messages.bad_marker(directory / MARKER_FILE, str(error)) from None
 
 
 def mark_again(directory: Path, source: Path, account: Account) -> None:
@@ -81,7 +81,7 @@ def mark_again(directory: Path, source: Path, account: Account) -> None:
     with suppress(ClusterError, FileNotFoundError):
         text = json.dumps(asdict(require_mark(source)), indent=1) + "\n"
         with Directory.open(directory) as copy:
-            copy.replace(MARKER_FILE, text, None if account.name is None else (account.uid, account.gid))
+            copy.replace(MARKER_FILE, text, account.owner)
 
 
 OWNER_FILE = "PGASSAY_OWNER"
@@ -90,23 +90,23 @@ OWNER_FILE = "PGASSAY_OWNER"
 def claim(directory: Path) -> None:
     """Write into `directory` that this process uses it."""
     ours = {"pid": os.getpid(), "started_ticks": started_ticks(os.getpid()), "boot": _boot()}
-    (directory / OWNER_FILE).write_text(json.dumps(ours) + "\n", encoding="utf-8")
+    with Directory.open(directory) as opened:
+        opened.replace(OWNER_FILE, json.dumps(ours) + "\n")
 
 
 def release(directory: Path) -> None:
     """Remove the note that this process uses `directory`; harmless when there is none."""
-    (directory / OWNER_FILE).unlink(missing_ok=True)
+    with suppress(FileNotFoundError), Directory.open(directory) as opened:
+        opened.unlink(OWNER_FILE)
 
 
 def abandoned(directory: Path) -> bool:
     """Did the process that used `directory` end without saying so? False where no file says anything."""
-    path = directory / OWNER_FILE
-    if path.is_symlink() or not path.is_file():
-        return False
     try:
-        owner = json.loads(path.read_text(encoding="utf-8"))
+        with Directory.open(directory) as opened:
+            owner = json.loads(opened.read(OWNER_FILE))
         pid, ticks, boot = int(owner["pid"]), owner["started_ticks"], str(owner["boot"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, UntrustedError, ValueError, KeyError, TypeError):
         return False
     return boot != _boot() or bool(started_ticks(pid) != ticks)
 
@@ -126,32 +126,70 @@ PRIVATE_PARENT = Path("/tmp")
 """Not $TMPDIR: that may be long, or closed to the servers' account (pam_tmpdir)."""
 
 
+SOCKETS = "s"
+"""The directory in a private one where the servers' account may write."""
+
+
 def make_private_directory(account: Account, parent: Path | None = None) -> Path:
-    """A fresh directory in `parent` (default /tmp), mode 0700, owned by the servers' account; the caller removes it."""
+    """A fresh directory of ours in `parent` (default /tmp), which the servers' account may pass through.
+
+    Nobody else may even do that. The caller removes it (`remove_private_directory`).
+    """
     path = Path(tempfile.mkdtemp(prefix=PRIVATE_PREFIX, dir=parent or PRIVATE_PARENT))
     claim(path)
-    give(path, account)
+    with Directory.open(path) as private:
+        private.give_self(*_passable(account))
     return path
 
 
-def give(path: Path, account: Account) -> None:
-    """Hand a directory or file of ours to the servers' account (nothing to do unless we are root)."""
-    if account.name is not None:
-        os.chown(path, account.uid, account.gid)
+def remove_private_directory(path: Path) -> None:
+    """Remove it with all that is in it; another lab that finds it abandoned may be at it, too."""
+    with suppress(OSError, UntrustedError), Directory.open(path.parent) as parent:
+        parent.remove_tree(path.name)
 
 
-def prepare_socket_directory(directory: Path, account: Account) -> int:
-    """Make or check `directory` for a server and return a port that is free in it; raises `ClusterError`."""
-    longest = directory / ".s.PGSQL.65535"
+@contextmanager
+def empty_configuration(account: Account) -> Iterator[Path]:
+    """A directory with an empty postgresql.conf, which is all that `postgres -C` needs; gone afterwards."""
+    private = make_private_directory(account)
+    try:
+        with Directory.open(private) as opened:
+            opened.mkdir("data", 0o700, account.owner)
+            with opened.inner("data") as data:
+                data.replace("postgresql.conf", "", account.owner)
+        yield private / "data"
+    finally:
+        remove_private_directory(private)
+
+
+def _passable(account: Account) -> tuple[Owner | None, int]:
+    """Owner and mode of a directory in which the servers' account may not even list names."""
+    return (None, 0o700) if account.owner is None else ((os.geteuid(), account.gid), 0o710)
+
+
+def prepare_socket_directory(directory: Path, account: Account) -> tuple[Path, int]:
+    """Make or check `directory`, which is ours, and the one in it where servers make their sockets.
+
+    Returns that one and a port that is free in it; raises `ClusterError`, and `UntrustedError` where it is not ours.
+    """
+    place = directory / SOCKETS
+    longest = place / ".s.PGSQL.65535"
     if len(os.fsencode(longest)) > SOCKET_PATH_BYTES_MAX:
         raise messages.socket_path_too_long(longest, SOCKET_PATH_BYTES_MAX)
     if not directory.exists():
-        directory.mkdir(mode=0o700, parents=True)
-        give(directory, account)
-    mode = directory.stat().st_mode & 0o777
-    if mode & 0o077:
-        raise messages.socket_directory_open(directory, mode)
-    port = FIRST_PORT
-    while (directory / f".s.PGSQL.{port}.lock").exists():
-        port += 1
-    return port
+        directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with Directory.open(directory.parent) as parent:
+            owner, mode = _passable(account)
+            parent.mkdir(directory.name, mode, owner)
+    with Directory.open(directory) as private:
+        mode = os.fstat(private.descriptor).st_mode & 0o777
+        if mode & 0o067:
+            raise messages.socket_directory_open(directory, mode)
+        private.require_ours()
+        if private.status(SOCKETS) is None:
+            private.mkdir(SOCKETS, 0o700, account.owner)
+        with private.inner(SOCKETS) as sockets:
+            port = FIRST_PORT
+            while sockets.status(f".s.PGSQL.{port}.lock") is not None:
+                port += 1
+    return place, port

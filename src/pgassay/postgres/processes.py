@@ -9,6 +9,8 @@ import signal
 import time
 from pathlib import Path
 
+from pgassay.files import Directory, UntrustedError
+
 _PROC = Path("/proc")
 _NAMES = ("postgres", "postmaster")
 _POLL_S = 0.02
@@ -36,8 +38,9 @@ def serving(directory: Path, proc: Path = _PROC) -> list[int]:
 def postmaster(directory: Path) -> int | None:
     """The postmaster of `directory`, if postmaster.pid names a process that really serves it."""
     try:
-        pid = int((directory / "postmaster.pid").read_text(encoding="utf-8").split("\n", 1)[0])
-    except (OSError, ValueError):
+        with Directory.open(directory) as cluster:
+            pid = int(cluster.read("postmaster.pid").split(b"\n", 1)[0])
+    except (OSError, UntrustedError, ValueError):
         return None
     return pid if pid in serving(directory) else None
 

@@ -5,7 +5,6 @@ normally die with us (see the host's runner); this is for other cases: another k
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -66,11 +65,6 @@ def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path
         if ours and os.access(path, os.R_OK | os.X_OK) and ownership.abandoned(path):
             found.append(path)
     return found
-
-
-def remove_sockets(path: Path) -> None:
-    """Remove one of `abandoned_sockets`, with all that is in it."""
-    shutil.rmtree(path, ignore_errors=True)  # another lab may be at it, too
 
 
 def _clusters(place: Path, depth: int) -> Iterator[Path]:

@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from shutil import rmtree
 
 import pytest
 
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError
+from pgassay.files import Directory
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
@@ -50,11 +50,14 @@ def bindirs() -> list[str]:
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """A short, closed directory of the servers' account (pytest's own are closed to that account, and long)."""
-    folder = ownership.make_private_directory(choose())
+    account = choose()
+    folder = ownership.make_private_directory(account)
+    with Directory.open(folder) as opened:
+        opened.give_self(account.owner, 0o700)
     try:
         yield folder
     finally:
-        rmtree(folder)
+        ownership.remove_private_directory(folder)
 
 
 @contextmanager

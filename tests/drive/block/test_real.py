@@ -12,11 +12,11 @@ import pytest
 from pgassay.bench.drive_counters import DATA
 from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
+from pgassay.copying import sync_filesystem
 from pgassay.drive.block import daemon, extents, kernel, mounts
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.filesystems import Filesystem
-from pgassay.drive.copying import sync_filesystem
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner

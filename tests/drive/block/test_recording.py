@@ -13,8 +13,8 @@ import pytest
 
 from pgassay._core import FlashTrace
 from pgassay.cli import main
+from pgassay.copying import sync_filesystem
 from pgassay.drive.block import recording, write_trace
-from pgassay.drive.copying import sync_filesystem
 from pgassay.errors import UsageError
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+from pgassay import copying
 from pgassay.capture.physical import messages
-from pgassay.drive import copying
 from pgassay.postgres import control, copied
 
 _GROWTH = 1.02

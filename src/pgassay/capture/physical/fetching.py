@@ -7,17 +7,20 @@ ours writes through a link. What recovery and our private server need is `postgr
 checked that it could.
 """
 
+import os
 import shlex
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+from pgassay import copying
 from pgassay.bench.running import Runner
 from pgassay.capture.dump import connection_words
+from pgassay.capture.messages import CaptureError
 from pgassay.capture.physical import messages
-from pgassay.drive import copying
+from pgassay.files import Directory
 from pgassay.postgres import adoption, copied
 from pgassay.postgres.control import Control
 from pgassay.postgres.find import Finder
@@ -91,6 +94,7 @@ def fetch(
     target, programs = folder / FOLDER, _programs(found)
     if wish.kind == BASEBACKUP:
         _back_up(found, parameters, password, folder, target, wish.checkpoint, places)
+        _require_only_ours(target)
     elif wish.kind == BACKUP:
         assert wish.directory is not None
         _copy(wish.directory, target, programs)
@@ -139,6 +143,13 @@ def _back_up(
     log.unlink(missing_ok=True)
 
 
+def _require_only_ours(target: Path) -> None:
+    """Raise `CaptureError` for a link that pg_basebackup made to a place that we did not name: it obeys the server."""
+    for link in copied.outside(target):
+        if not link.resolve().is_relative_to(target.parent.resolve() / _TABLESPACES):
+            raise CaptureError(f'the base backup has a link that leads out of it: "{link}"', "trust no such server")
+
+
 def _said(text: str, program: str) -> str:
     lines = [line.removeprefix(f"{program}: ") for line in text.splitlines() if line.strip()]
     named = [line for line in lines if line.startswith("error")]
@@ -155,16 +166,44 @@ def _copy(source: Path, target: Path, programs: adoption.Programs) -> None:
     """Of a directory that nothing writes to; raises `ClusterError` where something does."""
     adoption.examine(programs, source, links=True)
     before = copied.identity(source)
-    _copy_files(source, target, programs.runner)
+    source = source.resolve()
+    with ExitStack() as opened:
+        original = opened.enter_context(Directory.open(source))
+        followed = {
+            str(link.relative_to(source)): opened.enter_context(_led_to(link, original))
+            for link in copied.outside(source)
+        }
+        parent = opened.enter_context(Directory.open(target.parent))
+        parent.mkdir(target.name)
+        copy = opened.enter_context(parent.inner(target.name))
+        skipped = copying.SKIPPED | copied.needless(original)
+        try:
+            copying.copy_into(original, copy, share=True, skipped=skipped, followed=followed)
+        except OSError as error:
+            raise messages.not_copied(source, str(error)) from None
     copied.require_not_served(source)
     if copied.identity(source) != before:
         raise messages.changed_meanwhile(source)
 
 
-def _copy_files(source: Path, target: Path, runner: Runner) -> None:
-    done = runner.run(["cp", "--archive", "--reflink=auto", "--no-target-directory", str(source), str(target)])
-    if done.status:
-        raise messages.not_copied(source, _said(done.stderr, "cp"))
+def _led_to(link: Path, cluster: Directory) -> Directory:
+    """The directory of WAL or of a tablespace that a link of the data directory leads to: of the same owner.
+
+    The owner of a data directory could link anything that we can read and that account cannot.
+    """
+    place = link.resolve()
+    if not place.is_dir():
+        raise messages.tablespace_missing(link, place)
+    found = Directory.open(place)
+    theirs, ours = os.fstat(found.descriptor).st_uid, os.fstat(cluster.descriptor).st_uid
+    if theirs != ours:
+        os.close(found.descriptor)
+        raise CaptureError(
+            f'"{link}" leads to "{place}", which belongs to user {theirs}, while the data directory belongs to user'
+            f" {ours}: it is not copied",
+            "a server's WAL and tablespaces have its own owner",
+        )
+    return found
 
 
 def _restore(words: Sequence[str], target: Path, runner: Runner) -> None:
@@ -180,16 +219,18 @@ def _restore(words: Sequence[str], target: Path, runner: Runner) -> None:
 
 def _make_whole(target: Path) -> None:
     """Put what links of the data directory lead to in the place of the links."""
-    for link in copied.outside(target):
-        place = link.resolve()
-        if not place.is_dir():
-            raise messages.tablespace_missing(link, place)
-        link.unlink()
-        if place.is_relative_to(target.parent):
-            place.rename(link)
-        else:
-            shutil.copytree(place, link, symlinks=True)
-    shutil.rmtree(target.parent / _TABLESPACES, ignore_errors=True)
+    with Directory.open(target) as cluster, Directory.open(target.parent) as capture:
+        for link in copied.outside(target):
+            with _led_to(link, cluster) as place, Directory.open(link.parent) as folder:
+                folder.unlink(link.name)
+                if place.path.is_relative_to(target.parent):
+                    with Directory.open(place.path.parent) as beside:
+                        beside.rename(place.path.name, folder, link.name)
+                else:
+                    folder.mkdir(link.name)
+                    with folder.inner(link.name) as made:
+                        copying.copy_into(place, made, share=True)
+        capture.remove_tree(_TABLESPACES)
 
 
 def verify(target: Path, found: LocalInstallation) -> None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from pgassay import scratch
+from pgassay import copying, scratch
 from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Trait
-from pgassay.drive import copying, messages
+from pgassay.drive import messages
 from pgassay.drive.block import daemon, filesystems, mounts
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.answers import neutral
@@ -26,6 +26,7 @@ from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.erasing import Erasure, erase, require_erasable, require_trimmable, trim
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import SECTOR_BYTES, Kernel
+from pgassay.drive.block.leftovers import DEVICE
 from pgassay.drive.block.preparation import (
     Overwritten,
     Proof,
@@ -39,6 +40,7 @@ from pgassay.drive.block.preparation import (
 )
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
+from pgassay.files import Directory
 from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
 
 Release = Callable[[], None]
@@ -299,7 +301,9 @@ class MountedDevice:
             _mark(device, filesystem, kernel)
             raise
         kernel.make(device, filesystem, f"{filesystems.LABEL}-real")
-        point.mkdir(mode=0o755)
+        with Directory.open(point.parent) as home:
+            home.replace(DEVICE, str(device))
+            home.mkdir(point.name, 0o755)
         kernel.mount(device, point, filesystem)
 
     @property

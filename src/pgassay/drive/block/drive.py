@@ -14,12 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from pgassay import copying
 from pgassay.bench.crash_states import CrashState, CrashWish
 from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, DriveOutline, Trait
-from pgassay.drive import copying, messages
+from pgassay.drive import messages
 from pgassay.drive.block import extents, filesystems, kernel
 from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
@@ -27,6 +28,7 @@ from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import CRASH_POINT, POINT
 from pgassay.drive.root import server_in
 from pgassay.drive.sessions import NAME_PATTERN
+from pgassay.files import Directory
 
 _KEPT = "data"
 """What the cluster is called inside a snapshot."""
@@ -170,9 +172,8 @@ class BlockDrive:
             self.volume.blank()
             self._kernel.make(self.volume.attach(), self.filesystem, self._label)
             self._mount(name)
-            path.mkdir(mode=0o700)
-            if self._account.name is not None:
-                os.chown(path, self._account.uid, self._account.gid)
+            with Directory.open(self._point) as point:
+                point.mkdir(path.name, 0o700, self._account.owner)
         return path
 
     def lay_out(self, directory: Path) -> None:

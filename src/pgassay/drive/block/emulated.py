@@ -23,6 +23,7 @@ from pgassay.drive.block.answers import AgeingResult, crash_report, neutral, sta
 from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Control, SocketControl
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
+from pgassay.files import Directory
 from pgassay.study.drives import STATE_BEFORE
 
 _BLANK = "blank"
@@ -328,7 +329,7 @@ class EmulatedAgeing:
         """End the record and delete it, also when the daemon no longer answers."""
         with contextlib.suppress(DriveError):  # it may be the drive that has failed
             self.volume.record(None)
-        (self.home / TRACE).unlink(missing_ok=True)
+        self._delete_trace()
 
     def finish(self, key: str) -> None:
         """See `Ageing`; raises `DriveError`, too, where the record is not complete."""
@@ -344,7 +345,11 @@ class EmulatedAgeing:
                 until=TOLERANCE,
             )
         finally:
-            (self.home / TRACE).unlink(missing_ok=True)
+            self._delete_trace()
+
+    def _delete_trace(self) -> None:
+        with Directory.open(self.home) as home:
+            home.unlink(TRACE)
 
 
 def _signature(trace: Path) -> str:

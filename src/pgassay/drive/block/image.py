@@ -4,19 +4,21 @@ Sparse: only what was written takes room. A snapshot is the whole file, kept bes
 later labs; every trial starts from a copy of it, by reference where the host's file system can.
 """
 
+import contextlib
 import errno
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from pgassay import copying
 from pgassay.bench.drive_counters import Counted
 from pgassay.bench.places import Mount
 from pgassay.bench.store import Trait
-from pgassay.drive import copying, snapshots
+from pgassay.drive import snapshots
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.root import Root
+from pgassay.files import Directory
 from pgassay.study.drives import DriveKind
 
 DISK = "disk.img"
@@ -78,7 +80,8 @@ class ImageVolume:
             (self._home / DISK).rename(folder / DISK)
             snapshots.take(self._root, self._key(key), folder, self._home.parent.name, what)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            with Directory.open(self._home) as home:
+                home.remove_tree(folder.name)
 
     def restore(self, key: str) -> None:
         """Copy or reflink the kept file; raises `DriveError` for an unknown key, `SpaceError` for too little room."""
@@ -122,7 +125,8 @@ class ImageVolume:
         return self._share
 
     def _remove(self) -> None:
-        (self._home / DISK).unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError), Directory.open(self._home) as home:
+            home.unlink(DISK)
 
     def _key(self, key: str) -> str:
         """Images and directories of one key are apart, and so are images of two sizes, which a study chooses."""
@@ -143,7 +147,8 @@ def copy_image(source: Path, target: Path, *, share: bool) -> bool:
                 _copy(reading, writing)
             os.fsync(writing)
         except BaseException:
-            target.unlink()
+            with Directory.open(target.parent) as parent:
+                parent.unlink(target.name)
             raise
         finally:
             os.close(writing)

@@ -24,6 +24,7 @@ from pgassay.drive import messages
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block import mounts
 from pgassay.drive.block.filesystems import Filesystem
+from pgassay.files import Directory
 
 _TIMEOUT_S = 300.0
 SECTOR_BYTES = 4096
@@ -257,10 +258,12 @@ def detach_loop(device: Path, *, patience_s: float = FREE_S) -> None:
 
 
 def _umount(point: Path, flags: int) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.umount2(os.fsencode(point), flags) == 0:
-        return 0
-    return ctypes.get_errno()
+    try:
+        with Directory.open(point.parent) as parent:
+            parent.unmount(point.name, flags)
+    except OSError as failure:
+        return failure.errno or errno.EIO
+    return 0
 
 
 _SYS_ADMIN = 21

@@ -1,15 +1,19 @@
 """Giving back what a killed lab left of its block drives: mounts, loop devices, daemons, FUSE mounts; in that order.
 
-Found below a directory of ours by what the kernel says, never by notes of ours. A daemon that does not
+Found below a directory of ours by what the kernel says. Only what we made is unmounted: a loop device over a file of
+that directory, an emulated drive, and a device that the note beside its mount point names. A daemon that does not
 answer goes first, for unmounting would wait for it: its end cuts the FUSE connection, and all I/O fails at once.
 """
 
 import os
+import shlex
+import stat
 from pathlib import Path
 
 from pgassay.bench.errors import DriveError
 from pgassay.drive.block import daemon, kernel, mounts
 from pgassay.drive.block.daemon import SocketControl
+from pgassay.files import Directory, UntrustedError
 
 _PING_S = 3.0
 _PATIENCE_S = 3.0
@@ -19,11 +23,18 @@ POINT = "mnt"
 """Where a block drive's file system is mounted in its home."""
 CRASH_POINT = "crash"
 """Where a crash state of it is."""
+DEVICE = "device"
+"""The note of a real device that we are about to mount: its path, in the home of the drive."""
 
 
 def undo(place: Path) -> list[str]:
-    """Give back everything below `place`; returns what it was, in words. Nothing there costs two small reads."""
+    """Give back everything below `place`; returns what it was, in words. Nothing there costs two small reads.
+
+    Raises `DriveError`, and unmounts nothing, where something is mounted that we did not make.
+    """
     place = place.resolve()
+    for entry in mounts.mounts_below(place):
+        _require_ours(entry, place)
     homes = _homes(place)
     done = [f"silent daemon of {home.name}" for home in homes if _end_if_silent(home)]
     entries = mounts.mounts_below(place)
@@ -44,6 +55,31 @@ def undo(place: Path) -> list[str]:
     return done
 
 
+def _require_ours(entry: mounts.MountEntry, place: Path) -> None:
+    source = Path(entry.source)
+    if _is_fuse(entry):
+        ours = entry.source.startswith(f"{daemon.PROGRAM}:") and entry.point.name == daemon.FUSE
+    elif entry.point.name == POINT and _noted(entry.point.parent) == source:
+        ours = True
+    else:
+        file = mounts.backing_file(source)
+        ours = file is not None and file.is_relative_to(place)
+    if not ours:
+        raise DriveError(
+            f'"{entry.source}" is mounted at "{entry.point}", and not by pgassay: it is left alone',
+            f"see whose it is; umount {shlex.quote(str(entry.point))} makes room for a repair",
+        )
+
+
+def _noted(home: Path) -> Path | None:
+    try:
+        with Directory.open(home) as ours:
+            ours.require_ours()
+            return Path(ours.read(DEVICE).decode())
+    except (OSError, UntrustedError):
+        return None
+
+
 def _is_fuse(entry: mounts.MountEntry) -> bool:
     return entry.filesystem.partition(".")[0] in _FUSE_TYPES
 
@@ -59,8 +95,14 @@ def _homes(place: Path) -> list[Path]:
             for path in folder.iterdir()
             if path.name not in (daemon.FUSE, POINT, CRASH_POINT)
         ]
-        folders = [path for path in inner if path.is_dir()]
+        folders = [path for path in inner if _is_our_folder(path)]
     return found
+
+
+def _is_our_folder(path: Path) -> bool:
+    """A cluster is not: what lies in it the servers' account may have made."""
+    facts = path.lstat()
+    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
 
 
 def _end_if_silent(home: Path) -> bool:

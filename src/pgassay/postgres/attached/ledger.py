@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.places import Endpoint
+from pgassay.files import Directory
 from pgassay.json_lines import whole
 from pgassay.locks import FileLock
 
@@ -113,7 +114,13 @@ class AttachedLedger:
 
 
 def ledgers(directory: Path) -> list[AttachedLedger]:
-    """Every server to which something is owed."""
+    """Every server to which something is owed.
+
+    Raises `UntrustedError` where root finds lists that another account may have written.
+    """
+    if os.geteuid() == 0 and directory.is_dir():
+        with Directory.open(directory) as state:
+            state.require_ours()
     paths = sorted(directory.glob(f"{PREFIX}*{SUFFIX}")) if directory.is_dir() else []
     return [found for path in paths if (found := AttachedLedger.read(path)) is not None]
 

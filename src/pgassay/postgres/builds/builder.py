@@ -52,7 +52,7 @@ def verify(installation: LocalInstallation, recipe: Recipe, runner: Runner) -> d
         _require(recipe, "segment_size", recipe.segment_bytes, int(blocks) * recipe.block_bytes)
         return shown
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        ownership.remove_private_directory(folder)
 
 
 def _verify_control(installation: LocalInstallation, recipe: Recipe, directory: Path, runner: Runner) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import DriveError
-from pgassay.drive.copying import copy_tree, size_bytes
+from pgassay.copying import copy_tree, size_bytes
+from pgassay.files import UntrustedError
 from tests.drive.places import fill
 
 
@@ -45,7 +45,7 @@ def test_the_pid_file_is_left_out(tmp_path: Path) -> None:
 def test_a_link_out_of_the_tree_is_refused(tmp_path: Path, target: str) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "pg_wal").symlink_to(target)
-    with pytest.raises(DriveError, match="leads out of the cluster"):
+    with pytest.raises(UntrustedError, match="leads out of the cluster"):
         copy_tree(tmp_path / "a", tmp_path / "b", share=False)
 
 
