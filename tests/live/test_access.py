@@ -3,7 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
-from pgassay.live import messages
+from pgassay.live import access, messages
 from tests.live.served import PORT, TOKEN, address
 
 PLACES = ("/", "/compare", address("one"), f"{address('one')}files/", "/static/page.css", "/nowhere")
@@ -88,3 +88,19 @@ def test_every_answer_says_that_it_loads_from_here_alone(known: TestClient, path
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "same-origin"
     assert headers["cache-control"] == "no-store"
+
+
+def test_a_query_has_bounds_that_it_names(known: TestClient, stranger: TestClient) -> None:
+    for words, said in (("a " * 33, "a search has 32 words at most"), ("a" * 5000, "a query has 2048 bytes at most")):
+        answer = known.get("/", params={"search": words})
+        assert (answer.status_code, said.lower() in answer.text.lower()) == (400, True)
+        assert stranger.get("/", params={"search": words}).status_code == 403
+    assert known.get("/", params={"search": "a " * 32}).status_code == 200
+
+
+def test_who_has_no_token_waits_for_nobody(stranger: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "ANSWERED_MAX", 0)
+    assert stranger.get("/").status_code == 403
+    stranger.cookies.set(f"pgassay-{PORT}", TOKEN)
+    answer = stranger.get("/")
+    assert (answer.status_code, "requests are being answered" in answer.text) == (503, True)

@@ -6,6 +6,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,6 +41,53 @@ def test_the_printed_address_works_until_it_is_interrupted(runs: Path) -> None:
         served.send_signal(signal.SIGINT)
         _, errors = served.communicate(timeout=PATIENCE_S)
     assert (served.returncode, errors) == (0, "")
+
+
+@contextmanager
+def served(runs: Path) -> Iterator[tuple[str, int]]:
+    """`pgassay serve` as a process of its own: its address with the token, and its port."""
+    command = [sys.executable, "-m", "pgassay", "serve", str(runs), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        text = ""
+        while not text.endswith("}\n"):
+            text += process.stdout.readline()
+        address = json.loads(text)["url"]
+        try:
+            yield address, int(address.partition("/?")[0].rpartition(":")[2])
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
+
+
+def test_connections_that_ask_for_nothing_keep_nobody_out_and_are_closed(runs: Path) -> None:
+    with served(runs) as (address, port), ExitStack() as held:
+        idle = [held.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE_S)) for _ in range(300)]
+        for each in idle[::2]:
+            with suppress(OSError):  # the oldest of more than the server holds are closed
+                each.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        with httpx2.Client(follow_redirects=True, trust_env=False, timeout=PATIENCE_S) as browser:
+            for _ in range(3):
+                assert "1 to 6 of 6 runs" in browser.get(address).text
+        for each in idle:
+            with suppress(ConnectionResetError):
+                assert each.recv(1) == b"", "closed without an answer"
+
+
+def test_a_request_that_comes_byte_by_byte_is_closed(runs: Path) -> None:
+    with served(runs) as (_, port), socket.create_connection(("127.0.0.1", port), PATIENCE_S) as line:
+        line.sendall(b"GET / HTTP/1.1\r\n")
+        line.settimeout(0.5)  # so few bytes are below the limit of a header's length for as long as we wait
+        ended, until = False, time.monotonic() + PATIENCE_S
+        while not ended and time.monotonic() < until:
+            try:
+                line.sendall(b"X: y\r\n")
+                ended = line.recv(1) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                ended = True
+        assert ended
 
 
 def test_a_process_that_ended_and_is_not_waited_for_runs_no_more() -> None:

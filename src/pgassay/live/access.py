@@ -17,6 +17,9 @@ from pgassay.live import messages
 
 NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 TOKEN = "token"
+QUERY_BYTES_MAX = 2048
+ANSWERED_MAX = 64
+"""Requests at once of those who have the token; open live pages are among them."""
 _NOTHING = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 _FIXED = {
     "x-content-type-options": "nosniff",
@@ -41,6 +44,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app = app
+        self._answering = 0
         self._token = token
         self._cookie = f"pgassay-{port}"
 
@@ -61,7 +65,11 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, guarded)
             return
-        await self._app(scope, receive, guarded)
+        self._answering += 1
+        try:
+            await self._app(scope, receive, guarded)
+        finally:
+            self._answering -= 1
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """An answer instead of the page: a refusal, or the way to the address without its token."""
@@ -78,7 +86,13 @@ class Guard:
         if given and scope["method"] == "GET":
             return self._entered(scope, given, [each for each in asked if each[0] != TOKEN])
         known = _cookies(headers.getlist("cookie"), self._cookie)
-        return None if any(map(self._is_token, known)) else _no(messages.NO_TOKEN)
+        if not any(map(self._is_token, known)):
+            return _no(messages.NO_TOKEN)
+        if len(scope["query_string"]) > QUERY_BYTES_MAX:
+            return _no(f"a query has {QUERY_BYTES_MAX} bytes at most", 400)
+        if self._answering >= ANSWERED_MAX:
+            return _no(f"{ANSWERED_MAX} requests are being answered; ask again when one of them has ended", 503)
+        return None
 
     def _entered(self, scope: Scope, given: Sequence[str], rest: Sequence[tuple[str, str]]) -> Response:
         if not all(map(self._is_token, given)):
@@ -105,5 +119,5 @@ def _cookies(headers: Sequence[str], name: str) -> list[str]:
     return [value for known, _, value in pairs if known == name]
 
 
-def _no(why: str) -> Response:
-    return PlainTextResponse(f"{why}\n", status_code=403)
+def _no(why: str, status: int = 403) -> Response:
+    return PlainTextResponse(f"{why}\n", status_code=status)

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from pgassay.errors import PgassayError
 from pgassay.live import figures, files, messages, pages, stream
 from pgassay.live.access import Guard
-from pgassay.live.catalogue import PAGE, Catalogue, Query
+from pgassay.live.catalogue import PAGE, WORDS_MAX, Catalogue, Query
 from pgassay.live.figures import ROWS
 from pgassay.live.pair import FIGURE, pair_of
 from pgassay.live.progress import KILLED, RUNNING, Watched
@@ -67,8 +67,11 @@ class _Site:
         """The list, searched and filtered; what was written since is looked up first."""
         asked = request.query_params
         number = asked.get("page", "1")
+        search = asked.get("search", "").strip()
+        if len(search.split()) > WORDS_MAX:
+            raise HTTPException(400, f"a search has {WORDS_MAX} words at most")
         query = Query(
-            asked.get("search", "").strip(),
+            search,
             asked.get("study", ""),
             asked.get("version", ""),
             asked.get("host", ""),

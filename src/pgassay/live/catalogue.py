@@ -23,6 +23,8 @@ Answer = TypeVar("Answer")
 PAGE = 100
 """Runs of one page of the list."""
 DEPTH_MAX = 6
+WORDS_MAX = 32
+"""Of a search; SQLite's expressions have a limit, too."""
 _VERSION = 1
 """Of the index's form; one of another form is made again."""
 _COLUMNS = "identity, path, study, title, started_utc, versions, host, state, trials, blocks, why"

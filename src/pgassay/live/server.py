@@ -3,6 +3,7 @@
 The address is bound before anything is printed, so that a port in use is an error and the URL that is told works.
 """
 
+import asyncio
 import errno
 import hashlib
 import os
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pgassay.live import messages
 from pgassay.live.access import TOKEN
@@ -29,7 +31,10 @@ ALONE_S = 600.0
 _LOOK_S = 2.0
 _NICE = 19
 _PATIENCE_S = 2
-_REQUESTS_MAX = 64
+HEADERS_S = 10.0
+"""So long a connection may take until it has asked for something."""
+CONNECTIONS_MAX = 256
+"""Beyond these the oldest that has asked for nothing is closed."""
 
 
 def index_of(root: Path) -> Path:
@@ -44,7 +49,7 @@ def listening(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((ADDRESS, port))
-        made.listen(_REQUESTS_MAX)
+        made.listen(CONNECTIONS_MAX)
     except OverflowError as failure:
         made.close()
         raise messages.port_refused(port, "ports are 0 to 65535") from failure
@@ -79,7 +84,7 @@ def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None
             access_log=False,  # it would have the token
             server_header=False,
             ws="none",
-            limit_concurrency=_REQUESTS_MAX,
+            http=_Connection,
             timeout_graceful_shutdown=_PATIENCE_S,
         )
         page = f"run/{identity_of('.')}/live" if (root / HEADER_FILE).exists() else ""
@@ -89,6 +94,43 @@ def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None
         os.nice(_NICE)
         tell(f"http://{ADDRESS}:{actual}/{page}?{TOKEN}={token}")
         server.run(sockets=[bound])
+
+
+class _Connection(H11Protocol):
+    """One that ends unless it asks in time; uvicorn itself waits for the first byte, and between bytes, without end."""
+
+    _late: asyncio.TimerHandle
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """As asyncio calls it."""
+        super().connection_made(transport)
+        self._wait()
+        waiting = [each for each in self.connections if isinstance(each, _Connection) and each.asks_nothing]
+        if len(self.connections) > CONNECTIONS_MAX:
+            min(waiting, key=lambda each: each._late.when()).transport.abort()
+
+    def on_response_complete(self) -> None:
+        """As uvicorn calls it."""
+        self._late.cancel()
+        super().on_response_complete()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As asyncio calls it."""
+        self._late.cancel()
+        super().connection_lost(exc)
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Is nothing of it being answered?"""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(HEADERS_S, self._end)
+
+    def _end(self) -> None:
+        if self.asks_nothing:
+            self.transport.abort()
 
 
 class _Watched:
