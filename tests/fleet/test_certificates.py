@@ -1,16 +1,19 @@
 """Certificates, addresses and hosts: what is refused before anything runs."""
 
 import shutil
+import socket
 import ssl
 import subprocess
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from pgassay import __version__
 from pgassay.cli import main
 from pgassay.errors import UsageError
-from pgassay.fleet import addresses, certificates, own_files, task
+from pgassay.fleet import addresses, certificates, own_files, task, worker
 from pgassay.fleet.dask_crew import Terms, checked, differences
 from pgassay.fleet.job import names_its_postgres
 from pgassay.fleet.messages import FleetError
@@ -140,3 +143,25 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
         with pytest.raises(UsageError, match=why) as raised:
             own_files.read("mine", STUDY.format(factor=text))
         assert "without --on" in (raised.value.hint or "")
+
+
+def test_a_worker_of_another_fleet_is_told_so(folder: Path, tmp_path: Path) -> None:
+    ours, others = certificates.find(folder, "worker"), tmp_path / "others"
+    assert main(["certs", str(others), "--days", "2"]) == 0
+    head = certificates.find(others, "head")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(head.authority))
+    context.load_cert_chain(head.certificate, head.key)
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+
+        def answer() -> None:
+            line, _ = bound.accept()
+            with line, suppress(OSError), context.wrap_socket(line, server_side=True):
+                pass
+
+        thread = Thread(target=answer)
+        thread.start()
+        address = addresses.parse(f"tls://127.0.0.1:{bound.getsockname()[1]}")
+        with pytest.raises(UsageError, match="is of another fleet") as caught:
+            worker.serve(address, ours, "host-1")
+        thread.join()
+    assert str(ours.authority) in (caught.value.hint or "")

@@ -1,11 +1,12 @@
 """Settings: names, quoting, what stays ours, what `postgres -C` answers, and which values mean the same."""
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import SettingError
+from pgassay.bench.errors import BenchError, SettingError, SpaceError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres import settings
 from pgassay.postgres.settings import Setting, in_base_unit, same
@@ -127,3 +128,20 @@ def test_a_fraction_is_rounded_to_the_next_smaller_unit() -> None:
 )
 def test_same(typed: str, setting: Setting, equal: bool) -> None:
     assert same(typed, setting) is equal
+
+
+@pytest.mark.parametrize(
+    ("status", "errors", "kind", "said"),
+    [
+        (-signal.SIGKILL, "", BenchError, "was killed, by another program or by the kernel"),
+        (1, 'FATAL:  could not write to file "x": No space left on device', SpaceError, "found no space"),
+    ],
+)
+def test_what_happens_to_the_program_accuses_no_setting(
+    status: int, errors: str, kind: type[BenchError], said: str
+) -> None:
+    with pytest.raises(kind, match=said) as caught:
+        settings.ask(
+            _runner(lambda arguments, given: (status, "", errors)), BINDIR, Path("/d"), {"fsync": "on"}, "fsync"
+        )
+    assert not isinstance(caught.value, SettingError)

@@ -9,13 +9,17 @@ Dask's page of a worker, which asks nobody for anything, listens on loopback in 
 import asyncio
 import logging
 import signal
+import socket
+import ssl
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 from distributed import Worker
 
 from pgassay import scratch
+from pgassay.errors import UsageError
 from pgassay.fleet import messages
 from pgassay.fleet.addresses import Address
 from pgassay.fleet.certificates import Credentials
@@ -27,6 +31,7 @@ REJOIN_S = 600.0
 """How long a worker looks for a scheduler that it has lost."""
 SIGNAL = "signal"
 _AGAIN_S = 2.0
+_ANSWER_S = 10.0
 _TOLD_TO_END = frozenset({"scheduler-close", "scheduler-close-worker", SIGNAL})
 """Reasons of an end that was meant, in Dask's words but for the last."""
 _LOG = logging.getLogger(__name__)
@@ -49,6 +54,8 @@ async def _serve(address: Address, credentials: Credentials | None, name: str, r
         loop.add_signal_handler(number, left.set)
     until: float | None = None
     while not left.is_set():
+        if credentials is not None:
+            await asyncio.to_thread(_require_same_fleet, address, credentials)
         joined, reason = await _work(address, credentials, name, left, None if until is None else until - loop.time())
         if reason in _TOLD_TO_END:
             return
@@ -59,6 +66,25 @@ async def _serve(address: Address, credentials: Credentials | None, name: str, r
         print(messages.LOST_SCHEDULER, flush=True)
         with suppress(TimeoutError):
             await asyncio.wait_for(left.wait(), _AGAIN_S)
+
+
+def _require_same_fleet(address: Address, credentials: Credentials) -> None:
+    """Raise `UsageError` where the scheduler has a certificate of another authority: Dask would try for ever."""
+    parts = urlsplit(address.text)
+    context = security(credentials).get_connection_args("worker")["ssl_context"]
+    try:
+        with (
+            socket.create_connection((str(parts.hostname), int(parts.port or 0)), _ANSWER_S) as line,
+            context.wrap_socket(line),
+        ):
+            pass
+    except ssl.SSLCertVerificationError as failure:
+        raise UsageError(
+            f"the scheduler at {address.text} is of another fleet: {failure.verify_message}",
+            f"give the certificates that were made with its own, in place of {credentials.authority}",
+        ) from failure
+    except OSError:
+        return  # not there yet, which is waited for
 
 
 async def _work(

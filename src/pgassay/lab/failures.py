@@ -91,12 +91,12 @@ def _sum(counters: Mapping[str, float | None], name: str) -> float:
 
 
 def code_of_start(detail: str, settings: Mapping[str, str]) -> str:
-    """The code for a server that did not start: `hugepage_error` where other programs took its huge pages, else
-    `not_started`.
+    """The code for a server that did not start: `hugepage_error` where other programs took its huge pages, `no_space`,
+    `server_killed` where signal 9 ended it, else `not_started`.
     """
     if settings.get("huge_pages") == "on" and "could not map anonymous shared memory" in detail:
         return HUGE_PAGES_MISSING
-    return "not_started"
+    return KILLED if "(signal 9)" in detail else code_of(detail, "not_started")
 
 
 def of_log(text: str) -> dict[str, str]:

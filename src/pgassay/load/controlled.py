@@ -143,7 +143,7 @@ class ControlledProgram:
             line = self._answers.readline()
         except OSError:  # it ended with our order unread, of which the kernel tells in place of an end
             line = ""
-        if not line:
+        if not line.endswith("\n"):
             raise self._gone()
         answer: Mapping[str, Any] = json.loads(line)
         return answer

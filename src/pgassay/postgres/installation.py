@@ -199,13 +199,15 @@ class LocalInstallation:
             if _status(directory, running.pid) == "ready":
                 return
             try:
-                running.wait(0.0)
+                ended = running.wait(0.0)
             except TimeoutError:
                 if self.clock.monotonic_ns() > deadline:
                     raise messages.start_timeout(ready_s, complaint(tail(log))[0]) from None
                 self.clock.sleep(_POLL_S)
                 continue
-            raise messages.not_started(complaint(tail(log))[0])
+            words = complaint(tail(log))[0]
+            killed = ended.status == -signal.SIGKILL
+            raise messages.not_started(f"it {messages.KILLED}; its last message: {words}" if killed else words)
 
 
 _ask = settings.ask

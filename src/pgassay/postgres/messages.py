@@ -135,6 +135,9 @@ def already_running(directory: Path, pid: int) -> ClusterError:
     return ClusterError(f'cluster "{directory}" is already served by process {pid}')
 
 
+KILLED = "was killed, by another program or by the kernel for want of memory (signal 9)"
+
+
 def not_started(words: str) -> ClusterError:
     """The server ended while starting, in its own words."""
     return ClusterError(f"server did not start: {words}")

@@ -7,10 +7,12 @@ to the next smaller unit, then to a whole base unit (src/backend/utils/misc/guc.
 """
 
 import re
+import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import BenchError, SpaceError
 from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.postgres import messages
@@ -84,6 +86,10 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
     if outcome.status == 0:
         return outcome.stdout.rstrip("\n")
     words, hint = complaint(outcome.stderr)
+    if outcome.status == -signal.SIGKILL:
+        raise BenchError(f'"postgres -C {name}" {messages.KILLED}')
+    if "No space left on device" in words:
+        raise SpaceError(f'"postgres -C {name}" found no space: {words}')
     unknown = re.search(r'unrecognized configuration parameter "([^"]+)"', words)
     if unknown:
         raise messages.unknown_setting(unknown[1], names(runner, bindir))

@@ -36,7 +36,7 @@ IMPOSSIBLE_TOLD = 0.001
 """A share of latencies that no answer can have, from which on the run's latencies are doubted aloud."""
 _KINDS = {
     Status.INVALID: "discarded because of other programs, run again",
-    Status.OUTCOME: "outcome of its settings",
+    Status.OUTCOME: "failed, not run again",
 }
 
 

@@ -215,8 +215,11 @@ class SocketControl:
         """Connect, send one line of JSON, wait at most `patience_s` for the answer; raises `DriveError`."""
         try:
             answer = self._exchange({"do": do, **values}, patience_s)
-        except (OSError, ValueError) as failure:
-            raise messages.daemon_silent(self._directory / SOCKET, str(failure).lower()) from failure
+        except OSError as failure:
+            why = (failure.strerror or str(failure)).lower()
+            raise messages.daemon_silent(self._directory / SOCKET, why) from failure
+        except ValueError as failure:
+            raise messages.daemon_silent(self._directory / SOCKET, "its answer cannot be read") from failure
         if "error" in answer:
             raise messages.refused_by_daemon(f'"{do}"', str(answer["error"]), answer.get("hint") or None)
         found = answer.get("ok")
@@ -234,7 +237,7 @@ class SocketControl:
             while not text.endswith(b"\n"):
                 piece = line.recv(_PIECE)
                 if not piece:
-                    break
+                    raise ConnectionResetError("its daemon ended before it answered")
                 text += piece
         answer = json.loads(text)
         if not isinstance(answer, dict):
