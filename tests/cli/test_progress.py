@@ -1,15 +1,23 @@
 """What builds and runs tell: a build's bar on one line of a terminal, and a line a block of a run elsewhere."""
 
 import io
+import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pgassay.cli import messages
 from pgassay.cli.progress import build_bar, build_line, watcher_for
 from pgassay.lab.notes import Assignment, HostState
+from pgassay.outgoing import visible
 from pgassay.postgres.builds.compilation import Progress
+from pgassay.record.values import Reason
 from pgassay.report.findings import Findings
+from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
+from tests.test_outgoing import obeyed
 
 
 class Terminal(io.StringIO):
@@ -104,3 +112,24 @@ def test_a_quiet_run_prints_nothing(tmp_path: Path) -> None:
     with watcher_for(Findings(run).study, stream, quiet=True) as watcher:
         watcher.trial_finished(run.trials[0])
     assert stream.getvalue() == ""
+
+
+def test_texts_beside_a_bar_are_shown_and_not_obeyed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    run = make_run(tmp_path / "run")
+    study = Findings(run).study
+    attack = "\x1b]0;owned\x07\x1b[2J\r\u202e\x9b1m[red]x[/red] :bomb: [link=http://evil.example]"
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    with watcher_for(study, stream, quiet=False) as watcher:
+        lost = next(trial for trial in run.trials if trial.status is not Status.VALID)
+        watcher.trial_finished(replace(lost, reasons=(Reason("aborted", attack),)))
+        watcher.dropped(attack, attack)
+        watcher.hosts([HostState(attack, 1, 10.0, 5.0, late=False)])
+        messages.warn(attack, attack)
+    assert sys.stderr is stream
+    drawn = re.sub(r"\x1b\[\??[\d;]*[A-Za-z]|\r", "", stream.getvalue())  # rich's own, and what it writes over
+    assert "2J" not in "".join(re.findall(r"\x1b\[[^m]*?[A-Za-z]", stream.getvalue()))
+    assert obeyed(drawn) == []
+    shown = "".join(drawn.split())
+    assert shown.count(visible(attack, keep="").replace(" ", "")) >= 5

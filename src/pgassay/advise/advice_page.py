@@ -16,6 +16,7 @@ from pgassay.advise.walk import Advice
 from pgassay.report import contents
 from pgassay.report.colours import GREY, INK, PALETTE
 from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Sentences, Table
+from pgassay.report.vega import drawable
 from pgassay.report.words import ratio_interval
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def drawing(screened: Sequence[Screened], title: str, margin: float) -> Drawing 
     axis = alt.Axis(labelExpr="datum.value == 0 ? '0' : format(datum.value, '+,.3~r')")
     x = alt.X("effect:Q", title=charts.wrapped(f"{title}, %", charts.NARROW), axis=axis)
     y = alt.Y("name:N", title=None, sort=[each["name"] for each in found], axis=alt.Axis(labelOverlap=False))
-    once = alt.Chart().transform_filter(f"datum.name == {json.dumps(found[0]['name'])}")
+    once = alt.Chart().transform_filter(f"datum.name == {json.dumps(drawable(found[0]['name']))}")
     shade = alt.Color("shade:N", scale=None, legend=None)
     tips = [charts.tip("name:N", "setting"), charts.tip("levels:N"), charts.tip("standing:N"), charts.tip("effect:Q")]
     low, high = (alt.XDatum(100.0 * end) for end in (-margin, margin))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pgassay import outgoing
 from pgassay.capture.format import Capture, Cost, Logged
 from pgassay.capture.mixture import ScriptedLoad
 from pgassay.capture.physical import fetching as physical
@@ -45,7 +46,7 @@ def announcement(
     if request.data == "synthetic":
         lines.append("no row of your tables is read; numbers are moved before they are written, texts are not read")
         lines += [] if analysed is None else [cost_of_statistics(identity, *analysed)]
-    return "\n".join(lines) + "\n"
+    return outgoing.lines(lines)
 
 
 def cost_of_dump(found: Estimate) -> str:
@@ -108,7 +109,7 @@ def summary(capture: Capture, path: Path) -> str:
     lines += [f"left out: {each}" for each in capture.secrets]
     lines.append(cost(capture.cost, physical_data=capture.data.physical is not None))
     lines.append(f"next: pgassay ask {path.name} work_mem=4MB,64MB")
-    return "\n".join(lines) + "\n"
+    return outgoing.lines(lines)
 
 
 def _logged(found: Logged) -> str:
@@ -139,7 +140,7 @@ def cost(found: Cost, *, physical_data: bool = False) -> str:
 
 def played(load: ScriptedLoad) -> str:
     """How much of the load can be played, and the longest of what cannot."""
-    return "\n".join(_played(load)) + "\n"
+    return outgoing.lines(_played(load))
 
 
 def _played(load: ScriptedLoad) -> Iterator[str]:
@@ -178,7 +179,7 @@ def likeness(found: Likeness) -> str:
     head = "how like the source's load is this one? it could not be compared"
     if found.score is not None:
         head = f"how like the source's load is this one? {found.score:.0%}, the mean of the parts"
-    return "\n".join([head, *lines, *_statements(found)]) + "\n"
+    return outgoing.lines([head, *lines, *_statements(found)])
 
 
 def _statements(found: Likeness) -> Iterator[str]:

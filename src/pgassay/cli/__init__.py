@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import cast
 
-from pgassay import __version__, plugins
+from pgassay import __version__, outgoing, plugins
 from pgassay.cli import messages
 from pgassay.cli.parser import Command, Parser
 from pgassay.errors import PgassayError
@@ -100,5 +100,6 @@ def find_command(name: str) -> tuple[Command, str]:
 
 def console() -> None:
     """The entry point of the installed program."""
+    outgoing.guard()
     with Interruption().listening():
         sys.exit(main())

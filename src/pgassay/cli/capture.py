@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.outgoing import control
 
 if TYPE_CHECKING:
     from pgassay.capture.physical.fetching import Wish
@@ -137,4 +138,4 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
 
 def _tick(left_s: float) -> None:
     if sys.stderr.isatty():
-        print(f"\rwatching the load: {left_s:.0f} s left ", end="\r", file=sys.stderr)
+        control(sys.stderr, f"\rwatching the load: {left_s:.0f} s left \r")

@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from pgassay import outgoing
 from pgassay.cli import messages
 from pgassay.study.findings import Finding, Severity
 
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps([_plain(finding) for finding in findings], indent=2))
     else:
         for finding in findings:
-            print(f"{finding.severity}: {finding.where}: {finding.text}")
+            print(outgoing.visible(f"{finding.severity}: {finding.where}: {finding.text}", keep=""))
         if not findings:
             print("the record is whole and consistent")
     return messages.FAULT if any(finding.severity is Severity.ERROR for finding in findings) else messages.SUCCESS

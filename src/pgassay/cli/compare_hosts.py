@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgassay import outgoing
 from pgassay.cli import messages
 from pgassay.cli._runs import open_run
 
@@ -78,7 +79,8 @@ def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, ever
         return
     folder.mkdir(parents=True, exist_ok=True)
     write_data((), tuple(figures), folder)
-    write_pictures(tuple(figures), folder)
+    for name, why in write_pictures(tuple(figures), folder).items():
+        messages.warn(f"there is no picture of figure {name}: {why}")
 
 
 def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = (), without: Sequence[str] = ()) -> str:
@@ -105,7 +107,7 @@ def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = ()
         "note: intervals are for independent samples, 95 % for all of the primary's comparisons together; an hour or a "
         "cluster that a run shares throughout is not in them"
     )
-    return "\n".join(lines) + "\n"
+    return outgoing.lines(lines)
 
 
 def _differences(found: "SideBySide", *, everything: bool) -> Iterator[str]:

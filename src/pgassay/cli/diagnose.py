@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from pgassay import outgoing
 from pgassay.cli import messages
 from pgassay.cli._runs import open_run
 
@@ -38,10 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
             plain = {"format": 1, "run": str(findings.run.path), "capacities": findings.disk, "arms": found}
             print(to_json(plain))
             return messages.SUCCESS
+    told = []
     for each in found:
-        print(f"{each.place}: {each.diagnosis.text}")
+        told.append(f"{each.place}: {each.diagnosis.text}")
         for candidate in each.diagnosis.candidates:
-            print(f"  {candidate.cause:<15}  {candidate.strength:4.0%}  {'; '.join(candidate.evidence)}")
-    for reason in dict.fromkeys(reason for each in found for reason in each.diagnosis.missing):
-        print(f"note: {reason}")
+            told.append(f"  {candidate.cause:<15}  {candidate.strength:4.0%}  {'; '.join(candidate.evidence)}")
+    missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
+    print(outgoing.lines((*told, *(f"note: {reason}" for reason in missing))), end="")
     return messages.SUCCESS

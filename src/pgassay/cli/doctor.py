@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
         return strict_status(arguments, findings)
     width = max(len(finding.code) for finding in findings)
     for finding in findings:
-        severity = messages.paint(f"{finding.severity:<7}", COLOURS[finding.severity], sys.stdout)
-        print(f"{severity}  {finding.code:<{width}}  {finding.text}")
+        messages.paint(f"{finding.severity:<7}", COLOURS[finding.severity], sys.stdout)
+        print(f"  {finding.code:<{width}}  {finding.text}")
         if finding.remedy:
             print(f"{'':<7}  {'':<{width}}  remedy: {finding.remedy}")
     return strict_status(arguments, findings)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgassay import outgoing
 from pgassay.cli import _foreign_options, messages
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def text(imported: "Imported") -> str:
     lines += _more(len(left_out), "are left out")
     lines += [f"note: {remark}" for remark in imported.remarks]
     lines.append(f"record: {imported.path}")
-    return "\n".join(lines) + "\n"
+    return outgoing.lines(lines)
 
 
 def _more(count: int, what: str) -> list[str]:

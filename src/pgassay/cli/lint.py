@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgassay import outgoing
 from pgassay.cli import _foreign_options
 from pgassay.cli.parser import add_strict_options, strict_status
 from pgassay.study.findings import Finding, Severity
@@ -76,7 +77,7 @@ def text(judged: "Judged", found: tuple[Finding, ...]) -> str:
         counts = {severity: sum(each.severity is severity for each in found) for severity in order}
         parts = [f"{count} {plural(severity, count)}" for severity, count in counts.items() if count]
         lines.append(f"{len(found)} {plural('reason', len(found))}: {', '.join(parts)}")
-    return "\n".join(lines) + "\n"
+    return outgoing.lines(lines)
 
 
 def plain(judged: "Judged", found: tuple[Finding, ...]) -> dict[str, object]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from pgassay import __version__
 from pgassay.cli import messages
 from pgassay.cli._program import NAME, actions_of, program, subcommands_of
+from pgassay.outgoing import visible
 
 EXIT_STATUSES: Mapping[str, str] = {
     "0": "the command did its work; for `run`: the study ran, whatever its verdicts"
@@ -161,9 +162,7 @@ def _slanted(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Text as troff takes it: groff_char(7) and man(7), "Portability"."""
-    text = (
-        text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace('"', "\\(dq")
-    )
+    text = visible(text, keep="").translate(_ESCAPES)
     return f"\\&{text}" if text.startswith(".") else text
 
 

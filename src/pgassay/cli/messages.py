@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pgassay.errors import PgassayError, UsageError
+from pgassay.outgoing import control
 from pgassay.plugins import Plugin
 
 SUCCESS = 0
@@ -37,19 +38,24 @@ def warn(message: str, hint: str | None = None) -> None:
 
 
 def _say(word: str, colour: str, text: str, program: str = "pgassay: ") -> None:
-    print(f"{program}{paint(f'{word}:', colour, sys.stderr)} {text}", file=sys.stderr)
+    print(program, end="", file=sys.stderr)
+    paint(f"{word}:", colour, sys.stderr)
+    print(f" {text}".replace("\n", "\n  "), file=sys.stderr)  # so that no text begins a line
 
 
-def paint(text: str, colour: str, stream: TextIO) -> str:
-    """The text in a colour (a code of ECMA-48, such as `01;31`) where `stream` shows colours.
+def paint(text: str, colour: str, stream: TextIO) -> None:
+    """Write the text, in a colour (a code of ECMA-48, such as `01;31`) where `stream` shows colours.
 
     That is a terminal, or anything with `PG_COLOR=always`; not with `PG_COLOR=never`, nor with NO_COLOR.
     """
     wanted = os.environ.get("PG_COLOR", "auto")
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
     if os.environ.get("NO_COLOR") or not (wanted == "always" or (wanted == "auto" and on_terminal)):
-        return text
-    return f"\x1b[{colour}m{text}\x1b[0m"
+        stream.write(text)
+        return
+    control(stream, f"\x1b[{colour}m")
+    stream.write(text)
+    control(stream, "\x1b[0m")
 
 
 def help_text(commands: Mapping[str, str], others: Sequence[Plugin]) -> str:

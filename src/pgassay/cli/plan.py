@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
+from pgassay import outgoing
 from pgassay.analysis.messages import bound_per_cent
 from pgassay.host.storage import UNKNOWN
 from pgassay.lab.forecast import Overwriting
@@ -55,7 +56,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *(f"  warning     {warning}" for warning in plan.warnings),
         *(f"  lacking     {each}" for each in plan.lacking),
     ]
-    print("\n".join(lines), file=stream)
+    print(outgoing.lines(lines), end="", file=stream)
 
 
 def _server(plan: Plan) -> list[str]:

@@ -8,12 +8,13 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import TYPE_CHECKING, TextIO, cast
 
 from pgassay.analysis.effects import Effect
 from pgassay.lab.notes import Assignment, HostState
 from pgassay.lab.runner import Watcher
+from pgassay.outgoing import Output, control, plain, visible
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.study.levels import Arm
@@ -47,9 +48,14 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(file=stream)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    console = Console(file=plain(stream), markup=False, emoji=False)
+    doing, left = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[left]"))
+    with (
+        Progress(doing, BarColumn(), left, TimeElapsedColumn(), console=console, transient=True) as progress,
+        # The bar takes over what others print, and writes to the stream below ours.
+        redirect_stdout(cast(TextIO, Output(sys.stdout))),
+        redirect_stderr(cast(TextIO, Output(sys.stderr))),
+    ):
         yield _Bar(study, progress)
 
 
@@ -70,11 +76,11 @@ class _Bar(Watcher):
         self._hosts: dict[str, TaskID] = {}
 
     def preparing(self, arm: Arm) -> None:
-        self._progress.update(self._task, description=f"preparing {arm.name}")
+        self._progress.update(self._task, description=visible(f"preparing {arm.name}", keep=""))
 
     def trial_started(self, assignment: Assignment) -> None:
         text = f"block {assignment.block}, trial {assignment.number}: {assignment.arm.name}"
-        self._progress.update(self._task, description=text)
+        self._progress.update(self._task, description=visible(text, keep=""))
 
     def trial_finished(self, record: TrialRecord) -> None:
         self._lengths_s.append(record.length_s)
@@ -83,7 +89,7 @@ class _Bar(Watcher):
         value = record.responses.get(self._study.primary)
         if record.status is not Status.VALID or value is None:
             reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in record.reasons)
-            self._progress.console.print(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
+            self._tell(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
         self._used_s = used_s
@@ -91,17 +97,21 @@ class _Bar(Watcher):
             return  # asked again after a drop: nothing new
         self._told = effects
         for effect in effects:
-            self._progress.console.print(f"after {words.counted(effect.blocks, 'block')}: {_said(effect)}")
+            self._tell(f"after {words.counted(effect.blocks, 'block')}: {_said(effect)}")
 
     def dropped(self, arm_name: str, reason: str) -> None:
-        self._progress.console.print(f"{arm_name}: {reason}")
+        self._tell(f"{arm_name}: {reason}")
 
     def hosts(self, states: Sequence[HostState]) -> None:
         lines = {each.host: _doing(each) for each in states}
         for host in (*self._hosts, *lines):
             if host not in self._hosts:
                 self._hosts[host] = self._progress.add_task("", total=1, left="")
-            self._progress.update(self._hosts[host], description=lines.get(host, f"{host}: gone"))
+            description = visible(lines.get(host, f"{host}: gone"), keep="")
+            self._progress.update(self._hosts[host], description=description)
+
+    def _tell(self, text: str) -> None:
+        self._progress.console.print(visible(text, keep=""))
 
     def _left(self) -> str:
         mean_s = sum(self._lengths_s) / len(self._lengths_s)
@@ -239,4 +249,5 @@ class _BuildLine:
 
     def __call__(self, progress: "BuildProgress") -> None:
         line = build_bar(progress, shutil.get_terminal_size().columns)
-        print(f"\r\x1b[K{line}", end="\n" if progress.done else "", file=sys.stderr, flush=True)
+        control(sys.stderr, "\r\x1b[K")
+        print(line, end="\n" if progress.done else "", file=sys.stderr, flush=True)

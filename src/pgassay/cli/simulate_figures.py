@@ -13,6 +13,7 @@ import vl_convert
 from pgassay.flash import Outcome
 from pgassay.report.charts import WIDTH, chart_of, legend_of, panels, styled
 from pgassay.report.colours import INK, PALETTE
+from pgassay.report.vega import drawable
 
 _SCALE = 2
 _PARTS = {
@@ -42,7 +43,7 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> None:
     for name, chart in made.items():
         if chart is None:
             continue
-        specification = styled(chart.properties(title=f"{_TITLES[name]}, simulated")).to_dict()
+        specification = drawable(styled(chart.properties(title=f"{_TITLES[name]}, simulated")).to_dict())
         (folder / f"{name}.html").write_text(vl_convert.vegalite_to_html(specification, bundle=True), encoding="utf-8")
         (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(specification), encoding="utf-8")
         (folder / f"{name}.png").write_bytes(vl_convert.vegalite_to_png(specification, scale=_SCALE))

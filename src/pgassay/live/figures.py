@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.report import words
 from pgassay.report.colours import PALETTE
+from pgassay.report.vega import drawable
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -33,7 +34,8 @@ def effects(findings: "Findings") -> Mapping[str, Any]:
     treatments = tuple(dict.fromkeys(row["treatment"] for row in rows))
     order = [name for name, row in named.items() if row is not None]
     chart = forest(rows, order, title, charts.colour(treatments, legend=False))
-    return {**charts.specified(chart), "description": title}
+    figure: Mapping[str, Any] = drawable({**charts.specified(chart), "description": title})
+    return figure
 
 
 def seconds() -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from pgassay.live.access import policy
 from pgassay.report import vega, words
 from pgassay.report.colours import dark_style
-from pgassay.report.page import embedded
+from pgassay.report.page import embedded, shown_text
 
 _SPECIFICATIONS = 'const specifications = JSON.parse(document.getElementById("specifications")?.textContent ?? "{}");'
 
@@ -32,6 +32,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=shown_text,
         loader=jinja2.FunctionLoader(lambda name: _text("live", name)),
     )
     environment.filters["size"] = words.size

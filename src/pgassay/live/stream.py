@@ -15,6 +15,7 @@ from pgassay.live import messages
 from pgassay.live.catalogue import signature
 from pgassay.live.progress import Watched
 from pgassay.live.seconds import Seconds
+from pgassay.outgoing import values
 from pgassay.record import stopping
 from pgassay.record.disk import RealDisk
 from pgassay.record.holder import holder
@@ -74,4 +75,4 @@ def _progress(watched: Watched) -> bytes:
 
 def event(name: str, value: object) -> bytes:
     """One event; JSON has no line ends of its own, so its data are one line."""
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(finite(value)))
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(values(finite(value))))

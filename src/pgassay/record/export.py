@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from pgassay.outgoing import cells, in_ascii, visible
 from pgassay.record.errors import wrong_load
 from pgassay.record.reading import Run
 from pgassay.record.values import UNKNOWN_TIME_NS, TrialRecord
@@ -51,7 +52,7 @@ def rows(run: Run) -> Iterator[list[Cell]]:
 
 def write_csv(run: Run, file: TextIO) -> None:
     """Write all rows; open the file with `newline=""`."""
-    csv.writer(file, lineterminator="\n").writerows(rows(run))
+    csv.writer(file, lineterminator="\n").writerows(cells(rows(run)))
 
 
 def _place(trial: TrialRecord) -> dict[str, str | int]:
@@ -73,7 +74,7 @@ def _responses(run: Run) -> list[str]:
 def write_json(run: Run, file: TextIO) -> None:
     """Write an array with an object for every committed trial, whatever its status; a missing response is null."""
     responses = _responses(run)
-    json.dump([_plain(trial, responses) for trial in run.trials], file, indent=2, ensure_ascii=False, allow_nan=False)
+    file.write(in_ascii(json.dumps([_plain(trial, responses) for trial in run.trials], indent=2, allow_nan=False)))
     file.write("\n")
 
 
@@ -131,7 +132,7 @@ def _labels(run: Run, trial: TrialRecord) -> str:
 
 def _escaped(text: str, *, quote: bool) -> str:
     """Backslashes and line ends, and in a label's value quotes, as the format wants them."""
-    text = text.replace("\\", r"\\").replace("\n", r"\n")
+    text = visible(text).replace("\\", r"\\").replace("\n", r"\n")
     return text.replace('"', r"\"") if quote else text
 
 
@@ -175,7 +176,7 @@ def cacheprobe_rows(run: Run) -> Iterator[list[str]]:
 
 def write_cacheprobe_csv(run: Run, file: TextIO) -> None:
     """Write all rows; open the file with `newline=""`."""
-    csv.writer(file, lineterminator="\n").writerows(cacheprobe_rows(run))
+    csv.writer(file, lineterminator="\n").writerows(cells(cacheprobe_rows(run)))
 
 
 def _buffers(trial: TrialRecord) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from math import isfinite
 from statistics import median
 from typing import Any
 
+from pgassay import outgoing
 from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
@@ -241,7 +242,7 @@ def _record(noise: Noise) -> NoiseRecord:
 
 def render(found: CalibrationFindings) -> str:
     """The whole text, ending with a newline."""
-    return "\n".join(_lines(found)) + "\n"
+    return outgoing.lines(_lines(found))
 
 
 def _drive(capacities: Mapping[str, float]) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import altair as alt
 
 from pgassay.report.colours import GRID, INK, PALETTE, PAPER, SOFT
+from pgassay.report.vega import drawable
 
 WIDTH = 640
 """Of a figure's plot as a file, in pixels; a page fits it to its own width."""
@@ -80,7 +81,7 @@ def legend_of(names: Sequence[str], what: str = "") -> alt.Legend | None:
         orient="bottom",
         title=wrapped(title, NARROW) if title else None,
         columns=columns_of([*labels.values()]),
-        labelExpr=f"{json.dumps(labels)}[datum.label]",
+        labelExpr=f"{json.dumps(drawable(labels))}[datum.label]",
         symbolOpacity=1.0,
     )
 
@@ -102,7 +103,7 @@ def wrapping(names: Sequence[str]) -> str | None:
     if all(len(name) <= LETTERS for name in names):
         return None
     lines = {name: textwrap.wrap(name, LETTERS) for name in names}
-    return f"{json.dumps(lines)}[datum.label]"
+    return f"{json.dumps(drawable(lines))}[datum.label]"
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -169,7 +170,7 @@ def layered(
 
 def of_kind(kind: str) -> alt.Chart:
     """A layer's chart that takes the rows of one kind only."""
-    return alt.Chart().transform_filter(f"datum.kind == {json.dumps(kind)}")
+    return alt.Chart().transform_filter(f"datum.kind == {json.dumps(drawable(kind))}")
 
 
 @dataclass(frozen=True)

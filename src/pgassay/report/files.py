@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgassay.outgoing import cells
 from pgassay.report.json_values import to_json
 from pgassay.report.section import Table
+from pgassay.report.vega import drawable
 
 if TYPE_CHECKING:
     from pgassay.report.page import DrawnFigure
@@ -45,9 +47,7 @@ def _columns(head: Sequence[str]) -> Sequence[str]:
 def _write(path: Path, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns)
-    writer.writeheader()
-    writer.writerows(rows)
+    csv.writer(text).writerows(cells((columns, *([row.get(name) for name in columns] for row in rows))))
     path.with_name(f"{path.name}.csv").write_text(text.getvalue(), encoding="utf-8", newline="")
     document = {"title": title, "rows": rows}
     path.with_name(f"{path.name}.json").write_text(to_json(document), encoding="utf-8")
@@ -83,12 +83,28 @@ def _sets(part: Any) -> Iterator[Sequence[Mapping[str, Any]]]:
                 yield from _sets(each)
 
 
-def write_pictures(made: Sequence["DrawnFigure"], folder: Path) -> None:
-    """Write each figure as NAME.png and NAME.svg into `folder`, which is made."""
+def write_pictures(made: Sequence["DrawnFigure"], folder: Path) -> dict[str, str]:
+    """Write each figure as NAME.png and NAME.svg into `folder`, which is made; returns why, by name, where that failed.
+
+    The renderer ends the whole process for a character that XML cannot hold, so texts are made visible first.
+    """
     import vl_convert  # a renderer of its own, which a page alone does not need
 
     folder.mkdir(exist_ok=True)
+    lost = {}
     for figure in made:
-        specification = dict(figure.specification)
-        (folder / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(specification, scale=SCALE))
-        (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(specification), encoding="utf-8")
+        picture, drawing = (folder / f"{figure.name}.{kind}" for kind in ("png", "svg"))
+        specification = drawable(figure.specification)
+        try:
+            pixels = vl_convert.vegalite_to_png(specification, scale=SCALE)
+            lines = vl_convert.vegalite_to_svg(specification)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as failure:  # a panic of Rust is no Exception
+            lost[figure.name] = f"{type(failure).__name__}: {failure}".partition("\n")[0]
+            picture.unlink(missing_ok=True)  # an earlier report's
+            drawing.unlink(missing_ok=True)
+        else:
+            picture.write_bytes(pixels)
+            drawing.write_text(lines, encoding="utf-8")
+    return lost

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pgassay.outgoing import cell
 from pgassay.report import contents, messages
 from pgassay.report.section import Block, Folded, Surface, Table
 
@@ -39,14 +40,14 @@ def _join(whole: dict[str, Any], part: Mapping[str, object], name: str) -> None:
 
 def write_csv(findings: "Findings", file: TextIO) -> None:
     """Every table of the report, a line a cell and as a reader sees it; `row` is a row's first cell."""
-    writer = csv.writer(file)
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_HEAD)
     for section in contents.sections():
         for table in _tables(section.shown(findings, Surface.PAGE)):
             for row in table.rows:
-                first, *cells = map(str, row)
-                for column, cell in zip(table.head[1:], cells, strict=False):
-                    writer.writerow((section.name, table.title, first, column, cell))
+                first, *others = map(str, row)
+                for column, shown in zip(table.head[1:], others, strict=False):
+                    writer.writerow(map(cell, (section.name, table.title, first, column, shown)))
 
 
 def _tables(blocks: Iterable[Block]) -> Iterator[Table]:

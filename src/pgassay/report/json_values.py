@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from pgassay.analysis.effects import Effect
+from pgassay.outgoing import in_ascii, values
 
 
 def place_values(effect: Effect) -> dict[str, Any]:
@@ -40,11 +41,14 @@ def finite(value: object) -> Any:
 
 def to_json(value: object) -> str:
     """The same as an indented text; much sooner than the standard library's for the rows of ten thousand trials."""
-    return msgspec.json.format(_encoded(value), indent=2).decode()
+    return in_ascii(msgspec.json.format(_encoded(value), indent=2).decode())
 
 
 def _encoded(value: object) -> bytes:
-    return msgspec.json.encode(value, enc_hook=_unknown)
+    try:
+        return msgspec.json.encode(value, enc_hook=_unknown)
+    except UnicodeEncodeError:  # a file whose name is no UTF-8
+        return msgspec.json.encode(values(msgspec.to_builtins(value, enc_hook=_unknown)))
 
 
 def _unknown(value: object) -> object:

@@ -5,19 +5,16 @@ its own type, so that file and exit status never differ. The elements are those 
 and the others read; nothing else is in them.
 """
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from pgassay.analysis.decide import Judgement, Outcome
+from pgassay.outgoing import visible
 from pgassay.report import decide
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
-
-_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold ("2.2 Characters")."""
 
 
 def write(findings: "Findings", path: Path) -> None:
@@ -38,7 +35,7 @@ def document(findings: "Findings") -> bytes:
     name, started = findings.run.header.study, findings.run.header.started_utc.removesuffix("Z")
     seconds = f"{sum(trial.length_s for trial in findings.trials):.3f}"
     suite = ElementTree.SubElement(
-        whole, "testsuite", {"name": _text(name), "timestamp": _text(started), "time": seconds, **counts}
+        whole, "testsuite", {"name": visible(name), "timestamp": visible(started), "time": seconds, **counts}
     )
     for each in judged:
         suite.append(_case(findings, each, name))
@@ -49,14 +46,11 @@ def document(findings: "Findings") -> bytes:
 
 def _case(findings: "Findings", judged: Judgement, study: str) -> ElementTree.Element:
     where = judged.place.name or "the load"
-    case = ElementTree.Element("testcase", {"classname": _text(f"{study}.{where}"), "name": _text(judged.limit.text)})
+    names = {"classname": f"{study}.{where}", "name": judged.limit.text}
+    case = ElementTree.Element("testcase", {name: visible(text) for name, text in names.items()})
     measured = decide.here(judged)
     if judged.outcome is not Outcome.PASS:
         why = judged.why or f"measured: {measured}"
-        failure = ElementTree.SubElement(case, "failure", {"type": judged.outcome.value, "message": _text(why)})
-        failure.text = _text(f"{judged.limit.text}: {judged.outcome.value} with {where}; measured: {measured}")
+        failure = ElementTree.SubElement(case, "failure", {"type": judged.outcome.value, "message": visible(why)})
+        failure.text = visible(f"{judged.limit.text}: {judged.outcome.value} with {where}; measured: {measured}")
     return case
-
-
-def _text(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)

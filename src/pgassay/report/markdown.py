@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay import __version__
+from pgassay.outgoing import visible
 from pgassay.report import contents, decide, doubts, power_cuts, verdict, words
 from pgassay.report.reasons import reasons
 from pgassay.report.section import Block, Sentences, Surface, Table, Verdicts
@@ -17,7 +18,8 @@ from pgassay.report.text import HEADLINE
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-_MARKUP = re.compile(r"[\\`*_\[\]|~$@#]|:(?=//)|^[+-]|(?<=^\d)[.)]")
+_NUMBERED = "|".join(rf"(?<=^\d{{{digits}}})" for digits in range(1, 10))
+_MARKUP = re.compile(rf"[\\`*_\[\]|~$@#]|:(?=//)|(?<=\bwww)\.|^[=+-]|(?:{_NUMBERED})[.)]", re.IGNORECASE)
 """What GitHub would take for markup, mathematics, a mention or a link; at the beginning also for a list."""
 
 
@@ -69,5 +71,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[st
 
 def escaped(text: str) -> str:
     """The text as Markdown that shows it letter by letter, on one line."""
-    line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKUP.sub(lambda found: f"\\{found[0]}", line)

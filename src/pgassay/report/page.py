@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from textwrap import shorten
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup, escape
 
+from pgassay.outgoing import visible
 from pgassay.report import contents, own_sections, vega, words
 from pgassay.report.arrangement import arranged, contained, flat
 from pgassay.report.colours import dark_style
@@ -84,7 +86,9 @@ def write(
     path.write_text(html(findings, made, pictures=pictures, menu=menu), encoding="utf-8")
     write_data([table for chapter in made for table in chapter.tables], figures(made), directory / DATA)
     if pictures:
-        write_pictures(figures(made), directory / FIGURES)
+        lost = write_pictures(figures(made), directory / FIGURES)
+        if lost:
+            path.write_text(html(findings, made, pictures=pictures, menu=menu, lost=lost), encoding="utf-8")
     return path
 
 
@@ -167,13 +171,18 @@ def _drawn(blocks: Iterable[Block]) -> Iterator[tuple[str, DrawnFigure | str]]:
     from pgassay.report.charts import specified
 
     for block in flat(blocks):
-        if not isinstance(block, Figure) or (found := block.draw()) is None:
+        if not isinstance(block, Figure):
             continue
-        if isinstance(found, str):
-            yield block.name, found
-        else:
-            specification = {**specified(found.chart), "description": found.title}
-            yield block.name, DrawnFigure(block.name, found.title, found.caption, specification)
+        try:
+            found = block.draw()
+            if isinstance(found, str):
+                yield block.name, found
+            elif found is not None:
+                specification = {**specified(found.chart), "description": found.title}
+                yield block.name, DrawnFigure(block.name, found.title, found.caption, specification)
+        except Exception as failure:  # others may have written the record, and the rest of the page is worth more
+            why = str(failure).partition("\n")[0]
+            yield block.name, f'figure "{block.name}" could not be drawn: {type(failure).__name__}: {why}'
 
 
 def _with_key_figures(made: Sequence[Chapter]) -> list[Chapter]:
@@ -250,14 +259,23 @@ def _missing(made: Sequence[Chapter]) -> Chapter:
 
 
 def html(
-    findings: "Findings", made: Sequence[Chapter], *, pictures: bool = False, menu: Sequence[tuple[str, str]] = ()
+    findings: "Findings",
+    made: Sequence[Chapter],
+    *,
+    pictures: bool = False,
+    menu: Sequence[tuple[str, str]] = (),
+    lost: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The page as text, with everything that it needs inside; `pictures` lie beside it, for readers without scripts."""
+    """The page as text, with everything that it needs inside; `pictures` lie beside it, for readers without scripts.
+
+    `lost` says of some figures why they have no picture.
+    """
     environment = jinja2.Environment(
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=shown_text,
         loader=jinja2.FunctionLoader(_template),
     )
     environment.filters["sentence"] = lambda text: _prose(words.sentence(text))
@@ -269,6 +287,7 @@ def html(
         study=findings.study,
         chapters=made,
         pictures=pictures,
+        lost=lost,
         menu=menu,
         verdicts_open=VERDICTS_OPEN,
         style=_template("page.css") + dark_style(),
@@ -281,12 +300,17 @@ def html(
 
 def embedded(specifications: Mapping[str, Any]) -> str:
     """JSON that can stand in a script: no text of it can end that, or begin a comment in it."""
-    return json.dumps(specifications, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(vega.drawable(specifications), separators=(",", ":")).replace("<", "\\u003c")
+
+
+def shown_text(value: object) -> object:
+    """What a template puts into a page; marked up texts are ours, and were made of visible ones."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _prose(text: str) -> Markup:
     """A text whose lines do not end between a number and its unit, inside an interval, or within an option."""
-    kept = _UNIT.sub("\u00a0", text)
+    kept = _UNIT.sub("\u00a0", visible(text))
     kept = _INTERVAL.sub(lambda found: found[0].replace(" ", "\u00a0"), kept)
     return Markup(_OPTION.sub(r'<span class="keep">\g<0></span>', str(escape(kept))))
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pgassay import outgoing
 from pgassay.analysis.replication import Outcome, Replication, claim_again, replicated
 from pgassay.report import messages, words
 from pgassay.report.findings import Findings, Judged
@@ -115,7 +116,7 @@ def text(found: Repetition) -> str:
         "note: a contrast agrees where both runs came to the same verdict and the sizes are not shown to differ;"
         " intervals are as sure as those of the two runs",
     ]
-    return "\n".join(lines) + "\n"
+    return outgoing.lines(lines)
 
 
 def _shown(each: Contrast) -> Iterator[str]:

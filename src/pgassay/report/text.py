@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pgassay.outgoing import lines
 from pgassay.report import contents, doubts, power_cuts, verdict, words
 from pgassay.report.arrangement import arranged
 from pgassay.report.reasons import reasons
@@ -28,12 +29,12 @@ _LEAST, _VERDICTS_LEAST = 2, 4
 
 def render(findings: "Findings") -> str:
     """The whole report, ending with a newline."""
-    return "\n".join(_lines(findings)) + "\n"
+    return lines(_lines(findings))
 
 
 def headline(findings: "Findings") -> str:
     """The answer in a few sentences, ending with a newline; the verdicts where no section gives a headline."""
-    return "\n".join(each for item in _headline(findings) or _verdicts(findings) for each in item) + "\n"
+    return lines(each for item in _headline(findings) or _verdicts(findings) for each in item)
 
 
 def brief(findings: "Findings", ending: Sequence[str] = ()) -> str:
@@ -53,8 +54,7 @@ def brief(findings: "Findings", ending: Sequence[str] = ()) -> str:
         if len(longest.items) < 2:
             break
         longest.drop()
-    lines = [line for part in parts for line in (*part.lines(), "")]
-    return "\n".join((*lines, *ending)) + "\n"
+    return lines((*(line for part in parts for line in (*part.lines(), "")), *ending))
 
 
 @dataclass

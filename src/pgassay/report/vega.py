@@ -11,9 +11,12 @@ from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from pgassay import scratch
+from pgassay.outgoing import visible
 
+_EXPRESSIONS = frozenset({"calculate", "expr", "filter", "labelExpr", "test"})
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
@@ -42,6 +45,20 @@ def directory(environment: Mapping[str, str]) -> Path:
     """The folder of pgassay in the user's cache, by the XDG Base Directory Specification."""
     named = environment.get("XDG_CACHE_HOME", "")
     return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "pgassay"
+
+
+def drawable(part: Any, name: str = "") -> Any:
+    """A specification, or a part of it called `name`, with every text as a figure can show it.
+
+    Vega-Lite writes titles into its own expressions with quotes escaped, but neither backslashes nor line ends: those
+    would end the figure, or become the character that they stand for. Our expressions escape what they hold.
+    """
+    if isinstance(part, str):
+        shown = part if name in _EXPRESSIONS else visible(part, keep="" if name == "title" else "\n")
+        return shown if name in _EXPRESSIONS else shown.replace("\\", "\N{SET MINUS}")
+    if isinstance(part, Mapping):
+        return {drawable(key): drawable(each, key) for key, each in part.items()}
+    return [drawable(each, name) for each in part] if isinstance(part, list | tuple) else part
 
 
 def _keep(path: Path, text: str) -> None:
