@@ -35,7 +35,7 @@ from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.postgres.ownership import make_private_directory
+from pgassay.postgres.ownership import private_directory
 from pgassay.probe.processes import ProcessTree
 
 EMULATED = ("csd", "ssd")
@@ -100,14 +100,13 @@ def serving(directory: Path, kind: str) -> Iterator[Running]:
     """The server of one kind, with a socket directory of its own."""
     account = choose()
     cluster = place(directory, kind)
-    sockets = make_private_directory(account)
-    server = installation().start(cluster, SETTINGS, sockets)
     home = directory / NAME / "drives" / kind
-    try:
-        yield Running(server, SocketControl(home) if kind in EMULATED else None)
-    finally:
-        server.stop()
-        shutil.rmtree(sockets, ignore_errors=True)
+    with private_directory(account) as sockets:
+        server = installation().start(cluster, SETTINGS, sockets)
+        try:
+            yield Running(server, SocketControl(home) if kind in EMULATED else None)
+        finally:
+            server.stop()
 
 
 def prepare(given: argparse.Namespace) -> None:

@@ -14,7 +14,6 @@ from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres.find import Finder
-from pgassay.postgres.ownership import make_private_directory
 
 SETTINGS = {"fsync": "off", "max_wal_size": "4GB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off"}
 
@@ -42,7 +41,7 @@ def serving(within: Path | None, name: str, settings: Mapping[str, str] | None =
     with tempfile.TemporaryDirectory(dir=within, prefix=f"{name}-") as place:
         directory = Path(place)
         directory.chmod(0o755)
-        sockets = make_private_directory(account, directory)
+        sockets = directory / "sockets"
         shutil.chown(directory, account.uid, account.gid)
         installation.initialize(directory / "data", {})
         server = installation.start(directory / "data", {**SETTINGS, **(settings or {})}, sockets)

@@ -31,7 +31,6 @@ from pgassay.host.storage import mount_of
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.find import Finder
-from pgassay.postgres.ownership import make_private_directory
 
 IMAGE_BYTES_PER_SCALE = 64 << 20
 IMAGE_BYTES_MIN = 1 << 30
@@ -134,7 +133,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.directory, prefix="start-state-") as place:
         directory = Path(place)
         directory.chmod(0o755)
-        sockets = make_private_directory(account, directory)
+        sockets = directory / "sockets"
         size_bytes = IMAGE_BYTES_MIN + options.scale * IMAGE_BYTES_PER_SCALE
         with contextlib.ExitStack() as stack:
             places = [directory]

@@ -18,7 +18,6 @@ from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import mount_of
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.postgres.ownership import make_private_directory
 
 pytestmark = pytest.mark.system
 
@@ -47,7 +46,7 @@ def count(server: Server) -> object:
 
 def test_every_trial_starts_from_the_same_data(place: Path, installation: LocalInstallation) -> None:
     drive = DirectoryDrive.attach(place, installation.account, mount_of, allow_volatile=True, keep_snapshots=False)
-    sockets = make_private_directory(installation.account, place)
+    sockets = place / "sockets"
     workspace = drive.workspace("prepare")
     installation.initialize(workspace, {})
     server = installation.start(workspace, {}, sockets)

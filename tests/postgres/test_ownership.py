@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from shutil import rmtree
 
 import pytest
 
@@ -15,16 +14,14 @@ OURSELVES = Account(None, os.geteuid(), os.getegid())
 
 
 def test_a_made_directory_is_short_closed_and_owned() -> None:
-    path = ownership.make_private_directory(OURSELVES)
-    try:
+    with ownership.private_directory(OURSELVES) as path:
         assert path.stat().st_mode & 0o777 == 0o700
         sockets = path / ownership.SOCKETS
         assert ownership.prepare_socket_directory(path, OURSELVES) == (sockets, ownership.FIRST_PORT)
         (sockets / f".s.PGSQL.{ownership.FIRST_PORT}.lock").touch()
         assert ownership.prepare_socket_directory(path, OURSELVES) == (sockets, ownership.FIRST_PORT + 1)
-        assert not ownership.abandoned(path)
-    finally:
-        rmtree(path)
+        assert len(str(sockets)) < 50
+    assert not path.exists()
 
 
 def test_too_long_a_path_is_refused_with_its_length(tmp_path: Path) -> None:
@@ -64,22 +61,6 @@ def test_an_owner_is_gone_only_when_its_file_says_so(tmp_path: Path) -> None:
     assert not ownership.abandoned(tmp_path)
 
 
-def test_only_forsaken_socket_directories_are_removed(tmp_path: Path) -> None:
-    kept, forsaken = (
-        ownership.make_private_directory(OURSELVES, tmp_path),
-        ownership.make_private_directory(OURSELVES, tmp_path),
-    )
-    foreign = tmp_path / f"{ownership.PRIVATE_PREFIX}foreign"
-    foreign.mkdir()
-    _forsake(forsaken)
-    (tmp_path / f"{ownership.PRIVATE_PREFIX}link").symlink_to(forsaken)
-    assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]
-    ownership.remove_private_directory(forsaken)
-    assert kept.is_dir()
-    assert foreign.is_dir()
-    assert not forsaken.exists()
-
-
 def test_the_marker_is_read_as_written_and_nothing_else_counts(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="not made by pgassay"):
         ownership.require_mark(tmp_path)
@@ -95,32 +76,6 @@ def test_the_marker_is_read_as_written_and_nothing_else_counts(tmp_path: Path) -
     (elsewhere / ownership.MARKER_FILE).symlink_to(tmp_path / ownership.MARKER_FILE)
     with pytest.raises(ClusterError, match="not made by pgassay"):
         ownership.require_mark(elsewhere)
-
-
-def test_a_socket_directory_whose_lab_ends_meanwhile_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ending, forsaken = (ownership.make_private_directory(OURSELVES, tmp_path) for _ in range(2))
-    _forsake(forsaken)
-    listed = Path.glob
-
-    def gone_since(self: Path, pattern: str) -> list[Path]:
-        found = list(listed(self, pattern))
-        rmtree(ending, ignore_errors=True)
-        return found
-
-    is_dir = Path.is_dir
-
-    def goes_after(self: Path) -> bool:
-        found = is_dir(self)
-        if self == ending:
-            rmtree(ending, ignore_errors=True)
-        return found
-
-    monkeypatch.setattr(Path, "is_dir", goes_after)
-    assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]
-    monkeypatch.setattr(Path, "glob", gone_since)
-    assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]
 
 
 @pytest.mark.parametrize("place", ["trial-000001", "disk/mnt/trial-000001", "disk/crash/1/trial-000001"])

@@ -114,8 +114,7 @@ def test_a_servers_log_and_socket_lie_where_the_account_can_exchange_nothing(
     data: Path, folder: Path, precious: Path
 ) -> None:
     """The private directory was the account's: it could put a link to a file of root's in the place of the log."""
-    sockets = ownership.make_private_directory(servers_account())
-    try:
+    with ownership.private_directory(servers_account()) as sockets:
         server = real.installation().start(data, {"fsync": "off"}, sockets)
         account = servers_account()
         attacks: list[Callable[[], object]] = [
@@ -128,8 +127,6 @@ def test_a_servers_log_and_socket_lie_where_the_account_can_exchange_nothing(
             with pytest.raises(AssertionError):
                 as_account(account, attack)
         server.stop()
-    finally:
-        ownership.remove_private_directory(sockets)
     assert not sockets.exists()
 
 

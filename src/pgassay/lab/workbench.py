@@ -45,7 +45,7 @@ from pgassay.load import drivers
 from pgassay.load.metronome import LocalMetronome
 from pgassay.load.network import AbsentClient, Loopback, NetworkReference
 from pgassay.load.yardstick import CpuYardstick
-from pgassay.postgres import effective, ownership, repair
+from pgassay.postgres import effective, ownership
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
 from pgassay.postgres.builds.request import BuildRequest
@@ -120,11 +120,8 @@ class Workbench:
             self.host.repair()
             with suppress(PgassayError, OSError):
                 scratch.remove_left()
-            for abandoned in repair.abandoned_sockets(self.account):
-                ownership.remove_private_directory(abandoned)
             with self._interruption.held():
-                self._sockets = ownership.make_private_directory(self.account)
-                stack.callback(ownership.remove_private_directory, self._sockets)
+                self._sockets = stack.enter_context(ownership.private_directory(self.account))
             options = self.options
             places = DriveChoices(
                 self.data_directory,

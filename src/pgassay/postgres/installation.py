@@ -82,8 +82,7 @@ class LocalInstallation:
 
     def _roll_back_prepared(self, directory: Path, most: int) -> None:
         """They would hold their locks for ever; each can be ended in its own database alone."""
-        sockets = ownership.make_private_directory(self.account)
-        try:
+        with ownership.private_directory(self.account) as sockets:
             server = self.start(directory, {"max_prepared_transactions": str(most)}, sockets)
             try:
                 for gid, database in server.query("SELECT gid, database FROM pg_prepared_xacts"):
@@ -92,8 +91,6 @@ class LocalInstallation:
                     session.close()
             finally:
                 server.stop()
-        finally:
-            ownership.remove_private_directory(sockets)
 
     def start(
         self,

@@ -1,8 +1,8 @@
 """Which clusters and directories are ours, and which pgassay process uses them, by files inside them.
 
 `PGASSAY_CLUSTER` marks a data directory as ours. It lies inside, so that copies, reflinks and snapshots carry it along;
-a directory without it is never started, stopped or removed. `PGASSAY_OWNER` names the process that uses a cluster or a
-private directory. After a crash or SIGKILL of that process it shows that what lies there was left behind; what a
+a directory without it is never started, stopped or removed. `PGASSAY_OWNER` names the process that uses a cluster.
+After a crash or SIGKILL of that process it shows that what lies there was left behind; what a
 running pgassay uses is not touched.
 
 Private directories hold a server's log and its socket. The socket's path is short (107 bytes: sun_path less its final
@@ -12,13 +12,13 @@ the socket's directory alone: root works in the one above it.
 
 import json
 import os
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pgassay import scratch
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
 from pgassay.files import Directory, Owner, UntrustedError
@@ -121,7 +121,6 @@ def _boot() -> str:
 
 SOCKET_PATH_BYTES_MAX = 107
 FIRST_PORT = 54320
-PRIVATE_PREFIX = "pgassay-"
 PRIVATE_PARENT = Path("/tmp")
 """Not $TMPDIR: that may be long, or closed to the servers' account (pam_tmpdir)."""
 
@@ -130,16 +129,16 @@ SOCKETS = "s"
 """The directory in a private one where the servers' account may write."""
 
 
-def make_private_directory(account: Account, parent: Path | None = None) -> Path:
+@contextmanager
+def private_directory(account: Account, parent: Path | None = None) -> Iterator[Path]:
     """A fresh directory of ours in `parent` (default /tmp), which the servers' account may pass through.
 
-    Nobody else may even do that. The caller removes it (`remove_private_directory`).
+    Nobody else may even do that. It is gone afterwards.
     """
-    path = Path(tempfile.mkdtemp(prefix=PRIVATE_PREFIX, dir=parent or PRIVATE_PARENT))
-    claim(path)
-    with Directory.open(path) as private:
-        private.give_self(*_passable(account))
-    return path
+    with scratch.folder("sockets", parent or PRIVATE_PARENT) as path:
+        with Directory.open(path) as private:
+            private.give_self(*_passable(account))
+        yield path
 
 
 def remove_private_directory(path: Path) -> None:
@@ -151,15 +150,11 @@ def remove_private_directory(path: Path) -> None:
 @contextmanager
 def empty_configuration(account: Account) -> Iterator[Path]:
     """A directory with an empty postgresql.conf, which is all that `postgres -C` needs; gone afterwards."""
-    private = make_private_directory(account)
-    try:
-        with Directory.open(private) as opened:
-            opened.mkdir("data", 0o700, account.owner)
-            with opened.inner("data") as data:
-                data.replace("postgresql.conf", "", account.owner)
+    with private_directory(account) as private, Directory.open(private) as opened:
+        opened.mkdir("data", 0o700, account.owner)
+        with opened.inner("data") as data:
+            data.replace("postgresql.conf", "", account.owner)
         yield private / "data"
-    finally:
-        remove_private_directory(private)
 
 
 def _passable(account: Account) -> tuple[Owner | None, int]:

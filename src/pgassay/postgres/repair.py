@@ -1,17 +1,14 @@
-"""What a killed pgassay left: servers on clusters of ours, socket directories. They are found by their owner's file.
+"""Servers on clusters of ours that a killed pgassay left, found by their owner's file.
 
 Only directories with our marker whose owner is gone are touched, and only processes that really serve them. Servers
 normally die with us (see the host's runner); this is for other cases: another kernel, a supervisor in between.
 """
 
-import os
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.errors import ClusterError
-from pgassay.bench.places import Account
 from pgassay.postgres import ownership, processes
 
 DEPTH = 7
@@ -50,21 +47,6 @@ def end(leftover: Leftover) -> None:
         return
     processes.end(leftover.directory, _PATIENCE_S)
     ownership.release(leftover.directory)
-
-
-def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path]:
-    """Socket directories that a killed pgassay left in `parent` (default /tmp), of us or the servers' account."""
-    owners = (account.uid, os.geteuid())
-    found = []
-    for path in sorted((parent or ownership.PRIVATE_PARENT).glob(f"{ownership.PRIVATE_PREFIX}*")):
-        try:
-            status = path.lstat()
-        except OSError:
-            continue  # another lab's, which has just ended
-        ours = stat.S_ISDIR(status.st_mode) and status.st_uid in owners
-        if ours and os.access(path, os.R_OK | os.X_OK) and ownership.abandoned(path):
-            found.append(path)
-    return found
 
 
 def _clusters(place: Path, depth: int) -> Iterator[Path]:

@@ -51,13 +51,12 @@ def bindirs() -> list[str]:
 def private_folder() -> Iterator[Path]:
     """A short, closed directory of the servers' account (pytest's own are closed to that account, and long)."""
     account = choose()
-    folder = ownership.make_private_directory(account)
-    with Directory.open(folder) as opened:
+    with ownership.private_directory(account) as folder, Directory.open(folder) as opened:
         opened.give_self(account.owner, 0o700)
-    try:
-        yield folder
-    finally:
-        ownership.remove_private_directory(folder)
+        try:
+            yield folder
+        finally:
+            opened.give_self((os.geteuid(), os.getegid()))
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import pytest
 
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.postgres.ownership import make_private_directory
 from pgassay.testing.real import installation
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
@@ -37,7 +36,7 @@ def test_a_cluster_lives_on_a_drive_and_both_stay_sound(place: Path, kind: str) 
     programs: LocalInstallation = installation()
     drive = real.attach(place, kind, data_mount_options="noatime,discard")
     assert isinstance(drive, BlockDrive)
-    sockets = make_private_directory(programs.account, place)
+    sockets = place / "sockets"
     workspace = drive.workspace("prepare")
     programs.initialize(workspace, {})
     server = programs.start(workspace, {}, sockets)

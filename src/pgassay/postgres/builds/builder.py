@@ -34,8 +34,7 @@ _SHOWN = ("block_size", "wal_block_size", "segment_size")
 
 def verify(installation: LocalInstallation, recipe: Recipe, runner: Runner) -> dict[str, str]:
     """Make a cluster, start it, compare; returns what the server says; raises `BuildError` or `ClusterError`."""
-    folder = ownership.make_private_directory(installation.account)
-    try:
+    with ownership.private_directory(installation.account) as folder:
         directory = folder / "data"
         installation.initialize(directory, {})
         for name in ("block_size", "wal_block_size"):
@@ -51,8 +50,6 @@ def verify(installation: LocalInstallation, recipe: Recipe, runner: Runner) -> d
             _require(recipe, name, _size(recipe, name), shown[name])
         _require(recipe, "segment_size", recipe.segment_bytes, int(blocks) * recipe.block_bytes)
         return shown
-    finally:
-        ownership.remove_private_directory(folder)
 
 
 def _verify_control(installation: LocalInstallation, recipe: Recipe, directory: Path, runner: Runner) -> None:
