@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from pgassay import scratch
 from pgassay.record import errors, formats, trials
 from pgassay.record.directory import HEADER_FILE, HOST_FILE, STUDY_FILE
 from pgassay.record.disk import files_below
@@ -145,23 +146,22 @@ def write(contents: Contents, file: Path) -> Manifest:
         {str(each.path): name for each, name in contents.packed.items()}, files,
         {str(each.path): each.factor for each in contents.left_out},
     )  # fmt: skip
-    fresh = file.with_name(f".{file.name}.new")
-    with errors.as_record_error(file.parent, "write the capsule", "name another place for it"):
+    with (
+        errors.as_record_error(file.parent, "write the capsule", "name another place for it"),
+        scratch.place("capsule", file.with_name(f".{file.name}.new")) as fresh,
+    ):
         if file.exists():
             raise errors.capsule_exists(file)
         fresh.unlink(missing_ok=True)
         descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, "w+b") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED) as archive:
-                archive.writestr(_entry(MANIFEST), formats.encode(manifest))
-                for name, where in contents.files.items():
-                    large = files[name].bytes >= 1 << 31
-                    with _opened(where) as source, archive.open(_entry(name), "w", force_zip64=large) as target:
-                        if _copied(source, target) != files[name]:
-                            raise errors.damaged(run.path, f"{name} changed while it was read")
-            fresh.rename(file)
-        finally:
-            fresh.unlink(missing_ok=True)
+        with os.fdopen(descriptor, "w+b") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(_entry(MANIFEST), formats.encode(manifest))
+            for name, where in contents.files.items():
+                large = files[name].bytes >= 1 << 31
+                with _opened(where) as source, archive.open(_entry(name), "w", force_zip64=large) as target:
+                    if _copied(source, target) != files[name]:
+                        raise errors.damaged(run.path, f"{name} changed while it was read")
+        fresh.rename(file)
     return manifest
 
 
