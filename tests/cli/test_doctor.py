@@ -1,6 +1,9 @@
 """`pgassay doctor` names the plug-ins of other packages, and which of them are broken."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +39,37 @@ def test_doctor_names_every_plugin_and_its_package(install: Install, capsys: pyt
 
 def test_doctor_says_that_there_are_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert [finding["text"] for finding in plugins_told(capsys)] == ["no plug-ins are installed"]
+
+
+def left(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
+    findings = json.loads(capsys.readouterr().out)
+    return [(each["severity"], each["text"]) for each in findings if each["check"] == "left_files"]
+
+
+def test_what_killed_processes_left_is_named_by_kind_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
+    script = (
+        "import os, sys, pathlib; from pgassay import scratch\n"
+        "held = [scratch.folder(kind, pathlib.Path(sys.argv[1])) for kind in sys.argv[2:]]\n"
+        "for each in held: print(each.__enter__(), flush=True)\n"
+        "os._exit(1)"
+    )
+    words = [sys.executable, "-c", script, str(tmp_path), "sockets", "capture", "sockets"]
+    one, two, three = subprocess.run(words, capture_output=True, text=True, check=False).stdout.split()
+    bystander = tmp_path / "pgassay-sockets-000000000000"
+    bystander.mkdir()
+    where = ("--json", "--data-dir", str(tmp_path / "data"))
+    assert main(["doctor", *where]) == 0
+    assert left(capsys) == [
+        ("warning", f'killed processes left these (capture): "{two}"'),
+        ("warning", f'killed processes left these (sockets): "{min(one, three)}", "{max(one, three)}"'),
+    ]
+    assert main(["doctor", "--repair", *where]) == 0
+    said = capsys.readouterr()
+    assert sorted(line for line in said.err.splitlines() if "removed" in line) == sorted(
+        f'pgassay: removed: {kind}: "{path}"' for kind, path in (("sockets", one), ("capture", two), ("sockets", three))
+    )
+    assert '"killed processes have left no temporary files"' in said.out
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("pgassay-")] == [bystander.name]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.host import _keeper
-from pgassay.host.keeper import VARIABLE, Keeper, mark
+from pgassay.host.keeper import VARIABLE, Keeper, end_orphans, mark, orphans
 from pgassay.host.processes import Process, processes, still_there
 
 PATIENCE_S = 300.0
@@ -143,10 +143,37 @@ def test_who_was_of_the_family_stays_of_it_but_not_a_later_one_with_the_number(t
 
 
 def test_the_mark_tells_this_process_from_a_later_one_with_its_number() -> None:
-    pid, _, ticks = mark().partition("-")
+    pid, ticks, _ = mark().split("-")
     assert (int(pid), int(ticks)) == (os.getpid(), processes()[os.getpid()].started_ticks)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
 def test_without_a_family_there_is_nothing_to_end(tmp_path: Path) -> None:
     _keeper.end_family(b"LAB=5-9", proc=tmp_path)
+
+
+def test_what_outlived_lab_and_keeper_is_found_by_its_mark(tmp_path: Path) -> None:
+    place = mark().split("-")[2]
+    entry(tmp_path, 5, 1)  # a lab that lives; it started at 1005
+    entry(tmp_path, 10, 1, "T", f"{VARIABLE}=4-1004-{place}")
+    entry(tmp_path, 11, 10, "T")
+    entry(tmp_path, 12, 1, "S", f"{VARIABLE}=5-1005-{place}")
+    entry(tmp_path, 13, 1, "S", f"{VARIABLE}=5-77-{place}")  # of an earlier one with this number
+    for number, value in enumerate(("", "5", f"a-b-{place}", f"4-{place}", "4-1004-another"), start=20):
+        entry(tmp_path, number, 1, "S", f"{VARIABLE}={value}", f"X{VARIABLE}=4-1004-{place}")
+    ours = (os.geteuid(),)
+    assert orphans(ours, tmp_path) == {f"4-1004-{place}": [10], f"5-77-{place}": [13]}
+    assert orphans((os.geteuid() + 1,), tmp_path) == {}
+
+
+def test_what_outlived_lab_and_keeper_is_ended(tmp_path: Path) -> None:
+    process = lab(tmp_path, STOPPED)
+    assert eventually(lambda: [each.state for each in marked(process.pid)].count("T") == 2), marked(process.pid)
+    keeper = int((tmp_path / "keeper").read_text())
+    process.send_signal(signal.SIGSTOP)
+    os.kill(keeper, signal.SIGKILL)
+    process.kill()
+    process.wait()
+    (found,) = (each for each in orphans((os.geteuid(),)) if each.startswith(f"{process.pid}-"))
+    end_orphans(found)
+    assert marked(process.pid) == []

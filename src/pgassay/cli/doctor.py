@@ -129,7 +129,7 @@ def left_files(look: "Callable[[], Sequence[Left]]") -> list[Finding]:
         Finding(
             "left_files",
             Severity.WARNING,
-            f"killed processes left these ({kind}): " + ", ".join(f'"{each.path}"' for each in places),
+            f"killed processes left these ({kind}): " + ", ".join(sorted(f'"{each.path}"' for each in places)),
             _REPAIR,
         )
         for kind, places in sorted(kinds.items())

@@ -9,24 +9,32 @@ environment, ends it, and then becomes a command that gives back what else was h
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pgassay.host import _keeper
 from pgassay.host.processes import parse_stat, processes
+from pgassay.state import state_directory
 
 VARIABLE = "PGASSAY_LAB"
-"""In the environment of each program that a lab starts: its process id, and when it started in ticks since boot."""
+"""In the environment of each program that a lab starts: its process id, when it started in ticks since boot, and a
+checksum of the path of its state directory: whoever repairs goes by the same one.
+"""
 
 
 def mark() -> str:
-    """The value of `VARIABLE` for what this process starts; without /proc it is the process id alone."""
+    """The value of `VARIABLE` for what this process starts; without /proc nobody looks for it."""
     try:
-        text = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
+        ticks = parse_stat(Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")).started_ticks
     except OSError:
-        return str(os.getpid())
-    return f"{os.getpid()}-{parse_stat(text).started_ticks}"
+        ticks = 0
+    return f"{os.getpid()}-{ticks}-{_place()}"
+
+
+def _place() -> str:
+    return f"{zlib.crc32(os.fsencode(state_directory())):08x}"
 
 
 def orphans(accounts: Collection[int], proc: Path = Path("/proc")) -> dict[str, list[int]]:
@@ -41,10 +49,10 @@ def orphans(accounts: Collection[int], proc: Path = Path("/proc")) -> dict[str, 
                 continue
             for word in (proc / str(pid) / "environ").read_bytes().decode(errors="replace").split("\0"):
                 name, _, value = word.partition("=")
-                lab, _, ticks = value.partition("-")
-                if name == VARIABLE and lab.isdecimal() and ticks.isdecimal():
+                lab, *rest = value.split("-")
+                if name == VARIABLE and lab.isdecimal() and rest[1:] == [_place()]:
                     there = everyone.get(int(lab))
-                    if there is None or there.started_ticks != int(ticks):
+                    if there is None or str(there.started_ticks) != rest[0]:
                         found.setdefault(value, []).append(pid)
     return found
 
