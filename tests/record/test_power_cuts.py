@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+from pgassay.analysis.crash_coverage import Met
 from pgassay.record.power_cuts import CutRecord, decode, encode
 
 CUT = CutRecord(1, 2, 3, "all", 4, 5, 6, 7, 8, 0.5, 900.0, "sound", page={"block": 3}, strip=[[1, 2, 0]])
@@ -12,6 +13,15 @@ def test_what_goes_in_comes_out() -> None:
     cuts = (CUT, replace(CUT, verdict="lost_commits", detail="3 …", recovery_ms=70.5, ledger=True))
     assert decode(encode(cuts).decode()) == cuts
     assert decode("") == ()
+
+
+def test_what_a_cut_met_comes_out_and_older_records_have_none_of_it() -> None:
+    met = Met(3, in_checkpoint=True, recycled_wal=False, written=("heap", "wal"))
+    line = json.loads(encode([replace(CUT, met=met)]))
+    assert decode(json.dumps(line)) == (replace(CUT, met=met),)
+    assert decode(json.dumps({**line, "met": {**line["met"], "weather": "fine"}})) == (replace(CUT, met=met),)
+    del line["met"]
+    assert decode(json.dumps(line)) == (CUT,)
 
 
 def test_what_a_later_version_adds_is_left_out() -> None:
