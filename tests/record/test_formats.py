@@ -24,7 +24,7 @@ from tests.record.runs import HEADER, HOST, RUN, trial
 
 SPECIMENS = Path(__file__).parent / "specimens"
 SPECIMEN_TRIALS = (trial(1), trial(2, Status.INVALID, None))
-NUMBERS = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = st.none() | st.floats(-1e30, 1e30)
 WORDS = st.text(max_size=10)
 RECORDS = st.builds(
     TrialRecord,

@@ -145,7 +145,9 @@ def test_the_authors_program_plays_where_it_can_or_is_named(fixed: Sequence[str]
     assert resolve("demo", document, Overrides(), usable=usable)["load"] == {"driver": "tpcc", "clients": 8}
 
 
-_plain = st.one_of(st.integers(-(2**40), 2**40), st.booleans(), st.text(max_size=20))
+_printed = st.characters(exclude_characters="\0", codec="utf-8")
+"""A NUL is refused, since no program takes one."""
+_plain = st.one_of(st.integers(-(2**40), 2**40), st.booleans(), st.text(_printed, max_size=20))
 _documents = st.dictionaries(
     st.text("abc.-_", min_size=1, max_size=8), st.one_of(_plain, st.lists(_plain, max_size=3)), max_size=5
 )

@@ -120,6 +120,8 @@ def _one_way(values: Sequence[float]) -> bool:
 
 
 NS = 1_000_000_000
+SECONDS_MAX = 31 * 86_400
+"""A window of a month; longer ones are not laid out second by second."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ def courses_of_samples(
 ) -> dict[int, TrialCourse]:
     """Trial number to what is known of it, from samples in long form, each trial's rows together and in order of time.
 
-    All three have shape (samples,); a missing value is NaN. Trials of equal length are judged together.
+    All three have shape (samples,); a missing value is NaN. Trials of equal length are judged together; nothing is
+    known of one whose samples are in no order of time or further apart than `SECONDS_MAX`.
     """
     numbers = np.asarray(trials, dtype=np.int64)
     if not len(numbers):
@@ -187,8 +190,10 @@ def courses_of_samples(
     row = np.repeat(np.arange(len(firsts)), lasts - firsts + 1)
     place = np.rint((monotonic_ns - monotonic_ns[firsts][row]) / NS).astype(np.int64)
     lengths = place[lasts] + 1
-    found: dict[int, TrialCourse] = {}
-    for length in np.unique(lengths):
+    outside = (place < 0) | (place >= np.minimum(lengths, SECONDS_MAX)[row])
+    lengths[np.unique(row[outside])] = 0
+    found = {int(number): UNKNOWN for number in numbers[firsts[lengths == 0]]}
+    for length in np.unique(lengths[lengths > 0]):
         chosen = np.flatnonzero(lengths == length)
         target = np.full(len(firsts), -1)
         target[chosen] = np.arange(len(chosen))

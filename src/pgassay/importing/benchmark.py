@@ -17,7 +17,6 @@ from pgassay.record.formats import IMPORTED
 from pgassay.record.linted import benchmark_of, gave_up, results_of
 from pgassay.record.reading import Run as Recorded
 from pgassay.record.values import TrialRecord
-from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import full_name
 
 ALL_RUNS = "all runs"
@@ -78,7 +77,7 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
 def of_run(path: Path, primary: str) -> Judged:
     """A run directory; of one of ours only valid trials count. Raises `RecordError`, `UsageError`."""
     record = Recorded.open(path, leave_out=True)
-    study = parse_recorded(record.header.study, record.study)
+    study = record.asked
     names = [response.name for response in record.responses]
     chosen = full_name(primary or study.primary, names)
     if chosen not in names:

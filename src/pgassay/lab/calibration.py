@@ -36,7 +36,6 @@ from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import ALTERNATE, Study
-from pgassay.study.parsing import parse_recorded
 from pgassay.study.quantities import seconds
 from pgassay.study.responses import Status
 
@@ -162,7 +161,7 @@ def play_turns(
         return
     begun = Run.open(path)
     if begun.journal[-1].kind != Kind.FINISHED:
-        with watch(parse_recorded(begun.header.study, begun.study)) as watcher:
+        with watch(begun.asked) as watcher:
             continue_run(path, options, watcher)
 
 

@@ -38,7 +38,6 @@ from pgassay.lab.extrapolation import (
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Place
-from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
 
 _SOURCE = "drive"
@@ -168,7 +167,7 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
 
 def _parts(run: Run, asked: Asked) -> Mapping[tuple[str, int], _Part]:
     """By treatment and the place of its condition in the study."""
-    study = parse_recorded(run.header.study, run.study)
+    study = run.asked
     baseline = study.design.baseline.name
     space = space_of(run.trials, baseline, asked.data_bytes)
     cells = list(dict.fromkeys(arm.place.cell for arm in study.arms))

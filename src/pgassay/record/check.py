@@ -8,13 +8,11 @@ decisions follow from the design is checked by the lab, which replays them; here
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
-
 from pgassay.record import formats, start_states, trials
 from pgassay.record.decisions import Step, decision_of, extended_in
 from pgassay.record.directory import read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
-from pgassay.record.errors import NewerFormatError, NotARunError, RecordError
+from pgassay.record.errors import DamagedError, NewerFormatError, NotARunError, RecordError
 from pgassay.record.journal import Entry, Kind, Parsed, committed_in
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
@@ -210,8 +208,8 @@ def _decisions(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
             continue
         try:
             decision = decision_of(entry)
-        except msgspec.ValidationError as failure:
-            yield entry.seq, f"is no decision: {failure}"
+        except DamagedError as failure:
+            yield entry.seq, failure.what
             continue
         if decision.budget_used_s < budget_used_s:
             yield entry.seq, "the budget used is less than it was"

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from pgassay.record.errors import RecordError
-from pgassay.record.journal import Entry, Kind
+from pgassay.record.errors import DamagedError, RecordError
+from pgassay.record.journal import FILE, Entry, Kind
+from pgassay.record.values import Count, Seconds
 
 
 class Step(StrEnum):
@@ -38,15 +39,15 @@ class Decision:
 
     step: Step
     inputs_sha256: str
-    clock_s: float
-    budget_used_s: float
+    clock_s: Seconds
+    budget_used_s: Seconds
     arm: str = ""
-    trial: int = 0
-    block: int = 0
-    attempt: int = 0
+    trial: Count = 0
+    block: Count = 0
+    attempt: Count = 0
     reason: str = ""
-    stage: int = 0
-    horizon: int = 0
+    stage: Count = 0
+    horizon: Count = 0
     """Blocks of the first stage of looks and of both, at the decision that fixes them; 0 at all others."""
     arms: tuple[str, ...] = ()
 
@@ -59,8 +60,12 @@ class Decision:
 
 
 def decision_of(entry: Entry) -> Decision:
-    """The decision in a journal line; raises `msgspec.ValidationError` where there is none."""
-    return msgspec.convert(dict(entry.data), Decision)
+    """The decision in a journal line; raises `DamagedError` where there is none."""
+    try:
+        return msgspec.convert(dict(entry.data), Decision)
+    except msgspec.ValidationError as failure:
+        what = f"is no decision: {failure}"
+        raise DamagedError(f"line {entry.seq} of {FILE} {what}", what=what) from failure
 
 
 def decisions_in(entries: tuple[Entry, ...]) -> tuple[Decision, ...]:
@@ -79,9 +84,9 @@ class Extended:
     """The data of an `extended` line: a run goes on to this number of blocks, or until this budget is used, whichever
     comes first. `budget_s` counts from the run's start as `Decision.budget_used_s` does, with what was prepared."""
 
-    blocks_min: int
-    blocks_max: int
-    budget_s: float | None
+    blocks_min: Count
+    blocks_max: Count
+    budget_s: Seconds | None
 
 
 def extended_in(entries: Iterable[Entry]) -> Extended | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from pgassay import untrusted
 from pgassay.locks import unlock
 
 BLOCK_BYTES = 1 << 20
@@ -68,7 +69,7 @@ class Disk(Protocol):
         """Remove a directory and all below it."""
 
     def read(self, path: Path) -> bytes:
-        """The whole contents of a file, in memory."""
+        """The whole contents of a regular file, in memory; whatever else has that name is refused, also a link."""
 
     def blocks(self, path: Path) -> Iterator[bytes]:
         """A file in pieces of at most `BLOCK_BYTES`, for files of any size."""
@@ -81,6 +82,9 @@ class Disk(Protocol):
 
     def is_directory(self, path: Path) -> bool:
         """Is there a directory of this name?"""
+
+    def is_link(self, path: Path) -> bool:
+        """Is it a symbolic link, whatever it leads to?"""
 
     def source(self, path: Path) -> Path | bytes:
         """What a Parquet reader may be given: the path of a real file, the contents of a simulated one."""
@@ -133,10 +137,10 @@ class RealDisk:
         shutil.rmtree(path)
 
     def read(self, path: Path) -> bytes:
-        return path.read_bytes()
+        return untrusted.read_bytes(path, links=False)
 
     def blocks(self, path: Path) -> Iterator[bytes]:
-        with path.open("rb") as file:
+        with untrusted.open_file(path, links=False) as file:
             while block := file.read(BLOCK_BYTES):
                 yield block
 
@@ -149,7 +153,11 @@ class RealDisk:
     def is_directory(self, path: Path) -> bool:
         return path.is_dir()
 
+    def is_link(self, path: Path) -> bool:
+        return path.is_symlink()
+
     def source(self, path: Path) -> Path | bytes:
+        untrusted.require_file(path, links=False)
         return path
 
     def lock(self, path: Path, owner: str) -> Lock:
@@ -221,7 +229,7 @@ def files_below(disk: Disk, directory: Path) -> Iterator[Path]:
     """Every file below a directory, sorted within each level."""
     for name in disk.list(directory):
         path = directory / name
-        if disk.is_directory(path):
+        if disk.is_directory(path) and not disk.is_link(path):
             yield from files_below(disk, path)
         else:
             yield path

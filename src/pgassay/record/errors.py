@@ -126,7 +126,9 @@ def as_record_error(path: Path, doing: str, otherwise: str = RESUME) -> Iterator
             hint = "this account may not write there"
         else:
             hint = run
-        raise RecordError(f'could not {doing} in "{path}": {failure.strerror or failure}', hint) from failure
+        name = failure.filename if isinstance(failure.filename, str) else ""
+        where = f"{Path(name).name}: " if name and Path(name) != path else ""
+        raise RecordError(f'could not {doing} in "{path}": {where}{failure.strerror or failure}', hint) from failure
 
 
 def unreadable_proofs(path: Path, what: str) -> RecordError:

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from pgassay import untrusted
 from pgassay.record.errors import damaged, newer_format
-from pgassay.record.values import FORMAT, LevelRecord, Reason, TrialRecord
+from pgassay.record.values import FORMAT, Amount, Count, LevelRecord, Moment, Reason, Seconds, TrialRecord
 from pgassay.study.responses import Response, Status
 from pgassay.study.work import Work
 
@@ -70,13 +71,13 @@ def encode(value: object) -> bytes:
 
 def decode_trial(data: bytes, run: Path, where: str) -> TrialRecord:
     """A `trial.json`; raises `DamagedError` naming `where`, or `NewerFormatError`."""
-    with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # the usual case in one pass; errors are named below
+    with suppress(ValueError, RecursionError):  # the usual case in one pass; errors are named below
         record = _TRIAL.decode(data)
         if record.format == FORMAT and b'"format"' in data:
             return record
     found = written_format(data, run, where)
     if found == FORMAT:
-        return _as(TrialRecord, data, run, where)
+        return decode(TrialRecord, data, run, where)
     return _upgraded(TrialRecord, upgrade_trial, data, found, run, where)
 
 
@@ -84,7 +85,7 @@ def decode_header(data: bytes, run: Path) -> RunHeader:
     """The header in the bytes of a `run.json`; raises `DamagedError` or `NewerFormatError`."""
     found = written_format(data, run, "run.json")
     if found == FORMAT:
-        return _as(RunHeader, data, run, "run.json")
+        return decode(RunHeader, data, run, "run.json")
     return _upgraded(RunHeader, upgrade_header, data, found, run, "run.json")
 
 
@@ -96,15 +97,33 @@ def encode_host(facts: Mapping[str, Any]) -> bytes:
 def decode_host(data: bytes, run: Path) -> dict[str, Any]:
     """The facts about the machine in the bytes of a `host.json`; raises `DamagedError` or `NewerFormatError`."""
     written_format(data, run, "host.json")
-    facts = _as(dict[str, Any], data, run, "host.json").get("facts")
+    facts = decode(dict[str, Any], data, run, "host.json").get("facts")
     if not isinstance(facts, dict):
         raise damaged(run, "host.json holds no facts")
+    try:
+        msgspec.convert(facts, _Facts)
+    except msgspec.ValidationError as failure:
+        raise damaged(run, f"host.json: {failure}") from failure
     return facts
+
+
+class _Facts(msgspec.Struct):
+    """The shapes that readers of `host.json` rely on, of the facts that have one; all else is shown as it is."""
+
+    cpu: dict[str, Any] | None = None
+    memory: dict[str, Any] | None = None
+    postgres: list[dict[str, Any]] | None = None
+    place: dict[str, Any] | None = None
+    capacities: dict[str, Any] | None = None
+    fleet: dict[str, Any] | None = None
+    builds: list[dict[str, Any]] = []
+    golden: list[dict[str, Any]] = []
+    remarks: dict[str, Any] | None = None
 
 
 def written_format(data: bytes, run: Path, where: str) -> int:
     """The format that a file says it has; raises `NewerFormatError`, or `DamagedError` where it says none."""
-    stamp = _as(_Stamp, data, run, where)
+    stamp = decode(_Stamp, data, run, where)
     if stamp.format > FORMAT:
         raise newer_format(run, stamp.format, FORMAT, stamp.program_version)
     if stamp.format < 0:
@@ -112,20 +131,21 @@ def written_format(data: bytes, run: Path, where: str) -> int:
     return stamp.format
 
 
-def _as(kind: type[Value], data: bytes, run: Path, where: str) -> Value:
+def decode(kind: type[Value], data: bytes, run: Path, where: str) -> Value:
     try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as failure:
+        found: Value = untrusted.json(data, kind)
+    except ValueError as failure:
         raise damaged(run, f"{where}: {failure}") from failure
+    return found
 
 
 def _upgraded(
     kind: type[Value], upgrade: Callable[[Plain, int], Plain], data: bytes, found: int, run: Path, where: str
 ) -> Value:
-    plain = _as(dict[str, Any], data, run, where)
+    plain = decode(dict[str, Any], data, run, where)
     try:
         return msgspec.convert(upgrade(plain, found), kind)
-    except (msgspec.ValidationError, TypeError, AttributeError, ValueError) as failure:  # steps trust the old types
+    except (TypeError, AttributeError, ValueError, OverflowError) as failure:  # steps trust the old types
         raise damaged(run, f"{where}: {failure}") from failure
 
 
@@ -186,22 +206,22 @@ _EMPTY = msgspec.Raw(b"{}")
 class _Wire(msgspec.Struct, gc=False):
     """`TrialRecord`, field by field and in its order, with the shared parts as they were written."""
 
-    number: int
-    block: int
-    attempt: int
+    number: Count
+    block: Count
+    attempt: Count
     treatment: str
     condition: str
     covariate: str
     levels: msgspec.Raw
     status: Status
-    started_wall_ns: int
-    finished_wall_ns: int
-    responses: dict[str, float | None]
+    started_wall_ns: Moment
+    finished_wall_ns: Moment
+    responses: dict[str, Amount | None]
     reasons: tuple[Reason, ...] = ()
-    counters: dict[str, float | None] = {}
+    counters: dict[str, Amount | None] = {}
     settings: msgspec.Raw = _EMPTY
-    regime: dict[str, str | float | None] = {}
-    timings_s: dict[str, float] = {}
+    regime: dict[str, str | Amount | None] = {}
+    timings_s: dict[str, Seconds] = {}
     seed: int = 0
     host: str = ""
     format: int = FORMAT
@@ -225,7 +245,7 @@ class TrialDecoder:
 
     def decode(self, data: bytes, run: Path, where: str) -> TrialRecord:
         """The trial in the bytes of a `trial.json`; raises as `decode_trial`."""
-        with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # errors are named below
+        with suppress(ValueError, RecursionError):  # errors are named below
             found = _WIRE.decode(data)
             if found.format == FORMAT and b'"format"' in data:
                 levels = _once(self._levels, found.levels, _LEVELS)

@@ -13,8 +13,10 @@ from typing import Any
 
 import msgspec
 
+from pgassay import untrusted
 from pgassay.record.disk import Disk
 from pgassay.record.errors import RecordError, as_record_error, damaged, unusable_journal
+from pgassay.record.values import Count, Moment, Seconds
 
 FILE = "journal.jsonl"
 LINE_BYTES_MAX = 1 << 20
@@ -42,9 +44,54 @@ class Entry:
     """One line: `seq` from 1 without gaps, `wall_ns` since the epoch, `kind`, and what belongs to it."""
 
     seq: int
-    wall_ns: int
+    wall_ns: Moment
     kind: str
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+_ENTRY = msgspec.json.Decoder(Entry)
+
+
+class _Prepared(msgspec.Struct):
+    key: str
+    seconds: Seconds
+
+
+class _Started(msgspec.Struct):
+    number: Count
+    block: Count = 0
+    attempt: Count = 0
+    arm: str = ""
+
+
+class _Sealed(msgspec.Struct):
+    trials: list[Count]
+
+
+class _Committed(msgspec.Struct):
+    number: Count
+    sha256: str
+
+
+class _Hosts(msgspec.Struct):
+    within_reach: Count
+
+
+class _Resumed(msgspec.Struct):
+    rule: Count = 0
+    remarks: dict[str, Any] | None = None
+
+
+class _Ended(msgspec.Struct):
+    reason: str = ""
+
+
+_DATA: Mapping[str, type[msgspec.Struct]] = {
+    Kind.PREPARED: _Prepared, Kind.TRIAL_STARTED: _Started, Kind.BLOCK_SEALED: _Sealed,
+    Kind.TRIAL_COMMITTED: _Committed, Kind.HOSTS: _Hosts, Kind.RESUMED: _Resumed, Kind.INTERRUPTED: _Ended,
+    Kind.FINISHED: _Ended,
+}  # fmt: skip
+"""What readers rely on in a line's data; of a decision that is `decisions.Decision`."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +111,14 @@ def encode(entry: Entry) -> bytes:
 
 def parse(data: bytes, run: Path) -> Parsed:
     """Read a whole journal; raises `DamagedError` naming the line unless only the last one is torn."""
-    decoder = msgspec.json.Decoder(Entry)
     entries: list[Entry] = []
     start = 0
     while start < len(data):
         end = data.find(b"\n", start) + 1
-        entry = _entry(data[start : end - 1], decoder) if end else None
+        try:
+            entry = _entry(data[start : end - 1]) if end else None
+        except ValueError as failure:
+            raise damaged(run, f"line {len(entries) + 1} of {FILE}: {failure}") from failure
         if entry is None:
             if end in (0, len(data)) and not _continues(data[start:]):
                 break
@@ -83,14 +132,16 @@ def parse(data: bytes, run: Path) -> Parsed:
     return Parsed(tuple(entries), start, len(data) - start)
 
 
-def _entry(line: bytes, decoder: "msgspec.json.Decoder[Entry]") -> Entry | None:
+def _entry(line: bytes) -> Entry | None:
+    """The entry of a line with a right checksum; raises `ValueError` where it is none all the same."""
     body, separator, checksum = line.rpartition(_CHECKSUM)
     if not separator or checksum != b'%08x"}' % zlib.crc32(body):
         return None
-    try:
-        return decoder.decode(body + b"}")
-    except msgspec.MsgspecError:
-        return None
+    entry = untrusted.decoded(_ENTRY.decode, body + b"}")
+    untrusted.require_plain(entry.data)
+    if entry.kind in _DATA:
+        msgspec.convert(entry.data, _DATA[entry.kind])
+    return entry
 
 
 def _continues(torn: bytes) -> bool:

@@ -6,7 +6,6 @@ HdrHistogram) tells a latency within 0.4 %; its bytes are described in crates/py
 """
 
 import base64
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgassay import untrusted
 from pgassay.record.reading import Run
 
 FILE = "pgbench_latency.json"
@@ -72,8 +72,8 @@ def latencies(run: Run, number: int) -> Latencies | None:
     if not run.disk.exists(path):
         return None
     try:
-        return _latencies(json.loads(run.disk.read(path)))
-    except (OSError, ValueError, LookupError, TypeError):
+        return _latencies(untrusted.json(run.disk.read(path)))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None  # a figure may lack a trial; results do not hang on it
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from pgassay.record.errors import damaged
+from pgassay.record import formats
+from pgassay.record.errors import CHECK, as_record_error
 from pgassay.record.reading import Run
 
 FILE = "likeness.json"
@@ -85,7 +86,5 @@ def likeness(run: Run) -> Likeness | None:
     path = run.path / FILE
     if not run.disk.exists(path):
         return None
-    try:
-        return msgspec.json.decode(run.disk.read(path), type=_File).likeness
-    except msgspec.MsgspecError as failure:
-        raise damaged(run.path, f"{FILE}: {failure}") from failure
+    with as_record_error(run.path, "read the likeness", CHECK):
+        return formats.decode(_File, run.disk.read(path), run.path, FILE).likeness

@@ -5,12 +5,15 @@ What each line has is `CutRecord`; a later version may add to it, and leaves wha
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from pgassay import untrusted
 from pgassay.analysis.crash_coverage import Met
+from pgassay.record.errors import CHECK, as_record_error, damaged
 from pgassay.record.reading import Run
 from pgassay.record.trials import trial_path
+from pgassay.record.values import Amount, Moment
 
 FILE = "power_cuts.jsonl"
 SOUND = "sound"
@@ -28,36 +31,36 @@ class CutRecord:
     `recovery_ms` is None where the server that recovered had quick settings instead of the treatment's.
     """
 
-    number: int
-    wall_ns: int
-    epoch: int
+    number: Moment
+    wall_ns: Moment
+    epoch: Moment
     draw: str
     seed: int
-    requests: int
-    pieces: int
-    lost_pieces: int
-    torn_requests: int
-    cut_ms: float
-    total_ms: float
+    requests: Moment
+    pieces: Moment
+    lost_pieces: Moment
+    torn_requests: Moment
+    cut_ms: Amount
+    total_ms: Amount
     verdict: str
     detail: str = ""
     evidence: str = ""
-    recovery_ms: float | None = None
+    recovery_ms: Amount | None = None
     page: dict[str, Any] | None = None
     strip: list[list[int]] | None = None
     ledger: bool = False
     """Were commits compared with the load's own log?"""
     amcheck: bool = False
     """Were all tables and indexes checked, and the ledger and the balances read whole?"""
-    lost_commits: int = 0
-    loss_ms: float = 0.0
-    redo_bytes: float | None = None
+    lost_commits: Moment = 0
+    loss_ms: Amount = 0.0
+    redo_bytes: Amount | None = None
     """WAL that recovery replayed; None where the server's log does not tell."""
-    steps_ms: dict[str, float] | None = None
+    steps_ms: dict[str, Amount] | None = None
     """How long each step took."""
     own_settings: bool = True
     """Had the server that recovered the treatment's settings?"""
-    memory_bytes: int = 0
+    memory_bytes: Moment = 0
     """What the crash state took beside its blocks."""
     met: Met | None = None
     """What the server under load had done; None in records of earlier versions, and where it could not be asked."""
@@ -77,22 +80,19 @@ def encode(cuts: Sequence[CutRecord]) -> bytes:
     return "".join(json.dumps(asdict(cut)) + "\n" for cut in cuts).encode()
 
 
-def decode(text: str) -> tuple[CutRecord, ...]:
-    """What `encode` wrote, by this or a later version."""
-    lines = (json.loads(line) for line in text.splitlines() if line.strip())
-    return tuple(CutRecord(**{**_known(CutRecord, each), "met": _met(each.get("met"))}) for each in lines)
-
-
-def _known(values: type, written: dict[str, Any]) -> dict[str, Any]:
-    names = {field.name for field in fields(values)}
-    return {name: value for name, value in written.items() if name in names}
-
-
-def _met(written: dict[str, Any] | None) -> Met | None:
-    return None if written is None else Met(**{**_known(Met, written), "written": tuple(written["written"])})
+def decode(data: bytes) -> tuple[CutRecord, ...]:
+    """What `encode` wrote, by this or a later version; raises `ValueError`."""
+    return tuple(untrusted.json(line, CutRecord) for line in data.splitlines() if line.strip())
 
 
 def power_cuts(run: Run, number: int) -> tuple[CutRecord, ...]:
-    """The cuts of a trial; empty where none were made."""
+    """The cuts of a trial; empty where none were made. Raises `DamagedError`."""
     path = trial_path(run.path, number) / FILE
-    return decode(path.read_text(encoding="utf-8")) if path.is_file() else ()
+    if not run.disk.exists(path):
+        return ()
+    with as_record_error(run.path, "read the power cuts", CHECK):
+        data = run.disk.read(path)
+    try:
+        return decode(data)
+    except ValueError as failure:
+        raise damaged(run.path, f"{path.relative_to(run.path)}: {failure}") from failure

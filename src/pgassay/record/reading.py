@@ -6,13 +6,14 @@ run, and left out by name for a report: the other trials are as good as they wer
 """
 
 import hashlib
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pgassay import untrusted
+from pgassay.errors import UsageError
 from pgassay.record import formats, trials
 from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
@@ -20,6 +21,8 @@ from pgassay.record.errors import CHECK, MISSING, DamagedError, as_record_error,
 from pgassay.record.formats import RunHeader, TrialDecoder
 from pgassay.record.journal import Entry, committed_in, require_all
 from pgassay.record.values import TrialRecord
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Response
 
 if TYPE_CHECKING:
@@ -65,15 +68,27 @@ class Run:
     def study_toml(self) -> str:
         """The resolved study as TOML text, as it is in `study.toml`."""
         with as_record_error(self.path, "read the study", CHECK):
-            return self.disk.read(self.path / STUDY_FILE).decode(errors="replace")
+            data = self.disk.read(self.path / STUDY_FILE)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as failure:
+            raise damaged(self.path, f"{STUDY_FILE}: {failure}") from failure
 
     @cached_property
     def study(self) -> dict[str, Any]:
         """The resolved study, as plain TOML values."""
         try:
-            return tomllib.loads(self.study_toml)
-        except tomllib.TOMLDecodeError as failure:
+            return untrusted.toml(self.study_toml)
+        except ValueError as failure:
             raise damaged(self.path, f"{STUDY_FILE}: {failure}") from failure
+
+    @cached_property
+    def asked(self) -> Study:
+        """The study as a report reads it: names and levels as they were typed. Raises `DamagedError`."""
+        try:
+            return parse_recorded(self.header.study, self.study)
+        except UsageError as failure:
+            raise damaged(self.path, f"{STUDY_FILE}: {failure.message}") from failure
 
     @cached_property
     def host(self) -> dict[str, Any]:

@@ -11,10 +11,12 @@ from statistics import median
 
 import msgspec
 
+from pgassay import untrusted
 from pgassay.analysis.alternation import SliceRow
 from pgassay.record import trials
-from pgassay.record.errors import damaged
+from pgassay.record.errors import CHECK, as_record_error, damaged
 from pgassay.record.reading import Run
+from pgassay.record.values import Amount, Moment
 from pgassay.study.responses import Status
 
 FILE = "slices.jsonl"
@@ -31,26 +33,26 @@ class SliceRecord:
     machine, before the flush.
     """
 
-    round: int
-    position: int
-    wall_ns: int
-    thawed_ns: int
-    opened_ns: int
-    closed_ns: int
-    drained_ns: int
-    flush_ns: int
-    transactions: int
-    lead_in_transactions: int = 0
-    failed: Mapping[str, int] = field(default_factory=dict)
-    retries: int = 0
-    late: int = 0
+    round: Moment
+    position: Moment
+    wall_ns: Moment
+    thawed_ns: Moment
+    opened_ns: Moment
+    closed_ns: Moment
+    drained_ns: Moment
+    flush_ns: Moment
+    transactions: Moment
+    lead_in_transactions: Moment = 0
+    failed: Mapping[str, Moment] = field(default_factory=dict)
+    retries: Moment = 0
+    late: Moment = 0
     aborted: tuple[str, ...] = ()
-    parts: tuple[int, ...] = ()
-    client_cpu_ns: int = 0
-    latencies_ns: Mapping[str, int] = field(default_factory=dict)
-    covariates: Mapping[str, float | None] = field(default_factory=dict)
-    dirty_bytes: float | None = None
-    writeback_bytes: float | None = None
+    parts: tuple[Moment, ...] = ()
+    client_cpu_ns: Moment = 0
+    latencies_ns: Mapping[str, Moment] = field(default_factory=dict)
+    covariates: Mapping[str, Amount | None] = field(default_factory=dict)
+    dirty_bytes: Amount | None = None
+    writeback_bytes: Amount | None = None
     discarded: str = ""
     """Why the slices of this round are left out; empty for one that counts."""
 
@@ -122,7 +124,9 @@ def read_slices(run: Run, number: int) -> tuple[SliceRecord, ...]:
     if not run.disk.exists(path):
         return ()
     decoder = msgspec.json.Decoder(SliceRecord)
+    with as_record_error(run.path, "read the slices", CHECK):
+        lines = run.disk.read(path).splitlines()
     try:
-        return tuple(decoder.decode(line) for line in run.disk.read(path).splitlines())
-    except msgspec.MsgspecError as failure:
+        return tuple(untrusted.decoded(decoder.decode, line) for line in lines)
+    except ValueError as failure:
         raise damaged(run.path, f"{trials.DIRECTORY}/{number:06d}/{FILE}: {failure}") from failure

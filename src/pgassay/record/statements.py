@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from pgassay.record.errors import damaged
+from pgassay.record import formats
+from pgassay.record.errors import CHECK, as_record_error
 from pgassay.record.reading import Run
 
 FILE = "statements.json"
@@ -53,7 +54,5 @@ def statements(run: Run) -> tuple[StatementRecord, ...]:
     path = run.path / FILE
     if not run.disk.exists(path):
         return ()
-    try:
-        return msgspec.json.decode(run.disk.read(path), type=_File).statements
-    except msgspec.MsgspecError as failure:
-        raise damaged(run.path, f"{FILE}: {failure}") from failure
+    with as_record_error(run.path, "read the statements", CHECK):
+        return formats.decode(_File, run.disk.read(path), run.path, FILE).statements

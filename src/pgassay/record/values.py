@@ -5,6 +5,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta
 
 from pgassay.study.levels import Place
 from pgassay.study.responses import Status
@@ -22,6 +25,16 @@ NO_VALUE = "no_value"
 
 CHUNK_TRIALS = 500
 """How many trials' series are compacted into one file."""
+
+TRIALS_MAX = 999_999
+"""The greatest number of a trial, of a block and of an attempt."""
+Count = Annotated[int, Meta(ge=0, le=TRIALS_MAX)]
+Moment = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+"""In ns since the epoch: to the year 2262."""
+Amount = Annotated[float, Meta(ge=-1e30, le=1e30)]
+"""A value that can be squared and summed; greater ones were not measured."""
+Seconds = Annotated[float, Meta(ge=-1e10, le=1e10)]
+"""A length of up to three centuries; a clock that was set back makes it negative."""
 
 
 @dataclass(frozen=True)
@@ -59,22 +72,22 @@ class TrialRecord:
     `host` names the machine that its block ran on, where a study runs on several.
     """
 
-    number: int
-    block: int
-    attempt: int
+    number: Count
+    block: Count
+    attempt: Count
     treatment: str
     condition: str
     covariate: str
     levels: Mapping[str, LevelRecord]
     status: Status
-    started_wall_ns: int
-    finished_wall_ns: int
-    responses: Mapping[str, float | None]
+    started_wall_ns: Moment
+    finished_wall_ns: Moment
+    responses: Mapping[str, Amount | None]
     reasons: tuple[Reason, ...] = ()
-    counters: Mapping[str, float | None] = field(default_factory=dict)
+    counters: Mapping[str, Amount | None] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
-    regime: Mapping[str, str | float | None] = field(default_factory=dict)
-    timings_s: Mapping[str, float] = field(default_factory=dict)
+    regime: Mapping[str, str | Amount | None] = field(default_factory=dict)
+    timings_s: Mapping[str, Seconds] = field(default_factory=dict)
     seed: int = 0
     host: str = ""
     format: int = FORMAT

@@ -15,7 +15,6 @@ from pgassay.record import slices
 from pgassay.record.calibrations import REALTIME, TURNS, WAYS
 from pgassay.record.reading import Run
 from pgassay.report import words
-from pgassay.study.parsing import parse_recorded
 
 WAY_NAMES: Mapping[str, str] = {TURNS: "in turns", REALTIME: "in turns, realtime"}
 """What the ways are called; the second asks for `host.scheduling = "realtime"`."""
@@ -51,7 +50,7 @@ def way_of(name: str, run: Run) -> Way:
         name=name,
         blocks=len(lengths_s),
         block_s=median(lengths_s.values()) if lengths_s else 0.0,
-        slice_s=parse_recorded(run.header.study, run.study).design.slice_s,
+        slice_s=run.asked.design.slice_s,
         best_slice_s=slice_for(found, between_s),
         between_s=between_s,
         found=turns_of(rows, baseline),

@@ -24,6 +24,7 @@ from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, ve
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
 from pgassay.record.decisions import Decision, Step, decisions_in, extended_in, horizon_in
+from pgassay.record.errors import damaged
 from pgassay.record.formats import IMPORTED
 from pgassay.record.journal import Kind
 from pgassay.record.linted import benchmark_of
@@ -36,7 +37,6 @@ from pgassay.report.trials import cause, failures
 from pgassay.study.findings import Severity
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
-from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Response, Status
 from pgassay.study.thresholds import Limit, Threshold, resolve
 from pgassay.study.work import recorded_work
@@ -68,10 +68,9 @@ class Findings:
         self.run = run
         self.hosts = hosts
         fixed = horizon_in(run.journal)
-        written = parse_recorded(run.header.study, run.study)
         more = extended_in(run.journal)
         extension = None if more is None else Extension(more.blocks_min, more.blocks_max, more.budget_s)
-        self.study: Study = ruled(written, run.header.rule, fixed and Horizon(*fixed), extension)
+        self.study: Study = ruled(run.asked, run.header.rule, fixed and Horizon(*fixed), extension)
         if self.imported:
             self.study = replace(self.study, ran=frozenset(trial.place for trial in run.trials))
         self.work = run.header.work or recorded_work(self.study)
@@ -93,7 +92,11 @@ class Findings:
 
     @cached_property
     def trials(self) -> tuple[TrialRecord, ...]:
-        """Every committed trial, in order of number: valid ones, discarded ones, outcomes."""
+        """Every committed trial, in order of number: valid ones, discarded ones, outcomes. Raises `DamagedError`."""
+        known = {arm.place for arm in self.study.arms}
+        for each in self.run.trials:
+            if each.place not in known:
+                raise damaged(self.run.path, f'trial {each.number} is of "{each.arm}", which is no arm of the study')
         return tuple(each for each in self.run.trials if each.host in self.hosts) if self.hosts else self.run.trials
 
     @cached_property
@@ -109,6 +112,9 @@ class Findings:
     @property
     def primary(self) -> Response:
         """The response that error control holds for."""
+        if self.study.primary not in self.responses:
+            what = f'the primary response "{self.study.primary}" of study.toml is not declared in run.json'
+            raise damaged(self.run.path, what)
         return self.responses[self.study.primary]
 
     @cached_property

@@ -6,6 +6,7 @@
 from importlib import resources
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.study import messages
 
 QUICK = "quick"
@@ -39,7 +40,7 @@ def sized(name: str) -> tuple[str, str]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return untrusted.read_text(path, pipes=True)
+    except (OSError, ValueError) as error:
         detail = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise messages.unreadable_study(str(path), detail.lower()) from None

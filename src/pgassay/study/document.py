@@ -5,12 +5,12 @@ Tables merge key by key; lists and plain values replace. A size may have a `[SIZ
 program asks for, laid over the size where that program can be used, with a `[load]` that stands alone.
 """
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from pgassay import untrusted
 from pgassay.study import messages
 from pgassay.study.catalogue import FactorNames
 from pgassay.study.quantities import typed
@@ -53,8 +53,8 @@ class Overrides:
 def read(name: str, text: str) -> Document:
     """The TOML text of study `name` as a document; raises `UsageError` with the line that is wrong."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return untrusted.toml(text)
+    except ValueError as error:
         raise messages.not_toml(name, str(error)) from None
 
 

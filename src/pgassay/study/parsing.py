@@ -6,8 +6,10 @@ checked by the lab's preflight.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
+from pgassay.errors import UsageError
 from pgassay.study import messages, quantities
 from pgassay.study.catalogue import FactorNames
 from pgassay.study.claims import parse_claims, parse_published, require_factors
@@ -45,6 +47,10 @@ _DESIGN = (
 )  # fmt: skip
 
 
+ARMS_MAX = 10_000
+"""A block runs each arm once, so one of more would take days before the first look."""
+RECORDED_ARMS_MAX = 1_000_000
+"""Imported runs cross what only some of them have."""
 _EARLIER = {"slice": "1s", "lead_in": "100ms"}
 """The usual lengths of turns when records did not hold them."""
 
@@ -57,7 +63,7 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
     return study
 
 
-def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "") -> Study:
+def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "", most: int = ARMS_MAX) -> Study:
     _known("the study file", document, _TOP)
     head = _table(document, "study")
     _known("[study]", head, _STUDY)
@@ -67,9 +73,14 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     linked = _points("conditions", document["conditions"], catalogue) if _listed(document, "conditions") else ()
     conditions = _factors_of(linked) if linked else _varied("conditions", _table(document, "conditions"), catalogue)
     covariates = _varied("covariates", _table(document, "covariates"), catalogue)
+    points = _points("treatments", document["treatments"], catalogue) if "treatments" in document else ()
+    crossed = [len(levels) for table in (conditions, covariates) for levels in table.values()]
+    crossed = [len(linked), *(len(levels) for levels in covariates.values())] if linked else crossed
+    own = [len(points)] if "treatments" in document else [len(levels) for levels in factors.values()]
+    _bound([*own, *crossed], most)
     fixed = _fixed(document, catalogue)
     if "treatments" in document:
-        treatments = _called(head, _points("treatments", document["treatments"], catalogue))
+        treatments = _called(head, points)
         factors = factors or _factors_of(treatments)
     else:
         treatments = _called(head, combinations(factors) if factors else ())
@@ -130,7 +141,17 @@ def parse_recorded(name: str, document: Document, catalogue: FactorNames | None 
     if design.get("pairing") == ALTERNATE and "placement" not in design:
         earlier = {"placement": FREE} if "lead_in" in design else {**_EARLIER, "placement": FREE}
         document = {**document, "design": {**earlier, **design}}
-    return _parsed(name, document, catalogue or AsRecorded())
+    return _parsed(name, document, catalogue or AsRecorded(), most=RECORDED_ARMS_MAX)
+
+
+def _bound(sizes: Sequence[int], most: int) -> None:
+    """Raise `UsageError` where more arms would be enumerated."""
+    count = prod(sizes)
+    if count > most:
+        raise UsageError(
+            f"the study has {' x '.join(str(each) for each in sizes if each > 1)} = {count:,} arms, more than {most:,}",
+            "vary fewer factors, take fewer levels, or list the combinations that matter as [[treatments]]",
+        )
 
 
 def _known(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
@@ -215,17 +236,16 @@ def _points(key: str, value: object, catalogue: FactorNames) -> tuple[Combinatio
         raise messages.wrong_type("the study file", key, "a list of tables", value)
     if not value and key != "treatments":
         raise messages.no_levels(key)
-    found: list[Combination] = []
+    found: dict[frozenset[tuple[str, str]], Combination] = {}
     for each in value:
         if not each:
             raise messages.no_levels(key)
         combination = Combination({name: _level(key, name, typed, catalogue) for name, typed in each.items()})
-        canonical = {name: level.canonical for name, level in combination.levels.items()}
-        for other in found:
-            if canonical == {name: level.canonical for name, level in other.levels.items()}:
-                raise messages.duplicate_level(key, other.name, combination.name)
-        found.append(combination)
-    return tuple(found)
+        canonical = frozenset((name, level.canonical) for name, level in combination.levels.items())
+        if canonical in found:
+            raise messages.duplicate_level(key, found[canonical].name, combination.name)
+        found[canonical] = combination
+    return tuple(found.values())
 
 
 def _called(head: Mapping[str, Any], treatments: tuple[Combination, ...]) -> tuple[Combination, ...]:

@@ -230,6 +230,10 @@ class FakeDisk:
         self._alive()
         return self._find(path) is not None
 
+    def is_link(self, path: Path) -> bool:
+        """It has none."""
+        return False
+
     def is_directory(self, path: Path) -> bool:
         """Whether a running program sees a directory there."""
         self._alive()
