@@ -75,6 +75,14 @@ def read_text(path: Path, *, pipes: bool = False) -> str:
         raise ValueError(f"line {line} is not UTF-8 (byte 0x{data[failure.start]:02x})") from None
 
 
+def any_text(path: Path) -> str:
+    """The contents of a file whose program takes any bytes, as PostgreSQL and pgbench do; raises `OSError`.
+
+    What is no UTF-8 becomes surrogates, as in names of files.
+    """
+    return read_bytes(path, pipes=True).decode("utf-8", "surrogateescape")
+
+
 def json(data: bytes | str, kind: type[Value] | None = None) -> Any:
     """JSON as plain values, or as a `kind`; raises `ValueError` as `decoded`."""
     return decoded(lambda text: msgspec.json.decode(text, type=kind or Any), data)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pgassay import untrusted
 from pgassay.advise import budget, messages, screenings
 from pgassay.advise.budget import Amounts, Turns
 from pgassay.advise.constraints import MEMORY, Limits, limit_bytes, require_room, within
@@ -79,7 +80,7 @@ class Wish:
 def read_configuration(path: Path) -> dict[str, str]:
     """The settings of a file in the form of postgresql.conf; the last of a name holds. Raises `UsageError`."""
     found: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(untrusted.any_text(path).splitlines(), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
@@ -96,7 +97,11 @@ def read_space(path: Path) -> dict[str, dict[str, Any]]:
     Factors of the host, the tables and the schema have their namespace before them: `"host.huge_pages"`, with quotation
     marks or, as TOML reads it, without.
     """
-    tables = read(str(path), path.read_text(encoding="utf-8"))
+    try:
+        text = untrusted.read_text(path, pipes=True)
+    except ValueError as failure:
+        raise UsageError(f'space file "{path}": {failure}') from None
+    tables = read(str(path), text)
     found: dict[str, dict[str, Any]] = {}
     for name, table in _in_full(tables.get(SETTINGS, tables)):
         found[name] = table if isinstance(table, dict) else {"levels": table, "scale": "enum"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from pgassay import scratch
+from pgassay import scratch, untrusted
 from pgassay.capture import messages
 from pgassay.capture.format import FORMAT, Capture, Cost, Data, Load, Source, Table
 from pgassay.capture.physical.fetching import KINDS
@@ -120,6 +120,6 @@ def read(path: Path) -> Capture:
 
 def _decoded(path: Path, kind: Any) -> Any:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.MsgspecError) as error:
+        return untrusted.json(untrusted.read_bytes(path), kind)
+    except (OSError, ValueError) as error:
         raise messages.not_a_capture(path.parent, f"{path.name}: {error}") from None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from pgassay import untrusted
 from pgassay._core import DescriptionError, DriveDescription
 from pgassay.errors import UsageError
 from pgassay.flash import messages
@@ -90,10 +91,10 @@ def read(path: Path | None, settings: Sequence[str] = (), *, timing: bool = Fals
     document: dict[str, Any] = {}
     if path is not None:
         try:
-            document = tomllib.loads(path.read_text(encoding="utf-8"))
+            document = untrusted.toml(untrusted.read_text(path, pipes=True))
         except FileNotFoundError:
             raise messages.no_file(path) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise messages.not_toml(path, str(error)) from None
         _check_tables(document)
     if timing:

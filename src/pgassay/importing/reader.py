@@ -3,12 +3,14 @@
 Another package adds one as an entry point of the group `pgassay.importers` that names a `Reader` object.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.importing.fields import REPETITION, Given, Pattern, Roles
 from pgassay.importing.values import Reading
 from pgassay.study.responses import Better
@@ -29,8 +31,8 @@ class ForeignFile:
     @staticmethod
     def open(path: Path) -> "ForeignFile":
         """The file at `path`; raises `OSError`."""
-        with path.open("rb") as file:
-            return ForeignFile(path, file.read(HEAD_BYTES), path.stat().st_size)
+        with untrusted.open_file(path) as file:
+            return ForeignFile(path, file.read(HEAD_BYTES), os.fstat(file.fileno()).st_size)
 
     @property
     def is_binary(self) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pgassay.importing import messages
 from pgassay.importing.fields import Roles
-from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
 from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better
@@ -21,6 +21,7 @@ DELIMITERS = (",", ";", "\t", "|")
 _MISSING = frozenset({"", "null", "na", "n/a", "none", "nan", "-", "\\n"})
 _FINE = frozenset({"", "0", "ok", "valid", "success", "passed", "completed", "complete", "t", "true"})
 _SAMPLE_LINES = 50
+csv.field_size_limit(TEXT_BYTES_MAX)  # a cell is no longer than its file
 _SAME_WIDTH = 0.8
 
 

@@ -6,12 +6,12 @@ the drive and for `pgassay simulate`; this adds the file, the name and the wordi
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pgassay import untrusted
 from pgassay._core import DRIVE_PRESETS, ROTATING_PROFILES, DescriptionError, DriveDescription
 from pgassay.drive import messages
 from pgassay.drive.block import messages as block_messages
@@ -96,14 +96,14 @@ PRESETS: Mapping[str, Description] = {name: Description(name, DriveDescription.p
 def read(path: Path) -> Description:
     """A description file; raises `UsageError` with the path, the key and what is accepted."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = untrusted.toml(untrusted.read_text(path, pipes=True))
         return Description(path.stem, DriveDescription(document))
     except OSError as failure:
         raise messages.bad_description(path, (failure.strerror or str(failure)).lower()) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
-        raise messages.bad_description(path, f"not valid TOML: {failure}") from None
     except DescriptionError as refused:
         raise messages.bad_description(path, str(refused), refused.hint) from None
+    except ValueError as failure:
+        raise messages.bad_description(path, f"not valid TOML: {failure}") from None
 
 
 def digest(path: Path) -> str:

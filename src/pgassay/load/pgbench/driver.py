@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.bench import messages as bench_messages
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import ClientLostError, LoadError
@@ -18,7 +19,7 @@ from pgassay.bench.ledger import LedgerState
 from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.load import messages, player, program, sketches
 from pgassay.load.pgbench import acknowledged, balances, data, log, output, results
 from pgassay.load.pgbench.options import (
@@ -201,7 +202,10 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
 
     def _text(self, script: Script) -> str:
         if not script.builtin:
-            return script.path.read_text(encoding="utf-8")
+            try:
+                return untrusted.read_text(script.path)
+            except ValueError as failure:  # pgbench itself takes any bytes
+                raise UsageError(f'script "{script.path}": {failure}, which only pgbench itself plays') from None
         if script.name not in self._texts:
             shown = self.tools.runner.run([str(self._program), f"--show-script={script.name}"])
             if shown.status:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.bench.factor import Stage
 from pgassay.bench.kinds import Change, Kind, choice, whole
 from pgassay.bench.messages import no_value
@@ -95,8 +96,8 @@ def _file_only_reads(script: Script) -> bool:
     if script.builtin:
         return False
     try:
-        return only_reads(script.path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+        return only_reads(untrusted.any_text(script.path))
+    except OSError:
         return False
 
 
@@ -104,8 +105,8 @@ def _round_trips(script: Script) -> int | None:
     if script.builtin:
         return _OWN_TRIPS[script.name]
     try:
-        return round_trips(script.path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+        return round_trips(untrusted.any_text(script.path))
+    except OSError:
         return None
 
 

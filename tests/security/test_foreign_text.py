@@ -1,0 +1,56 @@
+"""Files of users and of other programs: any bytes, cells of any length, and no file that is none."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pgassay import cli
+from pgassay.advise.asking import read_configuration, read_space
+from pgassay.drive.block import description
+from pgassay.errors import UsageError
+from pgassay.flash import settings
+from pgassay.load.pgbench.options import Script, _file_only_reads, _round_trips
+from tests.security.forging import bounded
+
+
+def test_settings_and_scripts_may_have_any_bytes(tmp_path: Path) -> None:
+    (tmp_path / "mine.conf").write_bytes(b"# gr\xfc\xdfe\nwork_mem = 8MB\n")
+    (tmp_path / "mine.sql").write_bytes(b"-- gr\xfc\xdfe\nSELECT 1;\n")
+    assert read_configuration(tmp_path / "mine.conf") == {"work_mem": "8MB"}
+    script = Script(str(tmp_path / "mine.sql"))
+    assert _file_only_reads(script)
+    assert _round_trips(script) == 1
+
+
+def test_what_must_be_utf_8_names_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"[settings]\n# gr\xfc\xdfe\n")
+    for read in (read_space, description.read, settings.read):
+        with pytest.raises(UsageError, match=r"mine\.toml.*line 2 is not UTF-8"):
+            read(path)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000 + "]" * 5000, "a = " + "9" * 5000, "a = nan"])
+def test_toml_that_no_program_takes_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    for read in (read_space, description.read, settings.read):
+        with pytest.raises(UsageError, match=r"mine\.toml.*it (is nested|has )"):
+            read(path)
+
+
+def test_a_cell_may_be_as_long_as_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "runs.csv"
+    rows = [f"{name},{1000 + each},x" for each in range(6) for name in ("a", "b")]
+    path.write_text("\n".join(["arm,tps,note", *rows[:-1], rows[-1] + "y" * 200_000]) + "\n")
+    assert cli.main(["lint", str(path), "--columns", "treatment=arm,value=tps"]) in (0, 1)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_fifo_among_results_is_left_out_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pgbench.out")
+    with bounded(lambda: "lint"):
+        assert cli.main(["lint", str(tmp_path / "pgbench.out")]) == 2
+        assert cli.main(["lint", str(tmp_path)]) == 2
+    assert "is a fifo, not a regular file" in capsys.readouterr().err
