@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from pgassay import scratch
+from pgassay import scratch, untrusted
 from pgassay.record import errors, formats, trials
 from pgassay.record.directory import HEADER_FILE, HOST_FILE, STUDY_FILE
 from pgassay.record.disk import files_below
@@ -237,12 +237,13 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> Manifest:
 
 def _manifest(data: bytes, file: Path) -> Manifest:
     try:
-        stamp = msgspec.json.decode(data)
+        stamp = untrusted.json(data)
         written = stamp.get("format") if isinstance(stamp, dict) else None
         if isinstance(written, int) and written > FORMAT:
             raise errors.newer_format(file, written, FORMAT, str(stamp.get("program_version", "")))
-        return msgspec.json.decode(data, type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as failure:
+        manifest: Manifest = untrusted.json(data, Manifest)
+        return manifest
+    except ValueError as failure:
         raise errors.damaged_capsule(file, f"{MANIFEST}: {failure}") from failure
 
 
