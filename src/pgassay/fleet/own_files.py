@@ -18,6 +18,7 @@ import msgspec
 from pgassay import scratch
 from pgassay.bench.own_files import OwnFiles
 from pgassay.design.schedule import DRIVES
+from pgassay.files import Directory
 from pgassay.fleet import messages
 from pgassay.host import accounts
 from pgassay.lab.named_files import bounds_of, paths_of
@@ -117,29 +118,21 @@ def laid_out(files: Sequence[OwnFile]) -> Iterator[OwnFiles]:
         contents[file.path] = _unpacked(file)
         if sum(map(len, contents.values())) > BYTES_MAX:
             raise messages.damaged_file(file.path)
-    with scratch.folder("files") as place:
+    with scratch.folder("files") as place, Directory.open(place) as folder:
         account = accounts.choose(os.environ)
-        as_root = os.geteuid() == 0
-        if as_root:
-            place.chmod(0o711)
+        owner = None
+        if os.geteuid() == 0:
+            owner = (0, account.gid)
+            folder.give_self(None, 0o711)
             accounts.require_reach(place, account)
         places: dict[Path, Path] = {}
         for number, (path, content) in enumerate(contents.items(), start=1):
-            target = place / str(number) / PurePosixPath(path).name
-            target.parent.mkdir(mode=0o700)
-            _write(target, content)
-            if as_root:
-                for each, mode in ((target, 0o440), (target.parent, 0o750)):
-                    os.chown(each, 0, account.gid)
-                    each.chmod(mode)
-            places[Path(path)] = target
+            name = PurePosixPath(path).name
+            folder.mkdir(str(number), 0o750 if owner else 0o700, owner)
+            with folder.inner(str(number)) as own:
+                own.replace(name, content, owner, 0o440 if owner else 0o400)
+            places[Path(path)] = place / str(number) / name
         yield OwnFiles(places)
-
-
-def _write(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o400)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
 
 
 def _unpacked(file: OwnFile) -> bytes:

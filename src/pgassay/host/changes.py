@@ -84,7 +84,7 @@ class Ledger:
 
     def clear(self) -> None:
         """Remove the file: everything has been given back."""
-        self.path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)  # ours: in the state directory
 
 
 def boot_of(root: Path = Path("/")) -> str:
@@ -114,7 +114,7 @@ class LocalHost:
         self._open()
         try:
             self._ledger.add(VALUE, path, current(path) if back is None else back)
-            path.write_text(value, encoding="ascii")
+            path.write_text(value, encoding="ascii")  # ours: a file of the kernel
         except OSError as error:
             raise messages.host_refused(path, value, error) from error
 
@@ -193,7 +193,7 @@ def _undo(change: Change) -> OSError | None:
         if change.kind == GROUP:
             _remove_group(path)
         else:
-            path.write_text(change.before, encoding="ascii")
+            path.write_text(change.before, encoding="ascii")  # ours: a file of the kernel
     except FileNotFoundError:
         return None
     except OSError as error:

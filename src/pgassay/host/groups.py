@@ -69,7 +69,7 @@ def limit_memory(changes: HostChanges, hierarchy: Hierarchy, limit_bytes: int) -
     # What stood in a group of our own need not be given back: it goes with the group.
     for name, value in _settings(hierarchy.version, limit_bytes):
         if (group / name).exists():
-            (group / name).write_text(value, encoding="ascii")
+            (group / name).write_text(value, encoding="ascii")  # ours: a file of the kernel
     return group
 
 

@@ -95,12 +95,12 @@ def obtain(changes: HostChanges, page_bytes: int, needed: int, root: Path) -> in
     compact = root / "proc/sys/vm/compact_memory"
     for attempt in range(TRIES):
         if compact.exists():
-            compact.write_text("1", encoding="ascii")
+            compact.write_text("1", encoding="ascii")  # ours: a file of the kernel
         if attempt == 0:
             # A server that took pages of ours may hold them still: they are surplus, and not to be there for ever.
             changes.write(place / "nr_hugepages", str(target), str(was.owned))
         else:
-            (place / "nr_hugepages").write_text(str(target), encoding="ascii")
+            (place / "nr_hugepages").write_text(str(target), encoding="ascii")  # ours: a file of the kernel
         now = pool(page_bytes, root)
         if now.free - now.reserved >= needed:
             return target - was.total

@@ -53,15 +53,15 @@ class Continuation:
         if self.unit.exists() and _start_of(self.unit.read_text(encoding="utf-8")) != _start_of(text):
             raise messages.already_continuing(self.unit)
         self._link.parent.mkdir(parents=True, exist_ok=True)
-        self.unit.write_text(text, encoding="utf-8")
+        self.unit.write_text(text, encoding="utf-8")  # ours: below /etc/systemd
         if not self._link.is_symlink():
             self._link.symlink_to(Path("/") / _UNITS / UNIT)
 
     def remove(self) -> None:
         """Remove it if it is ours; harmless when there is none."""
         if self.unit.exists() and _start_of(self.unit.read_text(encoding="utf-8")) == _start_line(self._command):
-            self._link.unlink(missing_ok=True)
-            self.unit.unlink()
+            self._link.unlink(missing_ok=True)  # ours: below /etc/systemd
+            self.unit.unlink()  # ours: below /etc/systemd
 
     def stopping(self) -> bool:
         """Is the machine shutting down for another reason? Then the unit stays: the study continues after that too."""

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pgassay.bench.running import Runner
+from pgassay.files import Directory
 from pgassay.lab import messages
 from pgassay.lab.bisection import UnmeasuredError
 from pgassay.lab.installed_versions import level_of
@@ -101,7 +102,8 @@ def level(subject: Subject, commit: Commit, trees: Path, runner: Runner) -> str:
         if not is_dump(fresh / subject.file):
             # Two commits may differ in a file that this one includes: the commit is part of what is run.
             text = f"-- {commit.sha}\n\\ir {_quoted(subject.file)}\n"
-            (fresh / WRAPPER).write_text(text, encoding="utf-8")
+            with Directory.open(fresh) as exported:  # the commit may have a link of this name
+                exported.replace(WRAPPER, text, mode=0o644)
         fresh.rename(tree)
     wrapper = tree / WRAPPER
     return str(wrapper if wrapper.is_file() else tree / subject.file)

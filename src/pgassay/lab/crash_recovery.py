@@ -7,12 +7,14 @@ and checked whole. What every step assumes is in docs/power-cut.md.
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench.errors import ClusterError, QueryError, StartTimeoutError
 from pgassay.bench.ledger import LedgerLoad, LedgerState
 from pgassay.bench.server import Server
+from pgassay.files import Directory
 from pgassay.lab import amcheck, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.cut_surroundings import Look
@@ -97,7 +99,8 @@ def settings_of(arm: ResolvedArm, *, as_set: bool) -> Mapping[str, str]:
 def start(cut: Cut, arm: ResolvedArm, clone: Path, directory: Path, sockets: Path, *, as_set: bool) -> Server | None:
     """Let a server recover on what is left of a clone; None where it does not, which is noted as the verdict."""
     # After a reboot its process would not be there either; here the server under load still has that number.
-    (directory / "postmaster.pid").unlink(missing_ok=True)
+    with suppress(FileNotFoundError), Directory.open(directory) as cluster:
+        cluster.unlink("postmaster.pid")
     clock = arm.site.clock
     began_ns = clock.monotonic_ns()
     limit_s = arm.setup.load.recovery_limit_s

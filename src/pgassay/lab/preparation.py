@@ -5,7 +5,6 @@ Drives that are to be aged are aged on the fresh snapshot: the load runs once on
 then writes are drawn from that record until the drive has settled (drives.md, "Fresh and aged").
 """
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from pgassay.bench.factor import BAKED, Stage
 from pgassay.bench.server import Server
 from pgassay.bench.store import Ageing
+from pgassay.files import Directory
 from pgassay.lab import failures
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.settings import holding
@@ -155,4 +155,5 @@ def _run_load_once(arm: ResolvedArm, clone: Path) -> None:
     finally:
         with site.held():
             server.stop()
-            shutil.rmtree(output, ignore_errors=True)
+            with Directory.open(output.parent) as place:
+                place.remove_tree(output.name)

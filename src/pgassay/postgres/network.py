@@ -105,12 +105,12 @@ def open_to(listening: Listening, database: str, place: Path, runner: Runner, ac
         ownership.remove_private_directory(folder)
         folder.mkdir(mode=0o700)
         _make_certificate(opening, runner)
-        _write(folder / _RULES, rules(database, opening.role, listening.peer))
-        # Of whoever runs the load's program, who is no other than we are.
-        _write(folder / _PASSWORD, password_line(opening, database))
         with Directory.open(folder) as made:
-            for name in (_KEY, _CERTIFICATE, _RULES):
-                made.give(name, account.owner)
+            made.replace(_RULES, rules(database, opening.role, listening.peer), account.owner)
+            # Of whoever runs the load's program, who is no other than we are.
+            made.replace(_PASSWORD, password_line(opening, database))
+            made.give(_KEY, account.owner, 0o600)
+            made.give(_CERTIFICATE, account.owner)
             made.give_self(account.owner)
     except BaseException:
         opening.close()
@@ -162,12 +162,6 @@ def verifier(password: str, salt: bytes, iterations: int = _ITERATIONS) -> str:
     return f"SCRAM-SHA-256${iterations}:{shown[0]}${shown[1]}:{shown[2]}"
 
 
-def _write(path: Path, text: str) -> None:
-    """Closed to others from its first byte on."""
-    path.touch(mode=0o600, exist_ok=False)
-    path.write_text(text, encoding="utf-8")
-
-
 def _make_certificate(opening: Opening, runner: Runner) -> None:
     """Signed by itself: it is the only one that the client believes."""
     require(runner)
@@ -177,4 +171,3 @@ def _make_certificate(opening: Opening, runner: Runner) -> None:
     done = runner.run([OPENSSL, "req", "-x509", *_CURVE, *files, *named])
     if done.status:
         raise messages.no_certificate(complaint(done.stderr)[0])
-    key.chmod(0o600)

@@ -19,9 +19,9 @@ def main(arguments: list[str]) -> int:
     group, *command = arguments
     try:
         if group != "-":
-            Path(group).write_text(str(os.getpid()), encoding="utf-8")
+            Path(group).write_text(str(os.getpid()), encoding="utf-8")  # ours: a file of the kernel
         with contextlib.suppress(OSError):  # wants CAP_SYS_RESOURCE; without it the drive may be killed as others may
-            Path("/proc/self/oom_score_adj").write_text(_SPARED, encoding="utf-8")
+            Path("/proc/self/oom_score_adj").write_text(_SPARED, encoding="utf-8")  # ours: a file of the kernel
         os.execv(command[0], command)
     except OSError as error:
         print(f"{command[0]}: could not be run: {error.strerror}", file=sys.stderr)

@@ -191,7 +191,7 @@ def _remove(instance: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="ascii")
+    path.write_text(text, encoding="ascii")  # ours: a file of the kernel
 
 
 def _read(descriptor: int) -> bytes:

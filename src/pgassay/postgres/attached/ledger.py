@@ -98,7 +98,7 @@ class AttachedLedger:
 
     def clear(self) -> None:
         """Everything has been put back."""
-        self.path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)  # ours: in the state directory
 
     def _head(self) -> dict[str, Any]:
         endpoint = self.endpoint
