@@ -18,7 +18,7 @@ def test_a_capsule_is_run_again_with_its_own_script(journey: Place) -> None:
     assert done.returncode == 0, done.stderr
     assert journey.pgassay("export", str(journey.runs / "first"), "--capsule", str(capsule)).returncode == 0
     script.unlink()
-    again = journey.pgassay("rerun", str(capsule), *ANYWHERE, "--out", str(journey.runs / "again"), "--json")
+    again = journey.pgassay("rerun", str(capsule), "--trust", *ANYWHERE, "--out", str(journey.runs / "again"), "--json")
     assert again.returncode == 0, again.stderr
     found = json.loads(again.stdout)
     assert (found["original"], found["rerun"]) == ("first", "again")
@@ -43,7 +43,7 @@ def test_a_capsule_of_compare_f_is_repeated_from_another_directory(journey: Plac
     assert journey.pgassay("export", str(journey.runs / "first"), "--capsule", str(capsule)).returncode == 0
     (journey.path / "mine.sql").unlink()
     journey.here = elsewhere
-    again = journey.pgassay("rerun", str(capsule), *ANYWHERE, "--out", str(journey.runs / "again"))
+    again = journey.pgassay("rerun", str(capsule), "--trust", *ANYWHERE, "--out", str(journey.runs / "again"))
     assert again.returncode == 0, again.stderr
     other = Run.open(journey.runs / "again")
     assert (other.trial_directory(1) / "script_1_mine.sql").read_text() == SCRIPT

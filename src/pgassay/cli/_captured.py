@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import messages
+from pgassay.cli import _trust, messages
 from pgassay.cli._rehearsals import tried
 from pgassay.cli.compare import PGBENCH
 from pgassay.cli.run import silent
@@ -54,6 +54,7 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
     if arguments.select_only or arguments.skip_some_updates:
         raise messages.excluded("-S" if arguments.select_only else "-N", "a capture")
     capture = files.read(path)
+    _trust.require(path, _trust.of_capture(path), arguments)
     if capture.data.physical is not None:
         raise refusals.no_advice(path)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import messages
+from pgassay.cli import _trust, messages
 from pgassay.cli._runs import add_form_options
 from pgassay.cli.compare import add_load_options, load_of
 from pgassay.cli.parser import whole
@@ -104,6 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be tried; create and run nothing")
     parser.set_defaults(discard_snapshots=False, snapshots_in=None)
     add_build_options(parser)
+    _trust.add_trust_option(parser)
     add_form_options(parser)
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
+from pgassay.cli import _trust, messages
 from pgassay.cli._rehearsals import replayed as played_once
 from pgassay.cli._rehearsals import tried
 from pgassay.cli.compare import with_full_names
@@ -89,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments = with_full_names(arguments)
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
+    _trust.require(arguments.capture, _trust.of_capture(arguments.capture), arguments)
     paces.require(arguments.pace, capture.load)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import messages
+from pgassay.cli import _trust, messages
 from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, overrides, read_study, silent
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ def study_of(arguments: argparse.Namespace) -> "tuple[str, WrittenStudy]":
     name, document = read_study(arguments)
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
     asked = overrides(arguments, size)
-    return name, write_study(name, document, asked, without_host_factors=arguments.without_host_factors)
+    written = write_study(name, document, asked, without_host_factors=arguments.without_host_factors)
+    _trust.require_study(arguments, written.study)
+    return name, written
 
 
 def quiet_watch(study: "Study") -> "AbstractContextManager[Watcher]":

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from pgassay import children
 from pgassay.cli import messages
 
 if TYPE_CHECKING:
@@ -85,7 +86,11 @@ def command_of(arguments: argparse.Namespace, run: Path) -> Sequence[str]:
     places += [word for device in arguments.i_own for word in ("--i-own", device)]
     flags = [
         option
-        for option, asked in (("--allow-busy", arguments.allow_busy), ("--allow-volatile", arguments.allow_volatile))
+        for option, asked in (
+            ("--allow-busy", arguments.allow_busy),
+            ("--allow-volatile", arguments.allow_volatile),
+            ("--trust", arguments.trust),
+        )
         if asked
     ]
-    return (sys.executable, "-m", "pgassay", "resume", str(run), REBOOTS, *places, *flags)
+    return (*children.interpreter("pgassay", "resume", str(run), REBOOTS), *places, *flags)

@@ -161,7 +161,9 @@ def _document(original: "Run") -> dict[str, Any]:
 
 def _again(study: str, document: dict[str, Any], files: "OwnFiles", arguments: argparse.Namespace, path: Path) -> int:
     """Make the second run at `path`; returns the exit status."""
-    asked = argparse.Namespace(**{**vars(arguments), "out": path})
+    asked = argparse.Namespace(
+        **{**vars(arguments), "out": path, "origin": arguments.source, "packed": arguments.source.is_file()}
+    )
     if not arguments.json or arguments.dry_run:
         return run_document(study, document, asked, files=files)
     with redirect_stdout(sys.stderr):  # one document on standard output: the comparison

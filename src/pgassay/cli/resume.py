@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _fleet, messages
+from pgassay.cli import _fleet, _trust, messages
 from pgassay.cli._client import add_way_options, clients_of
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_build_options(parser)
     add_reboot_option(parser)
     add_live_option(parser)
+    _trust.add_trust_option(parser)
     add_form_options(parser)
     add_check_option(parser)
     _fleet.add_fleet_options(parser)
@@ -52,8 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Continue the run to its end and show its result; returns the exit status. Raises `PgassayError`."""
     from pgassay.cli import calibrate
     from pgassay.lab.attached import bench_of
+    from pgassay.lab.catalogue import every_factor
     from pgassay.lab.run import mark_resumed, options_of, reopen
     from pgassay.record.reading import Run
+    from pgassay.study.parsing import parse_recorded
 
     require_live(arguments)
     record = Run.open(arguments.run)
@@ -61,6 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     allowed = {"allow_busy": options.allow_busy, "allow_volatile": options.allow_volatile}
     arguments = argparse.Namespace(**{**vars(arguments), **allowed})  # for the hosts of a fleet, and after a reboot
     more = _more(arguments)
+    if record.header.study != STUDY:
+        study = parse_recorded(record.header.study, dict(record.study), every_factor())
+        _trust.require(arguments.run, _trust.of_study(study, options.files), arguments)
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)
     if _fleet.asked(arguments):

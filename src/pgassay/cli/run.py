@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _fleet, messages
+from pgassay.cli import _fleet, _trust, messages
 from pgassay.cli._client import add_client_options, clients_of, settings_of
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
@@ -118,6 +118,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     add_build_options(parser)
     add_reboot_option(parser)
     add_live_option(parser)
+    _trust.add_trust_option(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
     add_form_options(parser)
 
@@ -164,6 +165,8 @@ def read_study(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
             raise messages.excluded(arguments.study, "--as-published")
         arguments.quick = True
     name, text = builtin.find(named)
+    if Path(named).is_file() and named not in builtin.names():
+        arguments.origin = Path(named)
     return name, document.read(name, text)
 
 
@@ -196,6 +199,7 @@ def run_document(
         written = _fleet.widened(written, arguments.hosts)
     require(arguments, written.study.decide)
     require_live(arguments)
+    _trust.require_study(arguments, written.study, files)
     path = run_path(arguments, written.study.name)
     options = bench_options(arguments)
     options = options if files is None else replace(options, files=files)
