@@ -22,7 +22,7 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
 from pgassay.errors import PgassayError
 
@@ -101,17 +101,19 @@ class Directory:
 
     def read(self, name: str) -> bytes:
         """The contents of a regular file, of at most 16 MiB."""
-        descriptor = self._opened(name, _LOOK)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise UntrustedError(f'"{self.path / name}" is not a regular file')
-            with open(descriptor, "rb", closefd=False) as file:
-                contents = file.read(_READ_BYTES_MAX + 1)
-        finally:
-            os.close(descriptor)
+        with self.reading(name) as file:
+            contents = file.read(_READ_BYTES_MAX + 1)
         if len(contents) > _READ_BYTES_MAX:
             raise UntrustedError(f'"{self.path / name}" is larger than {_READ_BYTES_MAX >> 20} MiB')
         return contents
+
+    def reading(self, name: str) -> BinaryIO:
+        """A regular file, open for reading, which the caller closes."""
+        descriptor = self._opened(name, _LOOK)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise UntrustedError(f'"{self.path / name}" is not a regular file')
+        return os.fdopen(descriptor, "rb")
 
     def create(self, name: str, mode: int = 0o600) -> int:
         """A new file, open for writing, which the caller closes; raises `FileExistsError` for whatever is there."""

@@ -33,11 +33,10 @@ class Restore:
     def __init__(self, contents: str, status: int = 0, text: str = "SELECT 1;\n") -> None:
         self.contents, self.status, self.text, self.scripts = contents, status, text, 0
 
-    def run(self, command: list[str], **_: object) -> Completed:
-        if "--list" not in command:
+    def run(self, command: list[str], *, stdout: Path | None = None, **_: object) -> Completed:
+        if stdout is not None:
             self.scripts += 1
-            script = next(each.removeprefix("--file=") for each in command if each.startswith("--file="))
-            Path(script).write_text(self.text)
+            stdout.write_text(self.text)
         status = 1 if command[0] == str(OLDER) else self.status
         return Completed(tuple(command), status, self.contents, "pg_restore: error: not an archive")
 

@@ -100,7 +100,7 @@ def test_rows_hidden_by_policies_are_no_data(server: Server, folder: Path, capsy
 def test_a_replica_is_captured_and_says_so(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found, where = real.installation(), folder / "replica"
     words = ["-D", str(where), "-R", "-c", "fast", "-d", server.endpoint.conninfo()]
-    copied = real.runner().run([str(found.bindir / "pg_basebackup"), *words], unprivileged=True)
+    copied = real.runner().run([str(found.bindir / "pg_basebackup"), *words])
     assert copied.status == 0, copied.stderr
     replica = found.start(where, LIBRARY, folder / "socket")
     try:

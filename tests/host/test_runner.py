@@ -55,19 +55,19 @@ def test_libpq_variables_of_the_shell_do_not_leak(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another account")
 def test_unprivileged_is_another_account_with_its_groups_only() -> None:
     account = choose()
-    said = LocalRunner(account).run(["id", "--user"], unprivileged=True).stdout.strip()
-    groups = LocalRunner(account).run(["id", "--groups"], unprivileged=True).stdout.split()
+    said = LocalRunner(account).run(["id", "--user"]).stdout.strip()
+    groups = LocalRunner(account).run(["id", "--groups"]).stdout.split()
     assert int(said) == account.uid != 0
     assert "0" not in groups
     home = pwd.getpwuid(account.uid).pw_dir
-    assert f"HOME={home}" in LocalRunner(account).run(["env"], unprivileged=True).stdout.splitlines()
+    assert f"HOME={home}" in LocalRunner(account).run(["env"]).stdout.splitlines()
 
 
 def test_unprivileged_works_from_a_directory_that_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     monkeypatch.chdir(closed)
-    assert LocalRunner(choose()).run(["pwd"], unprivileged=True).stdout == "/\n"
+    assert LocalRunner(choose()).run(["pwd"]).stdout == "/\n"
 
 
 def test_a_program_that_cannot_be_run_says_why(tmp_path: Path) -> None:

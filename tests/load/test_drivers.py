@@ -51,7 +51,7 @@ def test_an_unknown_driver_is_refused_with_those_that_are_there() -> None:
 
 
 def test_a_program_that_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.bench.load.shutil.which", lambda name: None)
+    monkeypatch.setattr("pgassay.bench.load.children.which", lambda name: None)
     for name in ("sysbench", "sysbench-tpcc", "fio"):
         with pytest.raises(UsageError, match="is not installed") as caught:
             drivers.require_program(name)

@@ -140,7 +140,7 @@ def test_nonsense_is_refused(levels: Mapping[str, str]) -> None:
 
 
 def test_without_a_warm_up_the_layout_would_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.fio.driver.shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("pgassay.load.fio.driver.children.which", lambda name: f"/usr/bin/{name}")
     with pytest.raises(UsageError, match="warmup"):
         fio({}, fake_tools()).check()
     fio({"warmup": "1s"}, fake_tools()).check()

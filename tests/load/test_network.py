@@ -187,8 +187,11 @@ def test_a_long_pipeline_goes_over_tcp_with_encryption() -> None:
 @pytest.mark.system
 def test_the_player_believes_one_certificate_and_needs_the_password(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong"
-    other = open_to(LISTENING, "postgres", tmp_path, real.runner(), accounts.choose())
-    with served() as server, closing(other):
+    with (
+        real.private_folder() as place,
+        served() as server,
+        closing(open_to(LISTENING, "postgres", place, real.runner(), accounts.choose())) as other,
+    ):
         endpoint = server.client_endpoint
         assert endpoint.network is not None
         line = endpoint.network.password_file.read_text(encoding="utf-8")

@@ -23,9 +23,10 @@ def noting(folder: Path, notes: Path) -> Path:
 
 
 def test_the_program_keeps_to_its_cpus(tmp_path: Path) -> None:
-    notes, chosen = tmp_path / "notes", max(os.sched_getaffinity(0))
-    tools = real_tools(noting(tmp_path / "bin", notes))
-    with real.server() as (server, _):
+    chosen = max(os.sched_getaffinity(0))
+    with real.private_folder() as place, real.server() as (server, _):
+        notes = place / "notes"
+        tools = real_tools(noting(place / "bin", notes))
         pgbench(BASE).create(server)
         pgbench(BASE).fill(server)
         load = pgbench({**BASE, "duration": "1s", "cores": f"cpu:{chosen}"}, tools)

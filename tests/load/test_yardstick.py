@@ -31,7 +31,7 @@ class Runs:
 
 @pytest.fixture
 def _there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.yardstick.shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("pgassay.load.yardstick.children.which", lambda name: f"/usr/bin/{name}")
 
 
 def _unasked() -> Server:
@@ -58,7 +58,7 @@ def test_a_failure_is_none(runs: Runs) -> None:
 
 
 def test_without_sysbench_it_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.yardstick.shutil.which", lambda name: None)
+    monkeypatch.setattr("pgassay.load.yardstick.children.which", lambda name: None)
     assert measure(Runs(0, SAMPLE)) is None
 
 

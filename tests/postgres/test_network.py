@@ -2,13 +2,12 @@
 
 import hashlib
 import hmac
-import os
 import shutil
 import socket
 import stat
 from base64 import b64decode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +15,9 @@ import psycopg
 import pytest
 
 from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Account, Endpoint, Listening
+from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.server import Server
+from pgassay.host.accounts import choose
 from pgassay.postgres import network
 from pgassay.testing import real
 
@@ -61,17 +61,17 @@ def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_refused() -> N
 
 
 @pytest.mark.skipif(shutil.which(network.OPENSSL) is None, reason="openssl is not installed")
-def test_a_port_that_was_found_free_is_nobody_elses_until_the_server_has_ended(tmp_path: Path) -> None:
-    opening = network.open_to(LOOPBACK, "b", tmp_path, real.runner(), Account(None, os.geteuid(), os.getegid()))
-    try:
+def test_a_port_that_was_found_free_is_nobody_elses_until_the_server_has_ended() -> None:
+    with (
+        real.private_folder() as place,
+        closing(network.open_to(LOOPBACK, "b", place, real.runner(), choose())) as opening,
+    ):
         with socket.socket() as other, pytest.raises(OSError, match="in use"):
             other.bind((LOOPBACK.address, opening.port))
         with socket.socket() as server:
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             server.bind((LOOPBACK.address, opening.port))
             server.listen()
-    finally:
-        opening.close()
     assert opening.kept is not None
     assert opening.kept.fileno() == -1
 

@@ -240,7 +240,6 @@ def test_a_server_that_outlived_its_lab_is_found_and_ended(installation: LocalIn
         [str(installation.bindir / "postgres"), "-D", str(data), "-c", "listen_addresses=", "-k", str(folder)],
         stdout=log,
         stderr=log,
-        unprivileged=True,
         death_signal=0,
     )
     try:

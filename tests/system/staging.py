@@ -34,7 +34,7 @@ class Staging:
         self._runner = real.runner()
         self._running: Running | None = None
         words = ["-D", str(self.data), "-U", "owner", "--auth=trust", "--no-sync", "--locale=C"]
-        done = self._runner.run([str(self._bindir / "initdb"), *words], unprivileged=True)
+        done = self._runner.run([str(self._bindir / "initdb"), *words])
         assert done.status == 0, done.stderr
         self.start()
         for statement in _OWNERS:
@@ -49,7 +49,7 @@ class Staging:
         log.unlink(missing_ok=True)
         words = ["-D", str(self.data), "-k", str(self.folder), "-p", str(PORT), "-c", "listen_addresses="]
         self._running = self._runner.start(
-            [str(self._bindir / "postgres"), *words], stdout=log, stderr=log, unprivileged=True, directory=Path("/")
+            [str(self._bindir / "postgres"), *words], stdout=log, stderr=log, directory=Path("/")
         )
         while _WAITED_FOR not in log.read_text():
             try:

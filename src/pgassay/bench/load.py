@@ -4,12 +4,12 @@ The preparing steps are apart so that table options can be set on empty tables (
 and that `age` can update the data. `run` never raises for what the load does to the server: see its `LoadResult`.
 """
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
+from pgassay import children
 from pgassay.bench import messages
 from pgassay.bench.client import HERE, PlayerHost
 from pgassay.bench.counters import Sample
@@ -370,7 +370,7 @@ class Driver(Generic[Own]):
 
     def require_program(self) -> None:
         """Raise `UsageError` if its program is not installed: known before any PostgreSQL is built for it."""
-        if self.program and shutil.which(self.program) is None:
+        if self.program and children.which(self.program) is None:
             raise messages.no_program(self.program, self.program_hint)
 
     def takes(self, name: str) -> bool:

@@ -48,6 +48,11 @@ class Network:
     password_file: Path
     certificate: Path
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What a client must be able to read."""
+        return self.password_file, self.certificate
+
 
 @dataclass(frozen=True)
 class Endpoint:

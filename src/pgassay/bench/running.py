@@ -49,6 +49,9 @@ class Running(Protocol):
     def wait(self, timeout_s: float | None = None) -> Completed:
         """Wait for the end; raises `TimeoutError` when it does not come."""
 
+    def place(self, path: Path) -> Path:
+        """Where something is while the program runs, that it makes as `path` in its `output`."""
+
     def send(self, number: int) -> None:
         """Send the program itself a signal; harmless when it has ended."""
 
@@ -57,7 +60,12 @@ class Running(Protocol):
 
 
 class Starter(Protocol):
-    """Starts programs: on this machine, or on another (`load.host`)."""
+    """Starts programs: on this machine, or on another (`load.host`).
+
+    Where we are root a program runs under the unprivileged account, so that whoever forgets to think of it is safe.
+    `privileged` says why a program needs our own rights instead; SECURITY.md lists these reasons. Each program has an
+    environment of its own (PATH, LC_ALL and its account's HOME, and `environment`), and nothing of ours.
+    """
 
     def start(
         self,
@@ -67,15 +75,17 @@ class Starter(Protocol):
         stderr: Path,
         environment: Mapping[str, str] | None = None,
         directory: Path | None = None,
-        unprivileged: bool = False,
+        privileged: str = "",
         death_signal: int = signal.SIGTERM,
         placement: Placement = ANYWHERE,
         files: Sequence[Path] = (),
+        output: Path | None = None,
     ) -> Running:
         """Start in a process group of its own, appending to the two files (which may be one).
 
-        `files` are those that its words or its environment name, and that it reads: they travel with it to another
-        host, from which all that it writes beside `stdout` comes home.
+        `files` are those that its words or its environment name, and that it reads: another account is given copies of
+        those that it cannot read, and they travel with the program to another host. `output` is the directory that it
+        writes to: what it wrote is there once it has ended (`Running.place` says where it is before).
 
         `death_signal` reaches the program when the calling thread dies, however it dies: start from the main thread.
         The program and all that it starts stay where `placement` puts it; it ends if a CPU or a group is not available.
@@ -83,7 +93,7 @@ class Starter(Protocol):
 
 
 class Runner(Starter, Protocol):
-    """Runs programs, with the account that they shall run under."""
+    """Runs programs to their ends."""
 
     def run(
         self,
@@ -91,14 +101,17 @@ class Runner(Starter, Protocol):
         *,
         environment: Mapping[str, str] | None = None,
         directory: Path | None = None,
-        unprivileged: bool = False,
+        privileged: str = "",
         timeout_s: float | None = None,
         input_text: str | None = None,
+        input_file: Path | None = None,
+        stdout: Path | None = None,
+        files: Sequence[Path] = (),
     ) -> Completed:
         """Run to the end and return the outcome, whatever it is; raises `TimeoutError` after killing it.
 
-        The environment is ours without libpq's variables (PGHOST, PGOPTIONS …), plus `environment`. A program that
-        is not installed raises `bench.errors.BenchError`.
+        It reads `input_text` or `input_file`, which we open; what it prints is in the outcome, or in the file `stdout`,
+        which we open, too. `files` as in `start`. A program that is not installed raises `bench.errors.BenchError`.
         """
 
 

@@ -7,6 +7,7 @@ mappings of foreign servers, event triggers) is left out when the data are loade
 instrument.
 """
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ _HEAD_BYTES = 4096
 _NEWER_SETTINGS = (b"transaction_timeout = 0;",)
 """What pg_restore sets at the head of a script and versions before 17 do not know."""
 _POLL_S = 0.2
+CONNECTS = "connects to your server as you"
+"""Its peer authentication, your password file and your certificates are your account's."""
 _LEFT_OUT = (" POLICY ", " ROW SECURITY ", " USER MAPPING ", " EVENT TRIGGER ")
 NEVER_RESTORED = ("pg_stat_statements",)
 """Our instrument: the study has its own."""
@@ -74,6 +77,11 @@ def connection_words(parameters: Mapping[str, str]) -> str:
     return " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
 
 
+def ticket(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What Kerberos needs of our environment to connect as we do."""
+    return {name: environment[name] for name in ("KRB5CCNAME", "KRB5_CONFIG") if name in environment}
+
+
 def _quoted(value: str) -> str:
     return value.replace("\\", "\\\\").replace("'", "\\'")
 
@@ -87,8 +95,8 @@ def dump(
     """
     began = monotonic()
     log = file.with_name("pg_dump.log")
-    environment = {"PGPASSWORD": password} if password else {}
-    running = runner.start(arguments, stdout=log, stderr=log, environment=environment)
+    environment = ticket() | ({"PGPASSWORD": password} if password else {})
+    running = runner.start(arguments, stdout=log, stderr=log, environment=environment, privileged=CONNECTS)
     used: dict[int, float] = {}
     try:
         done = None
@@ -122,7 +130,7 @@ def needing_of(restore: Path, file: Path, extensions: Iterable[str], runner: Run
 
 
 def _list(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
-    done = runner.run([str(restore), "--list", *more, str(file)])
+    done = runner.run([str(restore), "--list", *more], input_file=file)
     if done.status:
         raise messages.dump_failed(done.stderr.strip())
     return done.stdout.splitlines()
@@ -165,7 +173,7 @@ def playable(
 
 def _reads(restore: Path, file: Path, runner: Runner) -> bool:
     """Can this pg_restore read the dump? The format of archives has versions of its own."""
-    return runner.run([str(restore), "--list", str(file)]).status == 0
+    return runner.run([str(restore), "--list"], input_file=file).status == 0
 
 
 @dataclass(frozen=True)
@@ -202,8 +210,8 @@ def _chosen(contents: Iterable[str], folder: Path, without: Collection[str]) -> 
 
 
 def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Runner, *more: str) -> None:
-    options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", f"--file={script}", *more]
-    done = runner.run([str(restore), *options, str(file)])
+    options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", "--file=-", *more]
+    done = runner.run([str(restore), *options], input_file=file, stdout=script, files=(chosen,))
     if done.status:
         raise messages.dump_failed(done.stderr.strip())
     _without_newer_settings(script)

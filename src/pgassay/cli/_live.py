@@ -9,7 +9,6 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
+from pgassay import children
 from pgassay.cli import messages
 from pgassay.errors import PgassayError
 
@@ -47,21 +47,16 @@ def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
     if not arguments.live:
         yield
         return
-    command = [
-        sys.executable,
-        "-m",
-        "pgassay",
-        "serve",
-        str(run),
-        "--port",
-        "0",
-        "--json",
-        "--beside",
-        str(os.getpid()),
-    ]
+    words = ("serve", str(run.absolute()), "--port", "0", "--json", "--beside", str(os.getpid()))
     with TemporaryFile() as errors:
         served = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+            children.interpreter("pgassay", *words),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=children.interpreter_environment(),
+            cwd=children.HOME,
+            start_new_session=True,
         )
         try:
             try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.errors import UsageError
+from pgassay.outgoing import visible
 
 if TYPE_CHECKING:
     from pgassay.bench.own_files import OwnFiles
@@ -113,10 +114,10 @@ def _beginning(path: Path) -> str:
         lines = file.read(4096).decode("utf-8", errors="replace").splitlines()
     first = next((line.strip() for line in lines if line.strip()), "")
     size = f" ({path.stat().st_size} bytes)"
-    return f"{size}: {_printable(first)}" if first.isprintable() and first else size
+    return f"{size}: {_printable(first)}" if first and "\ufffd" not in first else size
 
 
 def _printable(text: str) -> str:
-    """On one line, without what a terminal would obey."""
-    clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    """On one line, not too long."""
+    clean = visible(text, keep="")
     return clean if len(clean) <= _LINE_LETTERS else f"{clean[:_LINE_LETTERS]}…"

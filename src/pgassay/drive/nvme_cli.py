@@ -90,6 +90,6 @@ class NvmeCli:
 
     def _run(self, *arguments: str) -> Completed | None:
         try:
-            return self._runner.run([PROGRAM, *arguments], timeout_s=TIMEOUT_S)
+            return self._runner.run([PROGRAM, *arguments], privileged="asks a drive", timeout_s=TIMEOUT_S)
         except (BenchError, TimeoutError):
             return None

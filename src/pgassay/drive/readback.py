@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pgassay import children
 from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
 from pgassay.bench.options import ReadBack
@@ -122,8 +123,14 @@ def mkfs(place: Path, name: str, level: str) -> str | None:
         return None
     kind = KINDS[entry.filesystem]
     try:
+        program, *words = kind.question
         outcome = subprocess.run(
-            [*kind.question, entry.source], capture_output=True, text=True, timeout=_TOOL_TIMEOUT_S, check=False
+            [children.which(program) or program, *words, entry.source],
+            capture_output=True,
+            text=True,
+            timeout=_TOOL_TIMEOUT_S,
+            check=False,
+            env=children.environment_of(),
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

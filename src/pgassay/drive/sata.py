@@ -93,7 +93,9 @@ class SataCounters:
     def __call__(self) -> Counted:
         """What the drive reports now; nothing where smartctl is missing or the drive does not answer."""
         try:
-            done = self._runner.run([PROGRAM, *OPTIONS, str(self._device)], timeout_s=_TIMEOUT_S)
+            done = self._runner.run(
+                [PROGRAM, *OPTIONS, str(self._device)], privileged="asks a drive", timeout_s=_TIMEOUT_S
+            )
         except (BenchError, TimeoutError):
             return {}
         answer = None if done.status & _NO_ANSWER else parse(done.stdout)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import children
 from pgassay.fleet import messages
 
 AUTHORITY = "ca"
@@ -37,7 +38,7 @@ def make(folder: Path, days: int) -> tuple[Path, ...]:
 
     The authority's key is removed when it has signed: nobody can add a certificate later, and nobody can steal it.
     """
-    if shutil.which("openssl") is None:
+    if children.which("openssl") is None:
         raise messages.no_openssl()
     try:
         folder.mkdir(mode=0o700)
@@ -77,11 +78,12 @@ def _make(folder: Path, days: int) -> None:
 
 def _openssl(step: str, *words: str | int | Path) -> None:
     done = subprocess.run(
-        ["openssl", *map(str, words)],
+        [children.which("openssl") or "openssl", *map(str, words)],
         capture_output=True,
         text=True,
         check=False,
         umask=0o077,
+        env=children.environment_of(),
         stdin=subprocess.DEVNULL,
     )
     if done.returncode != 0:

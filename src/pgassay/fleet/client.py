@@ -156,13 +156,16 @@ class WorkerRunner:
         stderr: Path,
         environment: Mapping[str, str] | None = None,
         directory: Path | None = None,
-        unprivileged: bool = False,
+        privileged: str = "",
         death_signal: int = signal.SIGTERM,
         placement: Placement = ANYWHERE,
         files: Sequence[Path] = (),
+        output: Path | None = None,
     ) -> "WorkerRunning":
-        """As a task; what it writes into the folder of `stdout` comes home when it has ended."""
-        order, paths = order_of(command, environment or {}, files, stdout.parent, placement, self._major(command[0]))
+        """As a task; what it writes into `output` comes home when it has ended."""
+        order, paths = order_of(
+            command, environment or {}, files, output or stdout.parent, placement, self._major(command[0])
+        )
         address = self.address()
         given = zlib.compress(msgspec.msgpack.encode(order), 1)
         future = self.worker.client.submit(playing.play, given, pure=False, workers=[address], retries=0)
@@ -201,6 +204,10 @@ class WorkerRunning:
                 _result(self.future, self.worker, self.address, timeout_s), type=Played
             ))  # fmt: skip
         return self._ended
+
+    def place(self, path: Path) -> Path:
+        """On another machine until it has ended."""
+        return path
 
     def send(self, number: int) -> None:
         """No signal travels."""
@@ -345,7 +352,7 @@ def towards(peer: str) -> str:
 
 
 def _keys(endpoint: Endpoint) -> list[Path]:
-    return [] if endpoint.network is None else [endpoint.network.password_file, endpoint.network.certificate]
+    return list(endpoint.network.files) if endpoint.network else []
 
 
 def _version() -> str:

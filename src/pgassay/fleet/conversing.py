@@ -71,8 +71,8 @@ def keep(name: str, given: bytes) -> None:
                 LocalRunner(accounts.choose(os.environ)),
                 SystemClock(),
                 Placement(cpus=order.cpus),
-                place,
                 environment(order, paths),
+                [place / name for name in order.files if name != DESCRIPTION],
             )
         except PgassayError as error:
             raise RuntimeError(error.message) from None

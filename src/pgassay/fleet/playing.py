@@ -7,7 +7,6 @@ has gone, or has called it off (see `task.is_wanted`).
 
 import os
 import resource
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Mapping
@@ -16,7 +15,7 @@ from pathlib import Path
 import msgspec
 from distributed import get_worker
 
-from pgassay import scratch
+from pgassay import children, scratch
 from pgassay.bench.client import NetworkPath
 from pgassay.bench.hosting import Placement
 from pgassay.bench.places import Endpoint, Network
@@ -140,6 +139,8 @@ def _run(
         stderr=place / _ERR,
         environment=environment(order, paths),
         placement=Placement(cpus=order.cpus),
+        files=[place / name for name in order.files],
+        output=place / OUTPUT,
     )
     try:
         while True:
@@ -171,7 +172,7 @@ def _program(order: Order, runner: LocalRunner) -> Path:
     if order.program == controlled.PROGRAM:
         return controlled.find()
     if order.postgres is None:
-        found = shutil.which(order.program)
+        found = children.which(order.program)
         if found is None:
             raise messages.FleetError(f"{order.program} is not installed")
         return Path(found)

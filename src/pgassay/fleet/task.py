@@ -6,7 +6,6 @@ its block any more (the head is gone, the run has ended). Nothing but bytes and 
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 from distributed import get_worker
 
-from pgassay import __version__, scratch
+from pgassay import __version__, children, scratch
 from pgassay.errors import PgassayError
 from pgassay.fleet import inbox, messages
 from pgassay.fleet.job import Job
@@ -78,9 +77,15 @@ def in_child(module: str, words: Sequence[str], said: bytes, place: Path) -> Non
     worker = get_worker()
     key = worker.get_current_task()
     errors = place / "errors"
-    command = [sys.executable, "-m", module, str(os.getpid()), *words]
     with errors.open("wb") as heard:
-        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=heard, stderr=heard)
+        child = subprocess.Popen(
+            children.interpreter(module, str(os.getpid()), *words),
+            stdin=subprocess.PIPE,
+            stdout=heard,
+            stderr=heard,
+            env=children.interpreter_environment(),
+            cwd=place,
+        )
     try:
         assert child.stdin is not None
         with suppress(BrokenPipeError), child.stdin:

@@ -53,21 +53,28 @@ def barrier(path: Path, account: Account) -> Path | None:
 
     By the permission bits alone: access control lists are not looked at.
     """
-    groups = set(groups_of(account))
     resolved = path.resolve()
     for folder in (*reversed(resolved.parents), resolved):
         if not folder.is_dir():
             return None
-        status = folder.stat()
-        if status.st_uid == account.uid:
-            bit = stat.S_IXUSR
-        elif status.st_gid in groups:
-            bit = stat.S_IXGRP
-        else:
-            bit = stat.S_IXOTH
-        if not status.st_mode & bit:
+        if not _permits(folder, account, stat.S_IXOTH):
             return folder
     return None
+
+
+def may_read(file: Path, account: Account) -> bool:
+    """May the account read this file where it is? By the permission bits, as `barrier`."""
+    return barrier(file.parent, account) is None and file.exists() and _permits(file, account, stat.S_IROTH)
+
+
+def _permits(path: Path, account: Account, bit: int) -> bool:
+    """By the bits of the class that the account is in; `bit` is that of others."""
+    status = path.stat()
+    if status.st_uid == account.uid:
+        bit <<= 6
+    elif status.st_gid in groups_of(account):
+        bit <<= 3
+    return bool(status.st_mode & bit)
 
 
 def require_reach(path: Path, account: Account) -> None:

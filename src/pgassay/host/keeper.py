@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from pgassay import children
 from pgassay.host import _keeper
 from pgassay.host.processes import parse_stat, processes
 from pgassay.state import state_directory
@@ -94,7 +95,8 @@ class Keeper:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd="/",
+            env=children.interpreter_environment(),
+            cwd=children.HOME,
             start_new_session=True,
             bufsize=0,
         )

@@ -67,13 +67,13 @@ class Continuation:
         """Is the machine shutting down for another reason? Then the unit stays: the study continues after that too."""
         if self._root != Path("/"):
             return False
-        return self._runner.run(["systemctl", "is-system-running"]).stdout.strip() == "stopping"
+        return self._runner.run(["systemctl", "is-system-running"], privileged="reboots").stdout.strip() == "stopping"
 
     def reboot(self) -> None:
         """Write everything back and reboot; under another root nothing happens."""
         os.sync()
         if self._root == Path("/"):
-            self._runner.run(["systemctl", "reboot"])
+            self._runner.run(["systemctl", "reboot"], privileged="reboots")
 
 
 def unit_text(command: Sequence[str], places: Sequence[Path], environment: Mapping[str, str]) -> str:

@@ -1,27 +1,28 @@
-"""The real `bench.running.Runner`: programs without a shell, in sessions of their own, under another account if asked.
+"""The real `bench.running.Runner`: programs without a shell, in sessions of their own, never as root unless they must.
 
-Every program dies with us, even when we are killed by SIGKILL (see `_launch` and `keeper`), and never sees libpq's
-variables of the user's shell, which would lead it to another server.
+Every program dies with us, even when we are killed by SIGKILL (see `_launch` and `keeper`), and inherits no variable of
+ours: tokens of the user's shell are not a program's business, and libpq's would lead it to another server.
 """
 
 import contextlib
 import os
-import pwd
 import select
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
+from pgassay import children
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.host import _launch, messages
-from pgassay.host.accounts import groups_of
+from pgassay.host.accounts import groups_of, may_read
 from pgassay.host.keeper import VARIABLE, mark
 from pgassay.host.processes import Process, descendants, end_all, processes, still_there
+from pgassay.host.staging import Stage
 
 GRACE_S = 10.0
 """How long a program may take to end after SIGTERM."""
@@ -30,11 +31,19 @@ GRACE_S = 10.0
 class LocalRunning:
     """A program of ours under way; see `bench.running.Running`."""
 
-    def __init__(self, command: Sequence[str], process: "subprocess.Popen[bytes]", stdout: Path, stderr: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        process: "subprocess.Popen[bytes]",
+        stdout: Path,
+        stderr: Path,
+        stage: Stage | None = None,
+    ) -> None:
         self._command = tuple(command)
         self._process = process
         self._stdout = stdout
         self._stderr = stderr
+        self._stage = stage
 
     @property
     def pid(self) -> int:
@@ -50,7 +59,12 @@ class LocalRunning:
             status = self._process.wait(left_s)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"{self._command[0]} still runs after {timeout_s} s") from None
+        self._come_home()
         return Completed(self._command, status, _text(self._stdout), _text(self._stderr))
+
+    def place(self, path: Path) -> Path:
+        """Where something is while the program runs, that it makes as `path` in its output."""
+        return path if self._stage is None else self._stage.place(path)
 
     def send(self, number: int) -> None:
         """Send the program itself a signal; harmless when it has ended."""
@@ -61,10 +75,18 @@ class LocalRunning:
         family = descendants(self.pid, processes())
         _end(self._process, GRACE_S)
         end_all(family)
+        self._come_home()
+
+    def _come_home(self) -> None:
+        if self._stage is not None:
+            stage, self._stage = self._stage, None
+            stage.close()
+            for path in {self._stdout, self._stderr}:
+                stage.rewrite(path)
 
 
 class LocalRunner:
-    """Runs programs on this machine; `unprivileged` ones under `account`."""
+    """Runs programs on this machine: under `account`, but for the `privileged`."""
 
     def __init__(self, account: Account) -> None:
         self._account = account
@@ -75,31 +97,44 @@ class LocalRunner:
         *,
         environment: Mapping[str, str] | None = None,
         directory: Path | None = None,
-        unprivileged: bool = False,
+        privileged: str = "",
         timeout_s: float | None = None,
         input_text: str | None = None,
+        input_file: Path | None = None,
+        stdout: Path | None = None,
+        files: Sequence[Path] = (),
     ) -> Completed:
         """Run to the end; see `bench.running.Runner.run`."""
-        process = subprocess.Popen(
-            self._launched(command, unprivileged, signal.SIGTERM),
-            stdin=subprocess.DEVNULL if input_text is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self._environment(environment, unprivileged),
-            cwd=self._directory(directory, unprivileged),
-            start_new_session=True,
-        )
-        try:
-            given = None if input_text is None else input_text.encode()
-            stdout, stderr = process.communicate(given, timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            _abandon(process)
-            raise TimeoutError(f"{command[0]} did not end within {timeout_s} s") from None
-        except BaseException:
-            _abandon(process)
-            raise
-        texts = (stdout.decode(errors="replace"), stderr.decode(errors="replace"))
-        return Completed(tuple(command), process.returncode, *texts)
+        with contextlib.ExitStack() as stack:
+            given: int | IO[bytes] = subprocess.DEVNULL if input_text is None else subprocess.PIPE
+            if input_file is not None:
+                given = stack.enter_context(input_file.open("rb"))
+            taken = subprocess.PIPE if stdout is None else stack.enter_context(stdout.open("wb"))
+            words, variables, stage = self._staged(command, environment, files, None, privileged)
+            if stage is not None:
+                stack.callback(stage.close)
+            process = subprocess.Popen(
+                self._launched(words, privileged, signal.SIGTERM),
+                stdin=given,
+                stdout=taken,
+                stderr=subprocess.PIPE,
+                env=variables,
+                cwd=self._directory(directory, privileged),
+                start_new_session=True,
+            )
+            try:
+                text = None if input_text is None else input_text.encode()
+                said, complaint = process.communicate(text, timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                _abandon(process)
+                raise TimeoutError(f"{command[0]} did not end within {timeout_s} s") from None
+            except BaseException:
+                _abandon(process)
+                raise
+        printed, complained = (each.decode(errors="replace") for each in (said or b"", complaint))
+        if stage is not None:
+            printed, complained = stage.told(printed), stage.told(complained)
+        return Completed(tuple(command), process.returncode, printed, complained)
 
     def start(
         self,
@@ -109,32 +144,60 @@ class LocalRunner:
         stderr: Path,
         environment: Mapping[str, str] | None = None,
         directory: Path | None = None,
-        unprivileged: bool = False,
+        privileged: str = "",
         death_signal: int = signal.SIGTERM,
         placement: Placement = ANYWHERE,
         files: Sequence[Path] = (),
+        output: Path | None = None,
     ) -> LocalRunning:
         """Start in a session of its own; see `bench.running.Runner.start`."""
-        with stdout.open("ab") as out, stderr.open("ab") as err, _interrupt_held_back():
-            process = subprocess.Popen(
-                self._launched(command, unprivileged, death_signal, placement),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                env=self._environment(environment, unprivileged),
-                cwd=self._directory(directory, unprivileged),
-                start_new_session=True,
-            )
-        return LocalRunning(command, process, stdout, stderr)
+        words, variables, stage = self._staged(command, environment, files, output, privileged)
+        try:
+            with stdout.open("ab") as out, stderr.open("ab") as err, _interrupt_held_back():
+                process = subprocess.Popen(
+                    self._launched(words, privileged, death_signal, placement),
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    env=variables,
+                    cwd=self._directory(directory, privileged),
+                    start_new_session=True,
+                )
+        except BaseException:
+            if stage is not None:
+                stage.close()
+            raise
+        return LocalRunning(command, process, stdout, stderr, stage)
+
+    def _another(self, privileged: str) -> bool:
+        """Does the program run under another account than ours?"""
+        return not privileged and self._account.name is not None
+
+    def _staged(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None,
+        files: Sequence[Path],
+        output: Path | None,
+        privileged: str,
+    ) -> tuple[list[str], dict[str, str], Stage | None]:
+        """The words and variables of a program, by the paths at which it finds what it reads."""
+        another = self._another(privileged)
+        own = children.environment_of(self._account.uid if another else None)
+        variables = {**own, VARIABLE: mark(), **(environment or {})}
+        if not another or (output is None and all(may_read(file, self._account) for file in files)):
+            return list(command), variables, None
+        stage = Stage(self._account, files, output)
+        return stage.command(command), stage.environment(variables), stage
 
     def _launched(
-        self, command: Sequence[str], unprivileged: bool, death_signal: int, placement: Placement = ANYWHERE
+        self, command: Sequence[str], privileged: str, death_signal: int, placement: Placement = ANYWHERE
     ) -> list[str]:
-        program = shutil.which(command[0])
+        program = children.which(command[0])
         if program is None and not Path(command[0]).exists():
             raise messages.program_missing(command[0])
         ids = "-"
-        if unprivileged and self._account.name is not None:
+        if self._another(privileged):
             groups = ",".join(str(group) for group in groups_of(self._account))
             ids = f"{self._account.uid}:{self._account.gid}:{groups}"
         launcher = [sys.executable, "-I", "-S", str(Path(_launch.__file__).resolve())]
@@ -142,21 +205,13 @@ class LocalRunner:
         groups = ":".join(map(str, placement.groups)) or "-"
         nodes = ",".join(map(str, placement.nodes)) or "-"
         policy = "rr" if placement.realtime else "-"
-        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups, policy, nodes]
-        return [*launcher, *how, program or command[0], *command[1:]]
+        rights = "kept" if privileged else "-"
+        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups, policy, nodes, rights]
+        return [*launcher, *how, str(Path(program or command[0]).absolute()), *command[1:]]
 
-    def _environment(self, extra: Mapping[str, str] | None, unprivileged: bool) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        inherited |= {"LC_ALL": "C"}  # What programs say is read by us.
-        inherited |= {VARIABLE: mark()}
-        if unprivileged and self._account.name is not None:
-            home = pwd.getpwuid(self._account.uid).pw_dir
-            inherited |= {"HOME": home, "USER": self._account.name, "LOGNAME": self._account.name}
-        return inherited | dict(extra or {})
-
-    def _directory(self, directory: Path | None, unprivileged: bool) -> Path | None:
+    def _directory(self, directory: Path | None, privileged: str) -> Path | None:
         """PostgreSQL's programs fail in a working directory that their account cannot enter."""
-        return Path("/") if directory is None and unprivileged else directory
+        return Path("/") if directory is None and self._another(privileged) else directory
 
 
 @contextlib.contextmanager

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pgassay import scratch
+from pgassay import children, scratch
 from pgassay.drive.root import find_root
 from pgassay.errors import PgassayError
 from pgassay.lab.drives import end_killed
 
-COMMAND = (sys.executable, "-P", "-m", "pgassay.lab.gone")
+COMMAND = tuple(children.interpreter("pgassay.lab.gone"))
 
 
 def main(directories: Sequence[str]) -> None:

@@ -247,7 +247,7 @@ class Workbench:
 
     def metronome(self, directory: Path) -> LocalMetronome:
         """Of all CPUs that we may use, and of the device under this directory."""
-        return LocalMetronome(sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory, self._sockets)
+        return LocalMetronome(sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory)
 
     def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
         """What every probe reads on this server."""

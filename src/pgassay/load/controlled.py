@@ -7,7 +7,7 @@ from the main thread.
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ _READY_S = 60.0
 _LAST_WORDS_S = 10.0
 """How long a program that has closed its socket may take to say why and end."""
 _POLL_S = 0.01
+_PLACE = Path("/tmp")
+"""Not $TMPDIR: the path of a socket has 107 bytes."""
 _SOCKET, _OUT, _ERR = "control", "player.out", "player.err"
 
 
@@ -47,28 +49,31 @@ class ControlledProgram:
         runner: Runner,
         clock: Clock,
         placement: Placement = ANYWHERE,
-        place: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        files: Sequence[Path] = (),
+        privileged: str = "",
     ) -> None:
         """Start it and wait until it is ready; raises `LoadError` with its own words if it ends instead.
 
-        Its socket and outputs are in `place`, which should be a directory that is removed after a kill of ours, too.
+        `files` are those that its description and its environment name; `privileged` as for `Runner.start`.
         """
-        within = place if place is not None and place.is_dir() else None
         self._held = ExitStack()
         self._running: Running | None = None
         self._stream: socket.socket | None = None
         try:
-            folder = self._folder = self._held.enter_context(scratch.folder("player", within))
-            (folder / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
+            folder = self._folder = self._held.enter_context(scratch.folder("player", _PLACE))
+            (folder / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
             self._running = runner.start(
                 [str(find()), option, str(folder / _SOCKET), str(folder / DESCRIPTION)],
                 stdout=folder / _OUT,
                 stderr=folder / _ERR,
                 environment=environment,
+                privileged=privileged,
                 placement=placement,
+                files=(folder / DESCRIPTION, *files),
+                output=folder,
             )
-            self._stream = self._connect(folder, clock)
+            self._stream = self._connect(self._running.place(folder / _SOCKET), clock)
             self._answers = self._stream.makefile("r", encoding="utf-8")
             self.ready = self._answer()
             """What it says once it is ready."""
@@ -109,12 +114,12 @@ class ControlledProgram:
             self._running = None
         self._held.close()
 
-    def _connect(self, folder: Path, clock: Clock) -> socket.socket:
+    def _connect(self, control: Path, clock: Clock) -> socket.socket:
         deadline_ns = clock.monotonic_ns() + int(_READY_S * 1e9)
         while True:
             stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
-                stream.connect(str(folder / _SOCKET))
+                stream.connect(str(control))
             except OSError:
                 stream.close()
                 if clock.monotonic_ns() > deadline_ns or self._ended():

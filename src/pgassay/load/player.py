@@ -159,10 +159,12 @@ def facts_of(log: ReplayedLog, runner: Runner) -> LogFacts:
 
 
 def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
+    files = load.paths if isinstance(load, ReplayedLog) else ()
     with scratch.folder("player") as folder:
         file = folder / DESCRIPTION
-        file.write_text(json.dumps(load.specification(Endpoint(Path("/"), 5432, "none", "none"))), encoding="utf-8")
-        done = runner.run([str(find()), "--check", str(file)])
+        description = load.specification(Endpoint(Path("/"), 5432, "none", "none"))
+        file.write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
+        done = runner.run([str(find()), "--check", str(file)], files=(file, *files))
     if done.status:
         raise messages.cannot_play(done.stderr.strip().removeprefix(f"{PROGRAM}: "), hint)
     return done.stdout
@@ -186,10 +188,11 @@ class Player:
         """Start the program and wait until every client is connected; raises `LoadError` if one is refused."""
         self.paired = bool(load.pair_on)
         self._clock, self._away = clock, host is not None
-        description, place = load.specification(endpoint), endpoint.socket_directory
-        way = endpoint.environment() if endpoint.network else None
+        description, network = load.specification(endpoint), endpoint.network
+        way = endpoint.environment() if network else None
+        files = (*(load.paths if isinstance(load, ReplayedLog) else ()), *(network.files if network else ()))
         self._program: Dialogue = (
-            ControlledProgram("--control", description, runner, clock, placement, place, way)
+            ControlledProgram("--control", description, runner, clock, placement, way, files)
             if host is None
             else host.converse(description, endpoint, placement)
         )

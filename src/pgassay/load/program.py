@@ -52,7 +52,7 @@ def watch(
     started_ns = clock.monotonic_ns()
     name = Path(arguments[0]).name
     endpoint = server.client_endpoint
-    keys = () if endpoint.network is None else (endpoint.network.password_file, endpoint.network.certificate)
+    keys = endpoint.network.files if endpoint.network else ()
     running = runner.start(
         arguments,
         stdout=output / f"{source}.out",
@@ -60,6 +60,7 @@ def watch(
         environment={**endpoint.environment(), **(environment or {})},
         placement=placement,
         files=(*keys, *files),
+        output=output,
     )
     gone_since_ns: int | None = None
     try:

@@ -5,10 +5,10 @@ Their `prepare` sleeps half a minute and knows no table options for PostgreSQL; 
 The scripts build every statement as a text, so prepared ones have nothing to gain. TPC-C-like, not audited.
 """
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import children
 from pgassay.bench.kinds import PATH, choice, optional
 from pgassay.bench.load import Driver, LoadResult
 from pgassay.bench.options import option
@@ -107,7 +107,7 @@ def folder_of(options: SysbenchTpccOptions) -> Path:
         if not (options.lua / SCRIPT).is_file():
             raise messages.no_lua(options.lua)
         return options.lua
-    found = shutil.which(SCRIPT)
+    found = children.which(SCRIPT)
     if found is None:
         raise messages.no_lua(None)
     return Path(found).resolve().parent

@@ -5,9 +5,9 @@ scales as well as the processors do. Measured in each trial after its window, so
 """
 
 import re
-import shutil
 from collections.abc import Mapping
 
+from pgassay import children
 from pgassay.bench.kinds import NONE
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.running import Runner
@@ -36,12 +36,12 @@ class CpuYardstick:
         return {response.name: self._events_per_s(max(1, options.connections)) for response in self.responses(options)}
 
     def _events_per_s(self, threads: int) -> float | None:
-        program = shutil.which(PROGRAM)
+        program = children.which(PROGRAM)
         if program is None:
             return None
         command = [program, "cpu", f"--threads={threads}", f"--time={SECONDS}", "run"]
         try:
-            done = self._runner.run(command, unprivileged=True, timeout_s=SECONDS + _PATIENCE_S)
+            done = self._runner.run(command, timeout_s=SECONDS + _PATIENCE_S)
         except TimeoutError:
             return None
         return events_per_s(done.stdout) if done.status == 0 else None

@@ -156,7 +156,7 @@ def _require_no_new_tablespace(programs: Programs, directory: Path) -> None:
     words = [str(program), f"--path={directory / copied.WAL}", "--rmgr=Tablespace"]
     words += [f"--start={start[1]}"] if start else []
     words += [f"--timeline={line[1]}"] if line else []
-    done = programs.runner.run(words, unprivileged=True)  # it ends with an error where the WAL ends
+    done = programs.runner.run(words)  # it ends with an error where the WAL ends
     if _TABLESPACE_MADE.search(done.stdout):
         raise messages.tablespace_in_wal(directory)
 
@@ -166,7 +166,7 @@ def _recover(programs: Programs, directory: Path, database: str, found: Control)
     # As when data are loaded: what comes of it is synced when it is taken as a snapshot.
     given = {"max_prepared_transactions": str(found.prepared_max), "log_destination": "stderr", "fsync": "off"}
     words = [str(programs.bindir / "postgres"), "--single", "-D", str(directory), *settings.as_options(given), database]
-    done = programs.runner.run(words, unprivileged=True, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
+    done = programs.runner.run(words, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
     if done.status or _REACHED not in done.stdout or _failed(done):
         raise messages.not_recovered(*complaint(done.stderr))
     after = control.read(directory, programs.bindir, programs.runner)

@@ -86,7 +86,8 @@ def read(directory: Path, bindir: Path, runner: Runner) -> Control:
             raise messages.no_data_directory(directory, "it has no global/pg_control")
     except PermissionError:
         raise messages.unreadable_directory(directory) from None
-    done = runner.run([str(bindir / "pg_controldata"), str(directory)])
+    words = [str(bindir / "pg_controldata"), str(directory)]
+    done = runner.run(words, files=(directory / "global" / "pg_control",))
     if done.status or "CRC checksum does not match" in done.stdout:
         raise messages.no_data_directory(directory, complaint(done.stderr or done.stdout)[0])
     try:

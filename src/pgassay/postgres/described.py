@@ -74,7 +74,7 @@ def describe(runner: Runner, account: Account, bindir: Path, names: Collection[s
     wanted = {each.lower(): each for each in names}
     if not wanted:
         return {}
-    outcome = runner.run([str(bindir / "postgres"), "--describe-config"], unprivileged=True, timeout_s=_TIMEOUT_S)
+    outcome = runner.run([str(bindir / "postgres"), "--describe-config"], timeout_s=_TIMEOUT_S)
     rows = [line.split("\t") for line in outcome.stdout.splitlines() if line.count("\t") >= 6]
     with ownership.empty_configuration(account) as scratch:
         asking = _Asking(runner, bindir, scratch)
@@ -113,6 +113,6 @@ class _Asking:
         command = [
             str(self.bindir / "postgres"), "-D", str(self.scratch), *as_options({name: below}), "-C", name,
         ]  # fmt: skip
-        outcome = self.runner.run(command, unprivileged=True, timeout_s=_TIMEOUT_S)
+        outcome = self.runner.run(command, timeout_s=_TIMEOUT_S)
         found = _OUTSIDE.search(outcome.stderr)
         return found[1] if found else None

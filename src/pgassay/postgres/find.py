@@ -133,7 +133,7 @@ class Finder:
         return Path(line) if outcome.status == 0 and line else None
 
     def _version(self, bindir: Path) -> Version:
-        outcome = self.runner.run([str(bindir / "postgres"), "--version"], unprivileged=True, timeout_s=10.0)
+        outcome = self.runner.run([str(bindir / "postgres"), "--version"], timeout_s=10.0)
         version = versions.parse_version(outcome.stdout) if outcome.status == 0 else None
         if version is None:
             raise messages.not_runnable(bindir, (outcome.stderr or outcome.stdout).strip() or "it printed nothing")

@@ -57,7 +57,7 @@ class LocalInstallation:
         with Directory.open(directory) as cluster:
             cluster.give_self(self.account.owner)
         command = [str(self.bindir / "initdb"), f"--pgdata={directory}", f"--username={SUPERUSER}", *flags]
-        outcome = self.runner.run(command, unprivileged=True, timeout_s=_INITDB_S)
+        outcome = self.runner.run(command, timeout_s=_INITDB_S)
         if outcome.status != 0:
             raise messages.initdb_failed(directory, complaint(outcome.stderr or outcome.stdout)[0])
         with Directory.open(directory) as cluster:
@@ -139,7 +139,6 @@ class LocalInstallation:
             stderr=log,
             environment=FIRST_TO_GO,
             directory=Path("/"),
-            unprivileged=True,
             death_signal=signal.SIGQUIT,
             placement=placement,
         )

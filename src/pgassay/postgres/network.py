@@ -10,13 +10,13 @@ import hashlib
 import hmac
 import os
 import secrets
-import shutil
 import socket
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pgassay import children
 from pgassay.bench.places import Account, Endpoint, Listening, Network
 from pgassay.bench.running import Runner
 from pgassay.files import Directory
@@ -104,14 +104,13 @@ def open_to(listening: Listening, database: str, place: Path, runner: Runner, ac
     try:
         ownership.remove_private_directory(folder)
         folder.mkdir(mode=0o700)
+        with Directory.open(folder) as made:
+            made.give_self(account.owner)
         _make_certificate(opening, runner)
         with Directory.open(folder) as made:
             made.replace(_RULES, rules(database, opening.role, listening.peer), account.owner)
-            # Of whoever runs the load's program, who is no other than we are.
-            made.replace(_PASSWORD, password_line(opening, database))
+            made.replace(_PASSWORD, password_line(opening, database), account.owner)  # whoever runs the load reads it
             made.give(_KEY, account.owner, 0o600)
-            made.give(_CERTIFICATE, account.owner)
-            made.give_self(account.owner)
     except BaseException:
         opening.close()
         raise
@@ -120,7 +119,7 @@ def open_to(listening: Listening, database: str, place: Path, runner: Runner, ac
 
 def require(runner: Runner) -> None:
     """Raise `BenchError` where no certificate can be made."""
-    if shutil.which(OPENSSL) is None:
+    if children.which(OPENSSL) is None:
         raise messages.no_certificate("openssl is not installed")
 
 

@@ -82,7 +82,7 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
         if not _NAME.fullmatch(each):
             raise messages.bad_setting_name(each)
     command = [str(bindir / "postgres"), "-D", str(directory), *as_options(settings), "-C", name]
-    outcome = runner.run(command, unprivileged=True, timeout_s=_TIMEOUT_S)
+    outcome = runner.run(command, timeout_s=_TIMEOUT_S)
     if outcome.status == 0:
         return outcome.stdout.rstrip("\n")
     words, hint = complaint(outcome.stderr)
@@ -99,7 +99,7 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
 
 def names(runner: Runner, bindir: Path) -> tuple[str, ...]:
     """The settings that this PostgreSQL describes (hidden and internal ones are not among them)."""
-    outcome = runner.run([str(bindir / "postgres"), "--describe-config"], unprivileged=True, timeout_s=_TIMEOUT_S)
+    outcome = runner.run([str(bindir / "postgres"), "--describe-config"], timeout_s=_TIMEOUT_S)
     return tuple(line.split("\t", 1)[0] for line in outcome.stdout.splitlines() if "\t" in line)
 
 

@@ -9,18 +9,20 @@ checked that it could.
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from pgassay import copying
-from pgassay.bench.running import Runner
-from pgassay.capture.dump import connection_words
+from pgassay.bench.places import Account
+from pgassay.capture.dump import CONNECTS, connection_words, ticket
 from pgassay.capture.messages import CaptureError
 from pgassay.capture.physical import messages
 from pgassay.files import Directory
+from pgassay.host.accounts import require_reach
 from pgassay.postgres import adoption, copied
 from pgassay.postgres.control import Control
 from pgassay.postgres.find import Finder
@@ -99,7 +101,7 @@ def fetch(
         assert wish.directory is not None
         _copy(wish.directory, target, programs)
     else:
-        _restore(wish.command, target, found.runner)
+        _restore(wish.command, target, found)
     _make_whole(target)
     if wish.kind != BASEBACKUP:
         verify(target, found)
@@ -132,8 +134,8 @@ def _back_up(
         escaped = place.replace("=", "\\=")
         words.append(f"--tablespace-mapping={escaped}={folder / _TABLESPACES / str(number)}")
     log = folder / "pg_basebackup.log"
-    environment = {"PGPASSWORD": password} if password else {}
-    running = found.runner.start(words, stdout=log, stderr=log, environment=environment)
+    environment = ticket() | ({"PGPASSWORD": password} if password else {})
+    running = found.runner.start(words, stdout=log, stderr=log, environment=environment, privileged=CONNECTS)
     try:
         done = running.wait()
     finally:
@@ -206,15 +208,34 @@ def _led_to(link: Path, cluster: Directory) -> Directory:
     return found
 
 
-def _restore(words: Sequence[str], target: Path, runner: Runner) -> None:
-    """Run the user's program, without a shell, on an empty directory of ours."""
+def _restore(words: Sequence[str], target: Path, found: LocalInstallation) -> None:
+    """Run the user's program, without a shell and under the servers' account, on an empty directory of that account."""
     target.mkdir(mode=0o700)
-    done = runner.run([word.replace(PLACE, str(target)) for word in words])
+    with Directory.open(target) as made:
+        made.give_self(found.account.owner)
+    with _opened_to(found.account, target.parent):
+        done = found.runner.run([word.replace(PLACE, str(target)) for word in words])
     if done.status:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         raise messages.restore_failed(words[0], done.status, " / ".join(lines[-_LAST_LINES:]))
     if not any(target.iterdir()):
         raise messages.nothing_restored(words[0])
+
+
+@contextmanager
+def _opened_to(account: Account, folder: Path) -> Iterator[None]:
+    """Let the account enter a directory of ours meanwhile; raises `BenchError` where one above it is closed to it."""
+    if account.name is None:
+        yield
+        return
+    require_reach(folder.parent, account)
+    with Directory.open(folder) as ours:
+        before = os.fstat(ours.descriptor)
+        ours.give_self((before.st_uid, account.gid), 0o710)
+        try:
+            yield
+        finally:
+            ours.give_self((before.st_uid, before.st_gid), stat.S_IMODE(before.st_mode))
 
 
 def _make_whole(target: Path) -> None:
@@ -238,6 +259,8 @@ def verify(target: Path, found: LocalInstallation) -> None:
     program = found.bindir / "pg_verifybackup"
     if not ((target / copied.MANIFEST).is_file() and (target / copied.LABEL).is_file() and program.exists()):
         return
-    done = found.runner.run([str(program), "--exit-on-error", "--no-parse-wal", str(target)])
+    done = found.runner.run(
+        [str(program), "--exit-on-error", "--no-parse-wal", str(target)], privileged="reads a backup in our directory"
+    )
     if done.status:
         raise messages.incomplete_backup(_said(done.stderr, "pg_verifybackup"))

@@ -43,7 +43,7 @@ def require_blank_or_ours(device: Path, runner: Runner) -> None:
 
 def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
     """What wipefs finds and leaves where it is."""
-    outcome = runner.run(["wipefs", "--no-act", "--json", str(device)], timeout_s=60.0)
+    outcome = runner.run(["wipefs", "--no-act", "--json", str(device)], privileged="reads a device", timeout_s=60.0)
     if outcome.status != 0:
         raise messages.command_failed(f"look at {device}", outcome.stderr)
     found = json.loads(outcome.stdout or "{}").get("signatures", [])

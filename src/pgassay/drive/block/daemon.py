@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from pgassay import children
 from pgassay.bench.errors import DriveError
 from pgassay.drive import messages
 from pgassay.drive.block import _launch, kernel
@@ -63,6 +64,7 @@ def check(configuration: Mapping[str, Any], kind: str, environment: Mapping[str,
         text=True,
         timeout=READY_S,
         check=False,
+        env=children.environment_of(),
     )
     if done.returncode != 0:
         raise messages.impossible_drive(kind, *complaint(done.stderr))
@@ -92,6 +94,7 @@ def start(
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            env=children.environment_of(),
             cwd="/",
             start_new_session=True,
         )

@@ -132,7 +132,7 @@ def _sanitized(text: str) -> tuple[int | None, float]:
 def _failed(command: list[str], runner: Runner, hear: Callable[[str], None] = lambda said: None) -> str:
     """Why a program did not do it; nothing where it did, and then `hear` gets what it said."""
     try:
-        outcome = runner.run(command, timeout_s=ERASE_S)
+        outcome = runner.run(command, privileged="erases or trims a device", timeout_s=ERASE_S)
     except (BenchError, TimeoutError) as failure:
         return str(failure)
     if outcome.status == 0:

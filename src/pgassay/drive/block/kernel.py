@@ -11,7 +11,6 @@ import ctypes
 import errno
 import fcntl
 import os
-import shutil
 import struct
 import sys
 import time
@@ -19,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from pgassay import children
 from pgassay.bench.running import Completed, Runner
 from pgassay.drive import messages
 from pgassay.drive.block import messages as block_messages
@@ -80,7 +80,7 @@ class LinuxKernel:
             ("losetup", "util-linux"),
             ("mount", "mount"),
         ):
-            if shutil.which(program) is None:
+            if children.which(program) is None:
                 raise messages.no_program(program, package)
 
     def attach(self, file: Path) -> Path:
@@ -138,7 +138,7 @@ class LinuxKernel:
             raise messages.command_failed(doing, outcome.stderr or outcome.stdout)
 
     def _run(self, command: Sequence[str]) -> Completed:
-        return self._runner.run(command, timeout_s=_TIMEOUT_S)
+        return self._runner.run(command, privileged="mounts and makes file systems", timeout_s=_TIMEOUT_S)
 
 
 _LOOP_CLR_FD = 0x4C01

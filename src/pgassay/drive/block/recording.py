@@ -6,14 +6,13 @@ Both yield the flash model's trace format, which `pgassay simulate --trace` repl
 import contextlib
 import os
 import select
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay import scratch
+from pgassay import children, scratch
 from pgassay.drive import messages
 from pgassay.drive.block import kernel
 from pgassay.drive.block import messages as block_messages
@@ -166,10 +165,11 @@ def _mounted(tracefs: Path) -> Iterator[None]:
     if (tracefs / "instances").is_dir():
         yield
         return
-    if shutil.which("mount") is None or not tracefs.is_dir():
+    program = children.which("mount")
+    if program is None or not tracefs.is_dir():
         raise messages.no_block_events(tracefs)
-    command = ["mount", "-t", "tracefs", "-o", "nosuid,nodev,noexec", "tracefs", str(tracefs)]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [program, "-t", "tracefs", "-o", "nosuid,nodev,noexec", "tracefs", str(tracefs)]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False, env=children.environment_of())
     if outcome.returncode != 0:
         raise messages.no_block_events(tracefs)
     try:

@@ -176,6 +176,8 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             stderr=output / f"{phase.name}.err",
             environment={**server.endpoint.environment(), "PGAPPNAME": _PGBENCH},
             placement=program.place(self.options.cores, server),
+            files=(output / f"{phase.script}.sql",),
+            output=output,
         )
         try:
             done = running.wait(_LONGEST_S)

@@ -4,9 +4,9 @@ The server idles meanwhile, and fio works in its place: under its memory limit, 
 out by the warm-up and goes with the trial's clone, also after a kill.
 """
 
-import shutil
 from pathlib import Path
 
+from pgassay import children
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import BaseLoad, LoadResult, Moment
@@ -33,7 +33,7 @@ class FioLoad(BaseLoad[FioOptions]):
         """Refuse a pattern that sysbench cannot make, a missing sysbench, absent CPUs and a run without a warm-up."""
         program.check(self.options.cores)
         if self.options.tool == "sysbench":
-            if shutil.which(fileio.PROGRAM) is None:
+            if children.which(fileio.PROGRAM) is None:
                 raise no_program(fileio.PROGRAM, messages.SYSBENCH_HINT)
             fileio.check(self.options)
         if self.options.warmup_s < 1:

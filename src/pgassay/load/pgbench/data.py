@@ -14,7 +14,7 @@ starts from the same data.
 """
 
 import re
-from collections.abc import Mapping
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from pgassay.bench.file_hashes import FileHashes
@@ -50,9 +50,9 @@ def is_dump(path: Path) -> bool:
         return file.read(len(_DUMP_MAGIC)) == _DUMP_MAGIC
 
 
-def reads_files(content: bytes) -> str | None:
+def reads_files(content: bytes | mmap) -> str | None:
     """The first line by which psql would read another file (`\\i`, `\\ir`, `\\copy … from`); None without one."""
-    found = None if content.startswith(_DUMP_MAGIC) else _READS_FILES.search(content)
+    found = None if content[: len(_DUMP_MAGIC)] == _DUMP_MAGIC else _READS_FILES.search(content)
     return None if found is None else found[1].decode("utf-8", errors="replace").strip()
 
 
@@ -94,8 +94,13 @@ def create_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> 
     if is_dump(path):
         _restore(bindir, runner, endpoint, path, "pre-data")
     else:
-        script = [str(bindir / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(path)]
-        _run(runner, endpoint, script + command.connection(endpoint))
+        words = [str(bindir / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", *command.connection(endpoint)]
+        with path.open("rb") as file:
+            others = reads_files(mmap(file.fileno(), 0, access=ACCESS_READ)) if path.stat().st_size else None
+        if others is None:
+            _run(runner, endpoint, [*words, "-f", "-"], path)
+        else:  # by its path, beside which or in our directory it finds them, as far as its account may read them
+            _run(runner, endpoint, [*words, "-f", str(path.absolute())], directory=Path.cwd())
 
 
 def fill(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) -> None:
@@ -119,12 +124,14 @@ def _restore(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path, secti
     options = ["-h", str(endpoint.socket_directory), "-p", str(endpoint.port), "-U", endpoint.user]
     options += ["-d", endpoint.database, "--no-owner", "--no-privileges", "--no-tablespaces"]
     options += ["--exit-on-error"]
-    _run(runner, endpoint, [str(bindir / "pg_restore"), *options, f"--section={section}", str(path)])
+    _run(runner, endpoint, [str(bindir / "pg_restore"), *options, f"--section={section}"], path)
 
 
-def _run(runner: Runner, endpoint: Endpoint, arguments: list[str]) -> None:
-    environment: Mapping[str, str] = endpoint.environment()
-    done = runner.run(arguments, environment=environment)
+def _run(
+    runner: Runner, endpoint: Endpoint, arguments: list[str], given: Path | None = None, directory: Path | None = None
+) -> None:
+    """With a user's file as its input, which we open: the account that runs it may not be able to."""
+    done = runner.run(arguments, environment=endpoint.environment(), input_file=given, directory=directory)
     if done.status != 0:
         raise messages.preparing_failed(Path(arguments[0]).name, done.status, done.stderr)
 

@@ -102,7 +102,9 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         options, clock = self.options, self.tools.clock
         output.mkdir(parents=True, exist_ok=True)
         description = output / DESCRIPTION
-        description.write_text(json.dumps(self._log.specification(server.client_endpoint)), encoding="utf-8")
+        description.write_text(
+            json.dumps(self._log.specification(server.client_endpoint), ensure_ascii=False), encoding="utf-8"
+        )
         length_s = options.duration_s or 0
         play = {"play": {"duration_ms": length_s * 1000, "patience_ms": PATIENCE_S * 1000}}
         began = clock.monotonic_ns(), clock.wall_ns()

@@ -9,7 +9,8 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -54,7 +55,7 @@ def verify(installation: LocalInstallation, recipe: Recipe, runner: Runner) -> d
 
 def _verify_control(installation: LocalInstallation, recipe: Recipe, directory: Path, runner: Runner) -> None:
     program = str(installation.bindir / "pg_controldata")
-    outcome = runner.run([program, "-D", str(directory)], unprivileged=True, timeout_s=60.0)
+    outcome = runner.run([program, "-D", str(directory)], timeout_s=60.0)
     for label, name in _CONTROL:
         found = re.search(rf"(?m)^{label}:\s+(\d+)$", outcome.stdout)
         _require(recipe, label.lower(), getattr(recipe, name), found[1] if found else "nothing")
@@ -168,6 +169,8 @@ class Builder:
         with self.cache.staging() as staging:
             tree = self.sources.unpack(source, staging / "source")
             self.toolchain.require(tree)
+            for name in ("objects", "installed"):
+                (staging / name).mkdir()
             log = staging / "build.log"
             compilation = Compilation(
                 runner=self.runner,
@@ -184,7 +187,8 @@ class Builder:
                 tell=self.tell,
             )
             try:
-                installed = compilation.run()
+                with self._given(staging):
+                    installed = compilation.run()
             except messages.BuildError as error:
                 raise self._with_kept_log(error, log, recipe.key) from None
             log.rename(installed / "build.log")
@@ -204,7 +208,9 @@ class Builder:
             log = staging / "build.log"
             making = Making(self.runner, log, self.toolchain.debian)
             try:
-                installed = extensions.install(extension, base, staging, self.runner, making)
+                installed = extensions.lay_out(extension, base, staging, self.runner)
+                with self._given(staging):
+                    extensions.make(extension, making, staging)
             except messages.BuildError as error:
                 raise self._with_kept_log(error, log, recipe.key) from None
             (installed / MANIFEST).unlink()
@@ -236,6 +242,22 @@ class Builder:
         hint = (error.hint or "").replace(str(log), str(kept))
         return messages.BuildError(error.message, hint)
 
+    @contextmanager
+    def _given(self, staging: Path) -> Iterator[None]:
+        """Let the servers' account work in the folders of `staging`: a makefile is a program of whoever wrote it."""
+        if self.account.name is None:
+            yield
+            return
+        staging.chmod(0o755)
+        folders = [each for each in staging.iterdir() if each.is_dir()]
+        try:
+            for each in folders:
+                _own(each, self.account.uid, self.account.gid)
+            yield
+        finally:
+            for each in folders:
+                _own(each, os.geteuid(), os.getegid())
+
     def _reachable(self, staging: Path, installed: Path) -> None:
         """The servers' account must pass through to try the programs before they are kept."""
         folder = installed
@@ -244,6 +266,14 @@ class Builder:
             folder = folder.parent
         for each, _, _ in os.walk(installed):
             Path(each).chmod(0o755)
+
+
+def _own(tree: Path, uid: int, gid: int) -> None:
+    """Give all of a tree to an account, following no link; the kernel takes away what a file is set-user-id for."""
+    for _, folders, files, descriptor in os.fwalk(tree, follow_symlinks=False):
+        os.fchown(descriptor, uid, gid)
+        for name in (*folders, *files):
+            os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
 
 
 def _with_extension(recipe: Recipe, extension: ExtensionSource | None) -> Recipe:

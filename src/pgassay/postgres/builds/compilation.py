@@ -2,8 +2,8 @@
 
 Only the folders that are needed are built: the server, what initdb and pgbench need, the extensions we read with. That
 takes about four fifths of the time of a whole build. Each is built and installed by its own make, in this order, since
-later ones link with earlier ones. The user's CFLAGS, LDFLAGS and make's own variables are removed: the recipe alone
-says what a build is made of.
+later ones link with earlier ones. The user's CFLAGS, LDFLAGS and make's own variables are not passed on: the recipe
+alone says what a build is made of.
 """
 
 import os
@@ -11,14 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import children
 from pgassay.bench.running import Clock, Runner
 from pgassay.postgres.builds import messages, toolchain
 from pgassay.postgres.builds.recipe import Recipe
 
-_STRANGERS = (
-    "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CFLAGS", "CPPFLAGS", "LDFLAGS", "LIBS", "CPP", "COPT",
-    "PROFILE", "DESTDIR", "CONFIG_SITE",
-)  # fmt: skip
+_OF_COMPILERS = ("CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH")
 _POLL_S = 1.0
 _RPATH = "rpathdir=$$ORIGIN/../lib"
 """make's word for where programs look for libpq: from where they are themselves (ld.so(8), $ORIGIN)."""
@@ -60,8 +58,14 @@ class Making:
     def step(self, step: str, command: Sequence[str], folder: Path, waiting: Callable[[], None] = lambda: None) -> None:
         """Run one to its end, in this folder; `waiting` is called each second. Raises `BuildError` where it fails."""
         before = self.log.stat().st_size if self.log.exists() else 0
-        clean = ["env", *(word for name in _STRANGERS for word in ("-u", name))]
-        running = self.runner.start([*clean, *command], stdout=self.log, stderr=self.log, directory=folder)
+        found = {name: os.environ[name] for name in _OF_COMPILERS if name in os.environ}
+        running = self.runner.start(
+            command,
+            stdout=self.log,
+            stderr=self.log,
+            directory=folder,
+            environment={"PATH": children.search_path(), **found},
+        )
         try:
             while True:
                 try:
@@ -69,9 +73,8 @@ class Making:
                     break
                 except TimeoutError:
                     waiting()
-        except BaseException:
-            running.terminate()
-            raise
+        finally:
+            running.terminate()  # what a makefile left running, too
         if status != 0:
             with self.log.open("rb") as file:
                 file.seek(before)
@@ -82,7 +85,9 @@ class Making:
 
 @dataclass(frozen=True)
 class Compilation:
-    """One build under way: `source` is the tree, `work` an empty folder, `prefix` where it will live at last."""
+    """One build under way: `source` is the tree, `work` an empty folder beside one called `installed`, `prefix` where
+    it will live at last.
+    """
 
     runner: Runner
     clock: Clock
@@ -100,7 +105,6 @@ class Compilation:
     def run(self) -> Path:
         """Configure, build, install; returns the folder that is to become `prefix`; raises `BuildError`."""
         started_ns = self.clock.monotonic_ns()
-        self.work.mkdir(parents=True, exist_ok=True)
         options = [f"--prefix={self.prefix}", *self.recipe.configure_options(), f"CC={self.cc}"]
         self._step("configure", [str(self.source / "configure"), *options], started_ns)
         target = self.work.with_name("installed")

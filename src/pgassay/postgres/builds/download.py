@@ -7,6 +7,7 @@ and only with consent. The distribution's patches are not applied: the tarball i
 """
 
 import json
+import os
 import re
 import shutil
 import urllib.error
@@ -196,9 +197,20 @@ def _private_apt(folder: Path, entries: Mapping[str, str]) -> list[str]:
     return [word for name, value in places.items() for word in ("-o", f"{name}={value}")]
 
 
+def _proxies(environment: Mapping[str, str]) -> dict[str, str]:
+    """What apt needs of our environment to reach its servers."""
+    return {name: value for name, value in environment.items() if name.lower().endswith("_proxy")}
+
+
 def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) -> Completed:
     try:
-        return runner.run(command, directory=directory, timeout_s=_APT_TIMEOUT_S)
+        return runner.run(
+            command,
+            directory=directory,
+            environment=_proxies(os.environ),
+            privileged="fetches into our cache",
+            timeout_s=_APT_TIMEOUT_S,
+        )
     except BenchError:
         raise messages.no_package_source("this machine has no apt-get") from None
 

@@ -6,7 +6,6 @@ PostgreSQL's manual, "Extension Building Infrastructure" (PGXS).
 
 import hashlib
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from pgassay.postgres.builds.compilation import Making
 from pgassay.postgres.builds.recipe import Spec
 from pgassay.postgres.builds.sources import tree_sha256
 
+_INSTALLED, _TREE = "installed", "extension"
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
@@ -55,12 +55,12 @@ def has_pgxs(installed: Path) -> bool:
     return any(installed.rglob("pgxs.mk"))
 
 
-def install(source: ExtensionSource, base: Path, staging: Path, runner: Runner, making: Making) -> Path:
-    """Copy the build `base`, make the extension for it and install it there; returns the copy.
+def lay_out(source: ExtensionSource, base: Path, staging: Path, runner: Runner) -> Path:
+    """Copy the build `base` and the extension into the empty folder `staging`; returns the copy of the build.
 
-    `staging` is an empty folder. Raises `BuildError` where the extension cannot be built.
+    Raises `BuildError` where the extension changes meanwhile.
     """
-    installed, tree = staging / "installed", staging / "extension"
+    installed, tree = staging / _INSTALLED, staging / _TREE
     shutil.copytree(base, installed, symlinks=True)
     if source.commit:
         export(runner, source.folder, source.commit, tree)
@@ -68,12 +68,12 @@ def install(source: ExtensionSource, base: Path, staging: Path, runner: Runner, 
         shutil.copytree(source.folder, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
         if tree_sha256(tree) != source.sha256:
             raise messages.failed("copying the extension", "it changed meanwhile", "build again", source.folder)
-        _make(making, tree, installed, ["clean"])  # what was made in place was made for another PostgreSQL
-    _make(making, tree, installed, ["all"])
-    _make(making, tree, installed, ["install"])
     return installed
 
 
-def _make(making: Making, tree: Path, installed: Path, goals: Sequence[str]) -> None:
-    words = ["make", "-s", "-C", str(tree), "USE_PGXS=1", f"PG_CONFIG={installed / 'bin' / 'pg_config'}", *goals]
-    making.step("make", words, tree)
+def make(source: ExtensionSource, making: Making, staging: Path) -> None:
+    """Make the extension that is laid out there, and install it into that build; raises `BuildError`."""
+    tree, program = staging / _TREE, staging / _INSTALLED / "bin" / "pg_config"
+    stale = () if source.commit else ("clean",)  # what was made in place was made for another PostgreSQL
+    for goal in (*stale, "all", "install"):
+        making.step("make", ["make", "-s", "-C", str(tree), "USE_PGXS=1", f"PG_CONFIG={program}", goal], tree)

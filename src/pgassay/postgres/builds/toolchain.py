@@ -5,11 +5,11 @@ older tarballs contain it. A missing library is named by its package, in the wor
 """
 
 import re
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import children
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Runner
@@ -31,7 +31,7 @@ class Toolchain:
 
     runner: Runner
     environment: Mapping[str, str]
-    which: Callable[[str], str | None] = shutil.which
+    which: Callable[[str], str | None] = children.which
 
     @property
     def cc(self) -> str:

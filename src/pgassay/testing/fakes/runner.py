@@ -38,6 +38,10 @@ class FakeRunning:
             raise TimeoutError(f"{self._command[0]} still runs after {timeout_s} s")
         return self._completed
 
+    def place(self, path: Path) -> Path:
+        """Where it would be by itself."""
+        return path
+
     def send(self, number: int) -> None:
         """End a program that still runs, with the negative number as its status."""
         if self._completed is None:
@@ -62,14 +66,20 @@ class FakeRunner:
         *,
         environment: Mapping[str, str] | None = None,
         directory: Path | None = None,
-        unprivileged: bool = False,
+        privileged: str = "",
         timeout_s: float | None = None,
         input_text: str | None = None,
+        input_file: Path | None = None,
+        stdout: Path | None = None,
+        files: Sequence[Path] = (),
     ) -> Completed:
         """The outcome of the program's function; raises `TimeoutError` for one that never ends."""
-        completed = self._outcome(command, input_text or "")
+        given = input_text or ("" if input_file is None else input_file.read_text(encoding="utf-8", errors="replace"))
+        completed = self._outcome(command, given)
         if completed is None:
             raise TimeoutError(f"{command[0]} did not end within {timeout_s} s")
+        if stdout is not None:
+            stdout.write_text(completed.stdout, encoding="utf-8")
         return completed
 
     def start(
@@ -80,10 +90,11 @@ class FakeRunner:
         stderr: Path,
         environment: Mapping[str, str] | None = None,
         directory: Path | None = None,
-        unprivileged: bool = False,
+        privileged: str = "",
         death_signal: int = signal.SIGTERM,
         placement: Placement = ANYWHERE,
         files: Sequence[Path] = (),
+        output: Path | None = None,
     ) -> FakeRunning:
         """Call the program's function and append to the files what it said."""
         completed = self._outcome(command, "")
