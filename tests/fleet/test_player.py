@@ -143,11 +143,14 @@ def test_a_worker_without_a_player_and_one_with_another_are_refused(
     monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(LoadError, match="pgassay-player, which plays loads in slices, is not installed"):
         host.player_host.require_player()
-    old = tmp_path / "old"
-    old.write_text("#!/bin/sh\necho pgassay-player 0.0.9\n", encoding="utf-8")
-    old.chmod(0o755)
-    monkeypatch.setenv(VARIABLE, str(old))
-    ours = FakeRunner({"old": lambda arguments, given: (0, "pgassay-player 0.1.0\n", "")})
-    mixed = replace(host.player_host, local=ours)
-    with pytest.raises(FleetError, match=r"has pgassay-player 0\.0\.9, and this machine has pgassay-player 0\.1\.0"):
-        mixed.require_player()
+    with real.private_folder() as folder:
+        old = folder / "old"
+        old.write_text("#!/bin/sh\necho pgassay-player 0.0.9\n", encoding="utf-8")
+        old.chmod(0o755)
+        monkeypatch.setenv(VARIABLE, str(old))
+        ours = FakeRunner({"old": lambda arguments, given: (0, "pgassay-player 0.1.0\n", "")})
+        mixed = replace(host.player_host, local=ours)
+        with pytest.raises(
+            FleetError, match=r"has pgassay-player 0\.0\.9, and this machine has pgassay-player 0\.1\.0"
+        ):
+            mixed.require_player()
