@@ -91,7 +91,8 @@ def claim(directory: Path) -> None:
     """Write into `directory` that this process uses it."""
     ours = {"pid": os.getpid(), "started_ticks": started_ticks(os.getpid()), "boot": _boot()}
     with Directory.open(directory) as opened:
-        opened.replace(OWNER_FILE, json.dumps(ours) + "\n")
+        # A base backup of such a server reads it, too.
+        opened.replace(OWNER_FILE, json.dumps(ours) + "\n", mode=0o644)
 
 
 def release(directory: Path) -> None:
