@@ -142,7 +142,7 @@ def test_search_takes_words_as_they_are_and_choices_exactly(runs: Path, tmp_path
 
 def test_a_version_is_chosen_whole(root: Path, tmp_path: Path) -> None:
     host = root / "one" / "host.json"
-    host.write_text('{"format": 1, "facts": {"postgres": [{"version": "16.1"}, {"version": "18.1"}], "cpu": 3}}')
+    host.write_text('{"format": 1, "facts": {"postgres": [{"version": "16.1"}, {"version": "18.1"}], "cpu": {}}}')
     catalogue = Catalogue(root, tmp_path / "index")
     catalogue.refresh()
     assert catalogue.search(Query()).versions == ["16.1", "18.1"]

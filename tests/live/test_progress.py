@@ -218,7 +218,7 @@ def test_a_journal_that_nobody_of_ours_wrote_ends_no_stream(path: Path) -> None:
         run.journal.append(Kind.TRIAL_STARTED, {"number": ["not", "one"]})
     ((name, fault),) = told_of(path, lambda: None, 1)
     assert name == "fault"
-    assert "TypeError" in fault["text"]
+    assert "line 55 of journal.jsonl: Expected `int`, got `array`" in fault["text"]
 
 
 def test_a_run_that_is_moved_away_ends_no_stream(path: Path) -> None:
