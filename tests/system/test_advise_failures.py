@@ -1,6 +1,7 @@
 """A configuration with which a real server does not start costs one trial, fails alone, and leaves nothing behind."""
 
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -12,13 +13,28 @@ from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
 from pgassay.study.responses import Status
-from tests.system.journeys import Place
+from tests.system.journeys import ANYWHERE, Place
 
 pytestmark = pytest.mark.system
 LOAD = {
     "driver": "pgbench", "script": "simple-update", "scale": "1", "clients": "1", "jobs": "1", "duration": "1s",
     "warmup": "0s", "checkpoint": "none",
 }  # fmt: skip
+CASES = Path(__file__).parents[1] / "cases"
+
+
+def test_a_start_that_does_not_start_is_refused_in_the_servers_words_before_anything_is_measured(
+    journey: Place,
+) -> None:
+    conf = CASES / "14-preload" / "timescale.conf"
+    words = ("--quick", "--from", str(conf), "--only", "work_mem,random_page_cost", "-s", "1", *ANYWHERE)
+    done = journey.pgassay("advise", *words, "--out", str(journey.runs / "advice"))
+    assert done.returncode == 2
+    assert 'error: the start configuration fails: server did not start: could not access file "timescaledb"' in (
+        done.stderr
+    )
+    assert "--from" in done.stderr, "the hint"
+    assert not (journey.runs / "advice").exists()
 
 
 @pytest.mark.timeout(600)

@@ -23,8 +23,9 @@ from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.task import Task
 from pgassay.advise.windows import longer_windows
+from pgassay.bench.errors import ClusterError, HostError
 from pgassay.errors import PgassayError, UsageError
-from pgassay.lab import compression, maintenance, page_space, power_cuts
+from pgassay.lab import compression, maintenance, page_space, power_cuts, rehearsal
 from pgassay.lab.arms import resolve
 from pgassay.lab.drive_remarks import DRIVES
 from pgassay.lab.drives import NEEDED
@@ -332,6 +333,17 @@ def _prepared(question: Question, space: Space, bench: Workbench) -> Prepared:
             refused = refused or error
     assert refused is not None, "a space has a setting"
     raise refused
+
+
+def require_start(question: Question, space: Space, bench: Workbench) -> None:
+    """Start PostgreSQL once with what the search starts from; raises `UsageError` in its words where that fails."""
+    try:
+        rehearsal.require_start(_prepared(question, space, bench).resolved.arms[0])
+    except (ClusterError, HostError) as failure:
+        raise UsageError(
+            f"the start configuration fails: {failure.message}",
+            "change what --from and --set say, or install what they ask for; nothing was measured",
+        ) from None
 
 
 def _turned_s(question: Question, space: Space, bench: Workbench, trial_s: float) -> float | None:

@@ -146,10 +146,11 @@ def _begin(arguments: argparse.Namespace) -> int:
     with Workbench(options) as bench:
         wish, remarks = _wish(arguments, bench)
         task = replace(asking.task_of(wish, bench), remarks=remarks)
-    if arguments.dry_run or not silent(arguments):
-        print(plan(task, wish.question.objectives), end="", file=sys.stdout if arguments.dry_run else sys.stderr)
-    if arguments.dry_run:
-        return messages.SUCCESS
+        if arguments.dry_run or not silent(arguments):
+            print(plan(task, wish.question.objectives), end="", file=sys.stdout if arguments.dry_run else sys.stderr)
+        if arguments.dry_run:
+            return messages.SUCCESS
+        asking.require_start(wish.question, task.space, bench)
     kept = folder.Kept(
         task,
         wish.question,
