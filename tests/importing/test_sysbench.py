@@ -18,7 +18,12 @@ def test_sysbench_s_totals_and_seconds() -> None:
     reading = sysbench("sysbench_oltp_update_index")
     assert isinstance(reading, Reading)
     (run,) = reading.runs
-    assert run.fields == {"threads": "4", "statements": "writes, one a transaction"}
+    assert run.fields == {
+        "threads": "4",
+        "statements": "writes, one a transaction",
+        "version": "1.0.20 (using system LuaJIT 2.1.0-beta3)",
+        "options": "Report intermediate results every 1 second(s)",
+    }
     assert run.seconds == 20.0128
     assert run.responses == {
         "tps": 10461.13, "qps": 10461.13, "latency_ms": 0.38, "latency_max_ms": 15.0, "latency_p99_ms": 0.64,

@@ -188,6 +188,8 @@ def levels_of(uses: Iterable[Use], fields: Mapping[str, str]) -> dict[str, str]:
 
 
 _OF_PATH = (FOLDER, FILE)
+_AT_SECOND_HAND = ("partition_method", "options", "version", *_OF_PATH)
+"""Fields that follow another: they count where that one does not tell the same runs apart."""
 _SETTING = re.compile(
     r"(scale|sf|scale_factor|scaling_factor|clients?|connections|threads|jobs|virtual_users|vus|warehouses|protocol"
     r"|query_mode|mode|script|test|workload|benchmark|database|system|machine|instance(_type)?|host|version|drive)",
@@ -197,9 +199,9 @@ _SETTING = re.compile(
 
 
 def _differing(names: Iterable[str], runs: Sequence[ForeignRun]) -> list[str]:
-    """Those that differ between runs; of a path only what the others do not say: `c16/` beside 16 clients is none."""
-    chosen = [name for name in names if name not in _OF_PATH and len(_seen((name,), runs)) > 1]
-    for name in _OF_PATH:
+    """Those that differ between runs; of a path only what the others do not say: `c16/` with 16 clients is none."""
+    chosen = [name for name in names if name not in _AT_SECOND_HAND and len(_seen((name,), runs)) > 1]
+    for name in _AT_SECOND_HAND:
         if name in names and len(_seen((*chosen, name), runs)) > len(_seen(chosen, runs)):
             chosen.append(name)
     return chosen

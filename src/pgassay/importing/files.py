@@ -117,7 +117,8 @@ def _read(
         if FILE in reader.suggested:
             fields[FILE] = names[path]
         named = with_fields(found, {**fields, **fields_of_path(path, options.pattern, options.given)})
-        yield replace(named, suggested=reader.suggested, conditions=reader.conditions)
+        own = tuple(dict.fromkeys((*reader.suggested, *found.suggested)))
+        yield replace(named, suggested=own, conditions=reader.conditions)
 
 
 def _unrecognised(file: ForeignFile, names: Sequence[str]) -> str:

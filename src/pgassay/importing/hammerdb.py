@@ -1,10 +1,11 @@
-"""HammerDB's SQLite file (hammer.DB): a job is a run, its result the sentence that the monitoring virtual user printed.
+"""HammerDB's jobs (hammer.DB, an SQLite file) and its text log; the result is what its monitoring virtual user printed.
 
-Relied on, as in its versions 4 to 6: `JOBMAIN(jobid, db, bm, jobdict, timestamp)` and `JOBOUTPUT(jobid, vu, output)`;
-used where there: `JOBTIMING(jobid, procname, p50_ms, p95_ms, p99_ms, summary)`, where `summary` 1 is taken for "all
-virtual users together". `JOBTCOUNT` and `JOBMETRIC` are passed over. The result is `TEST RESULT : System achieved N
-NOPM from M … TPM`, in old versions the other way round. A schema's build or check is a job too and is left out;
-`timestamp` is local time without a zone, so it gives the order only.
+A job is a run; in a log, what stands from one ramp-up to the next. Relied on in a job database, as in HammerDB 4 to 6:
+`JOBMAIN(jobid, db, bm, jobdict, timestamp)` and `JOBOUTPUT(jobid, vu, output)`; used where there:
+`JOBTIMING(jobid, procname, p50_ms, p95_ms, p99_ms, summary)`, where `summary` 1 is taken for "all virtual users
+together". `JOBTCOUNT` and `JOBMETRIC` are passed over. The result is `TEST RESULT : System achieved N NOPM from M …
+TPM`, in old versions the other way round. A schema's build or check is a job too and is left out; `timestamp` is local
+time without a zone, so it gives the order only.
 """
 
 import re
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
 from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
@@ -24,9 +25,13 @@ _OLD_RESULT = re.compile(r"TEST RESULT : System achieved (\d+) (.+?) TPM at (\d+
 _MINUTES = re.compile(r"Timing test period of (\d+) in minutes")
 _USERS = re.compile(r"(\d+) Active Virtual Users configured")
 _FAILED = re.compile(r"Vuser (\d+):FINISHED FAILED")
-_DICT_WORD = re.compile(
-    r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(count_ware|rampup|duration|storedprocs|num_vu|allwarehouse"
-    r"|keyandthink|vacuum|partition|async_scale|async_client|host) (\S+)"
+_DICT_WORD = re.compile(r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(?!\w*pass)(\w+) (\{[^}]*\}|\S+)")
+_LINE = re.compile(r"Hammerdb Log @|Vuser \d+:(?:Beginning rampup|Timing test period|TEST RESULT)")
+_MARKS = (
+    Mark(re.compile(r"Hammerdb Log @")),
+    Mark(re.compile(r"Vuser \d+:Beginning rampup time")),
+    Mark(re.compile(r"Vuser \d+:Timing test period")),
+    Mark(re.compile(r"Vuser \d+:TEST RESULT")),
 )
 
 RESPONSES = (
@@ -39,7 +44,7 @@ RESPONSES = (
 
 
 class HammerDbReader(Reader):
-    """HammerDB's job database, hammer.DB; an SQLite file of any other program is named and left out."""
+    """HammerDB's job database, hammer.DB, and its text log; an SQLite file of another program is named and left out."""
 
     name = "HammerDB"
     suggested = (
@@ -48,13 +53,29 @@ class HammerDbReader(Reader):
     )
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether its first bytes are those of SQLite 3."""
-        return file.head.startswith(MAGIC)
+        """Whether its first bytes are those of SQLite 3, or a line of it is of HammerDB's log."""
+        return file.head.startswith(MAGIC) or _LINE.search(file.text) is not None
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
         """Each file's jobs, in the order of their times."""
         for file in files:
-            yield file.path, read_hammerdb(file.path)
+            found = read_hammerdb(file.path) if file.head.startswith(MAGIC) else read_log(str(file.path), file.text)
+            yield file.path, found
+
+
+def read_log(place: str, text: str) -> Reading | str:
+    """Every run of a text log or of what hammerdbcli printed."""
+    return read_each(place, unwrapped(text, _LINE), _MARKS, _read_part)
+
+
+def _read_part(place: str, text: str) -> Reading | str:
+    results = len(_RESULT.findall(text)) + len(_OLD_RESULT.findall(text))
+    if results > 1:
+        return f"holds {results} results: give each run a file"
+    result, old = _RESULT.search(text), _OLD_RESULT.search(text)
+    database = result[3] if result else old[2] if old else ""
+    run = _run(place, ("", database, "", "", ""), text, {})
+    return run if isinstance(run, str) else Reading("HammerDB", (run,), RESPONSES)
 
 
 def read_hammerdb(path: Path) -> Reading | str:
@@ -106,7 +127,10 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
         else:
             runs.append(run)
     remark = "the order of jobs is that of JOBMAIN.timestamp"
-    return Reading("HammerDB", tuple(runs), RESPONSES, tuple(left_out), ordered=True, remarks=(remark,))
+    settings = tuple(dict.fromkeys(name for run in runs for name in run.fields if name != "timestamp"))
+    return Reading(
+        "HammerDB", tuple(runs), RESPONSES, tuple(left_out), suggested=settings, ordered=True, remarks=(remark,)
+    )
 
 
 def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, float | None]) -> ForeignRun | str:

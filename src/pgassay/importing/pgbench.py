@@ -1,7 +1,8 @@
 """pgbench's outputs and per-transaction logs as foreign runs.
 
-An output is a run; its log, alone with it in a folder, adds quantiles and seconds. A log without an output is a run
-whose tps is counted between its first and last transaction.
+An output holds one run, or several where a loop appended them. The log of one, alone with it in a folder, adds
+quantiles and seconds. A log without an output is a run whose tps is counted between its first and last transaction.
+Every line that pgbench prints before its results is a setting, so runs that differ in one are never repetitions.
 """
 
 import re
@@ -10,10 +11,10 @@ from pathlib import Path
 
 from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
 from pgassay.errors import PgassayError
-from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
 from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second
 from pgassay.load.pgbench.log import latencies
-from pgassay.load.pgbench.output import Summary, first_abort, parse_progress, parse_summary
+from pgassay.load.pgbench.output import Summary, first_abort, first_error, parse_progress, parse_summary
 from pgassay.load.pgbench.results import RESPONSES, of_summary, problems_of_log, problems_of_summary
 from pgassay.record.values import Reason
 
@@ -29,7 +30,8 @@ class PgbenchReader(Reader):
     name = "pgbench"
     suggested = (
         *("scale", "clients", "threads", "protocol", "script", "duration", "transactions_per_client", "max_tries"),
-        *("rate_limited", "latency_limit", "partitions", "version", FOLDER, FILE),
+        *("rate_limited", "latency_limit", "partition_method", "partitions", "reconnects", "version", "server_version"),
+        *(FOLDER, FILE),
     )
     reads_together = True
 
@@ -46,16 +48,28 @@ class PgbenchReader(Reader):
             beside = [first for first in logs if first.parent == file.path.parent]
             alone = len(beside) == 1 and sum(other.path.parent == file.path.parent for other in outputs) == 1
             taken |= set(beside) if alone else set()
-            yield file.path, read_output(str(file.path), file.text, logs[beside[0]] if alone else ())
+            yield file.path, read_outputs(str(file.path), file.text, logs[beside[0]] if alone else ())
         has_lag, has_retries = "lag" in options.log_has, "retries" in options.log_has
         for first, threads in logs.items():
             if first not in taken:
                 yield first, read_log_alone(str(first), threads, has_lag=has_lag, has_retries=has_retries)
 
 
+_TYPE = re.compile(r"^[^\"'=\n]{0,80}?(?=transaction type: )", re.MULTILINE)
+_TYPED = re.compile(r"transaction type: ")
+_ELSE = re.compile(r"^(?:pgbench: |pgbench \(|starting vacuum\.\.\.|progress: [\d.]+ s, )", re.MULTILINE)
+_MARKS = (
+    Mark(re.compile(r"pgbench \(")),
+    Mark(re.compile(r"starting vacuum\.\.\.")),
+    Mark(re.compile(r"progress: ([\d.]+) s, "), often=True),
+    Mark(_TYPED),
+    Mark(re.compile(r"tps = "), often=True),
+)
+
+
 def is_output(text: str) -> bool:
     """Does it hold what only pgbench prints?"""
-    return any(line.startswith(("transaction type: ", "pgbench: ")) for line in text.splitlines())
+    return _TYPE.search(text) is not None or _ELSE.search(text) is not None
 
 
 def is_log(text: str) -> bool:
@@ -64,13 +78,21 @@ def is_log(text: str) -> bool:
     return len(words) >= 6 and all(word.isdecimal() for place, word in enumerate(words) if place != 2)
 
 
+def read_outputs(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | str:
+    """Every run of an output; `logs` belong to it where it holds one."""
+    plain = unwrapped(text, _TYPED)
+    one = sum(line.startswith("transaction type: ") for line in plain.splitlines()) == 1
+    return read_each(place, plain, _MARKS, lambda where, part: read_output(where, part, logs if one else ()))
+
+
 def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | str:
     """The one run of an output (stdout, stderr or both), with its log where one belongs to it; or why there is none."""
     abort = first_abort(text)
     try:
         said = parse_summary(text)
     except PgassayError as failure:
-        return f"pgbench gave up without a summary: {abort}" if abort else failure.message
+        said_last = abort or first_error(text)
+        return f"pgbench gave up without a summary: {said_last}" if said_last else failure.message
     values = dict(of_summary(said))
     problems = {**({ABORTED: abort} if abort else {}), **problems_of_summary(said)}
     problems.pop("skipped_transactions", None)  # with a latency limit, skipping is what was asked for
@@ -95,7 +117,8 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
         problems=tuple(Reason(code, detail) for code, detail in problems.items()),
         series=series,
     )
-    return Reading("pgbench", (run,), RESPONSES)
+    settings = tuple(name for name in run.fields if name not in {each.name for each in RESPONSES})
+    return Reading("pgbench", (run,), RESPONSES, suggested=settings)
 
 
 def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retries: bool) -> Reading | str:
@@ -163,32 +186,31 @@ def _not_every_transaction(rows: Sequence[Sequence[str]], width: int) -> str | N
     return None
 
 
-_SAID_BESIDE = (
-    ("latency_limit", re.compile(r"^number of transactions above the (.+ ms) latency limit", re.MULTILINE)),
-    ("partitions", re.compile(r"^number of partitions: (\d+)", re.MULTILINE)),
-    ("version", re.compile(r"^pgbench \((?:PostgreSQL\) )?([0-9.a-z]+)", re.MULTILINE)),
-)
+_LATENCY_LIMIT = re.compile(r"^number of transactions above the (.+ ms) latency limit", re.MULTILINE)
+_VERSIONS = re.compile(r"^pgbench \((?:PostgreSQL\) )?(.+?)(?:, server (.+?))?\)?$", re.MULTILINE)
+_SETTING = re.compile(r"^(?!pgbench|progress)([a-z][a-z ]*): (.+)$", re.MULTILINE)
+_NAMES = {
+    "transaction type": "script", "scaling factor": "scale", "query mode": "protocol", "number of clients": "clients",
+    "number of threads": "threads", "number of transactions per client": "transactions_per_client",
+    "maximum number of tries": "max_tries",
+}  # fmt: skip
+"""What pgbench calls a setting, and the field that has it; another is a field by its own name."""
 
 
 def _fields(said: Summary, text: str) -> dict[str, str]:
     """Every setting that an output names; runs that differ in one are no repetitions."""
-    beside = {name: found[1] for name, pattern in _SAID_BESIDE if (found := pattern.search(text))}
-    if said.duration_s is not None:
-        beside["duration"] = f"{said.duration_s} s"
-    if said.transactions_per_client is not None:
-        beside["transactions_per_client"] = str(said.transactions_per_client)
-    if said.max_tries is not None:
-        beside["max_tries"] = str(said.max_tries)
-    return {
-        **beside,
-        **({} if said.schedule_lag_ms is None else {"schedule_lag_ms": f"{said.schedule_lag_ms:g}"}),
-        "rate_limited": "no" if said.schedule_lag_ms is None else "yes",
-        "script": said.transaction_type,
-        "scale": str(said.scale),
-        "protocol": said.protocol,
-        "clients": str(said.clients),
-        "threads": str(said.threads),
-    }
+    header = text[text.index("transaction type: ") :].partition("number of transactions actually processed")[0]
+    found = {_NAMES.get(name, name.replace(" ", "_")): value for name, value in _SETTING.findall(header)}
+    versions, limit = _VERSIONS.search(text), _LATENCY_LIMIT.search(text)
+    if versions:  # the server's own is printed only where it differs
+        found |= {"version": versions[1], "server_version": versions[2] or versions[1]}
+    if limit:
+        found["latency_limit"] = limit[1]
+    if said.schedule_lag_ms is not None:
+        found["schedule_lag_ms"] = f"{said.schedule_lag_ms:g}"
+    if said.reconnection_ms is not None or said.initial_connection_ms is not None:
+        found["reconnects"] = "no" if said.reconnection_ms is None else "yes"
+    return {**found, "rate_limited": "no" if said.schedule_lag_ms is None else "yes"}
 
 
 def _length_s(said: Summary) -> float | None:

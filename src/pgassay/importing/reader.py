@@ -3,16 +3,19 @@
 Another package adds one as an entry point of the group `pgassay.importers` that names a `Reader` object.
 """
 
+import codecs
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from pgassay import untrusted
 from pgassay.importing.fields import REPETITION, Given, Pattern, Roles
-from pgassay.importing.values import Reading
+from pgassay.importing.values import LeftOut, Reading, combine
 from pgassay.study.responses import Better
 
 TEXT_BYTES_MAX = 64 * 2**20
@@ -36,8 +39,8 @@ class ForeignFile:
 
     @property
     def is_binary(self) -> bool:
-        """Whether a zero byte stands among the first bytes, as in no text."""
-        return b"\0" in self.head
+        """Whether a zero byte stands among the first bytes, as in no text but UTF-16."""
+        return b"\0" in self.head and not self.head.startswith(_UTF_16)
 
     @property
     def is_long(self) -> bool:
@@ -47,12 +50,21 @@ class ForeignFile:
     @cached_property
     def first_lines(self) -> str:
         """The first bytes as text; empty for a binary file."""
-        return "" if self.is_binary else self.head.decode(errors="replace")
+        return "" if self.is_binary else _decoded(self.head)
 
     @cached_property
     def text(self) -> str:
         """The whole text; empty for a file that is binary or too long to be a summary or a table."""
-        return "" if self.is_binary or self.is_long else self.path.read_text(encoding="utf-8", errors="replace")
+        return "" if self.is_binary or self.is_long else _decoded(self.path.read_bytes())
+
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def _decoded(text: bytes) -> str:
+    """UTF-8, or UTF-16 with its mark, which is what PowerShell's `>` writes."""
+    encoding = "utf-16" if text.startswith(_UTF_16) else "utf-8-sig"
+    return text.decode(encoding, errors="replace").replace("\r\n", "\n")
 
 
 @dataclass(frozen=True)
@@ -103,3 +115,65 @@ class Reader(ABC):
 
         The reason reads after the path, as in "is empty". Raises `UsageError` where the user must say more.
         """
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def unwrapped(text: str, first: re.Pattern[str]) -> str:
+    """The lines as their program printed them: without indentation, a quote's mark, or what a collector put before.
+
+    `first` matches a line that the program prints, anywhere in the line: what stands before it there is taken off every
+    line that begins alike, whatever its digits are (a time, a process).
+    """
+    lines = [_COLOUR.sub("", line).rstrip() for line in text.splitlines()]
+    for line in lines:
+        found = first.search(line)
+        if found and found.start():
+            before = re.compile(re.sub(r"\d+", r"\\d+", re.escape(line[: found.start()])))
+            lines = [before.sub("", line, count=1) if before.match(line) else line for line in lines]
+        if found:
+            break
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line that a program prints once in a run, or `often`; a number in it (its group) never falls within a run."""
+
+    line: re.Pattern[str]
+    often: bool = False
+
+
+def read_each(place: str, text: str, marks: Sequence[Mark], read: Callable[[str, str], Reading | str]) -> Reading | str:
+    """Every run of a text that may hold several, each read by itself by `read(place, text)`.
+
+    `marks` stand in the order in which a run prints them: a run begins where a mark comes that the run so far has
+    passed. A text that holds none of them twice is one run in whatever order its lines are: errors may follow results.
+    """
+    lines = text.splitlines(keepends=True)
+    seen = [(number, *mark) for number, line in enumerate(lines) if (mark := _marked(line, marks))]
+    once = [index for _, index, _ in seen if not marks[index].often]
+    begins, fallen = [0], False
+    for (_, before, earlier), (number, index, value) in pairwise(seen):
+        falls = index == before and value is not None and earlier is not None and value <= earlier
+        fallen = fallen or falls
+        if index < before or falls or (index == before and not marks[index].often):
+            begins.append(number)
+    if len(begins) == 1 or (len(once) == len(set(once)) and not fallen):
+        return read(place, text)
+    parts = ["".join(lines[begin:end]) for begin, end in pairwise([*begins, len(lines)])]
+    readings = []
+    for begin, part in zip(begins, parts, strict=True):
+        where = f"{place} line {begin + 1}"
+        one = read(where, part)
+        readings.append(Reading("", (), (), (LeftOut(where, one),)) if isinstance(one, str) else one)
+    return combine(readings)
+
+
+def _marked(line: str, marks: Sequence[Mark]) -> tuple[int, float | None] | None:
+    for index, mark in enumerate(marks):
+        found = mark.line.match(line)
+        if found:
+            return index, float(found[1]) if mark.line.groups else None
+    return None

@@ -1,12 +1,15 @@
 """sysbench's output of a database test as a foreign run.
 
-What is printed is read where the load reads it (`load.sysbench.output`); a text without the totals is no run.
+What is printed is read where the load reads it (`load.sysbench.output`); a text without the totals is no run. A log
+may hold several runs, and what `prepare` and `cleanup` said between them. Every line that sysbench prints before a run
+starts is a setting, but for what the random numbers begin with.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
 from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second, response
 from pgassay.load.sysbench import output as summary
 from pgassay.record.values import Reason
@@ -28,16 +31,38 @@ class SysbenchReader(Reader):
     """sysbench's standard output, with its errors or without."""
 
     name = "sysbench"
-    suggested = ("threads", "statements", FOLDER, FILE)
+    suggested = ("threads", "statements", "rate", "options", "version", FOLDER, FILE)
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
         """Whether it holds a line that only sysbench prints."""
-        return summary.is_sysbench(file.text)
+        return _FIRST.search(file.text) is not None and _RUNS.search(file.text) is not None
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
         """For each file its path and its run, or the reason why it has none."""
         for file in files:
-            yield file.path, read_sysbench(str(file.path), file.text)
+            yield file.path, read_outputs(str(file.path), file.text)
+
+
+_FIRST = re.compile(r"sysbench \d+\.\d+|Running the test with following options:")
+_RUNS = re.compile(r"^[^\"'=\n]{0,80}?(?:sysbench \d+\.\d+[.\d]*\S*(?: \(|: |$)|Running the test with)", re.MULTILINE)
+_MARKS = (
+    Mark(re.compile(r"sysbench \d+\.\d+")),
+    Mark(re.compile(r"Running the test with following options:")),
+    Mark(re.compile(r"Threads started!")),
+    Mark(re.compile(r"\[ *(\d+)s ?\] "), often=True),
+    Mark(re.compile(r"(?:SQL|OLTP test) statistics:")),
+    Mark(re.compile(r"Threads fairness:")),
+)
+_HEADER = re.compile(r"Running the test with following options:\n(.*?)Threads started!", re.DOTALL)
+_NO_SETTING = re.compile(
+    r"Number of threads: |(?:Initializing )?[Rr]andom number generator|Initializing worker threads"
+)
+_RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
+
+
+def read_outputs(place: str, text: str) -> Reading | str:
+    """Every run of an output."""
+    return read_each(place, unwrapped(text, _FIRST), _MARKS, read_sysbench)
 
 
 def read_sysbench(place: str, text: str) -> Reading | str:
@@ -48,12 +73,24 @@ def read_sysbench(place: str, text: str) -> Reading | str:
             return f"sysbench gave up without a result: {fatal}"
         if summary.ended_without_database(text):
             return "is sysbench's output of another test than a database's"
+        if "Running the test" not in text and "Threads started!" not in text:
+            return "is sysbench's output of prepare or cleanup"
         return "is sysbench's output without its totals: it is incomplete, or the program died"
     due = totals.transactions + totals.ignored_errors
-    known = {each.name for each in RESPONSES}
+    more = tuple(
+        Response(name, f"{name[9:-3]}: percentile of latency", "ms", Better.LOWER)
+        for name in totals.latencies
+        if name.startswith("latency_p") and name not in {each.name for each in RESPONSES}
+    )
+    responses = (*RESPONSES, *more)
+    known = {each.name for each in responses}
     run = ForeignRun(
         place=place,
-        fields={"threads": str(totals.threads) if totals.threads else "", "statements": _statements(totals)},
+        fields={
+            "threads": str(totals.threads) if totals.threads else "",
+            "statements": _statements(totals),
+            **_settings(text),
+        },
         responses={
             "tps": totals.tps,
             "qps": totals.qps,
@@ -65,7 +102,18 @@ def read_sysbench(place: str, text: str) -> Reading | str:
         series=_series(text),
     )
     remark = "sysbench counts failed transactions separately, as ignored errors; its tps leaves them out"
-    return Reading("sysbench", (run,), RESPONSES, remarks=(remark,) if totals.ignored_errors else ())
+    return Reading("sysbench", (run,), responses, remarks=(remark,) if totals.ignored_errors else ())
+
+
+def _settings(text: str) -> dict[str, str]:
+    """What else it prints of itself before the threads start: its version, a rate, and all other lines as one text."""
+    banner, header = re.search(r"^sysbench (\d+\.\d.*?):? *$", text, re.MULTILINE), _HEADER.search(text)
+    found = {"version": re.sub(r":  .*", "", banner[1])} if banner else {}
+    lines = [line.strip() for line in header[1].splitlines() if line.strip()] if header else []
+    if rate := next((match[1] for line in lines if (match := _RATE.match(line))), ""):
+        found["rate"] = rate
+    options = [line for line in lines if not _NO_SETTING.match(line) and not _RATE.match(line)]
+    return {**found, **({"options": "; ".join(options)} if options else {})}
 
 
 def _statements(totals: summary.Totals) -> str:

@@ -1,8 +1,9 @@
-"""What pgbench prints, versions 13 to 18: its summary (stdout), and its progress and errors (stderr); pure.
+"""What pgbench prints, versions 9.4 to 18: its summary (stdout), and its progress and errors (stderr); pure.
 
 It has no machine-readable output in any version. What is not understood is an explicit error, never a number. The
 wording moved between versions: 13 prints tps twice (including and excluding connections), 14 one line and the
-connection time, 15 adds failures and retries, 17 and later count failures into each script's own transactions.
+connection time, 15 adds failures and retries, 17 and later count failures into each script's own transactions. From 14
+on tps with -C includes the connections. Before 10 a latency stands after a colon.
 
 `progress: 1.0 s, 3611.7 tps, lat 1.097 ms stddev 0.525, 0 failed`: 15 adds the failures, -R a lag, -L what was skipped,
 --max-tries what was retried. The last second may be missing; a second without a transaction has `NaN` for its latency.
@@ -53,6 +54,7 @@ class Summary:
     schedule_lag_ms: float | None = None
     schedule_lag_max_ms: float | None = None
     initial_connection_ms: float | None = None
+    reconnection_ms: float | None = None
     tps: float | None = None
     scripts: tuple[ScriptSummary, ...] = field(default=())
 
@@ -76,14 +78,19 @@ _LINES: tuple[_Line, ...] = (
     (r"total number of retries: (\d+)", (("retries", int),)),
     (r"number of transactions skipped: (\d+) \(.*\)", (("skipped", int),)),
     (r"number of transactions above the .+ ms latency limit: (\d+)/\d+ \(.*\)", (("late", int),)),
-    (rf"latency average = {_NUMBER} ms(?: \(including failures\))?", (("latency_ms", float),)),
-    (rf"latency stddev = {_NUMBER} ms", (("latency_stddev_ms", float),)),
+    (rf"latency average(?: =|:) {_NUMBER} ms(?: \(including failures\))?", (("latency_ms", float),)),
+    (rf"latency stddev(?: =|:) {_NUMBER} ms", (("latency_stddev_ms", float),)),
     (
         rf"rate limit schedule lag: avg {_NUMBER} \(max {_NUMBER}\) ms",
         (("schedule_lag_ms", float), ("schedule_lag_max_ms", float)),
     ),
     (rf"initial connection time = {_NUMBER} ms", (("initial_connection_ms", float),)),
-    (rf"tps = {_NUMBER} \((?:without initial connection time|excluding connections establishing)\)", (("tps", float),)),
+    (rf"average connection time = {_NUMBER} ms", (("reconnection_ms", float),)),
+    (
+        rf"tps = {_NUMBER} \((?:without initial connection time|excluding connections establishing"
+        r"|including reconnection times)\)",
+        (("tps", float),),
+    ),
 )
 _COMPILED = tuple((re.compile(pattern), names) for pattern, names in _LINES)
 _REQUIRED = ("transaction_type", "scale", "protocol", "clients", "threads", "processed")

@@ -1,7 +1,10 @@
-"""What sysbench 1.0 prints of a database test, and what that makes of a run: responses, problems and samples; pure.
+"""What sysbench 0.4 to 1.1 prints of a database test, and what that makes of a run: responses, problems, samples; pure.
 
 Errors go to the same stream as results, and the program may die between them: a FATAL line makes a run aborted, a text
 without the totals is no run. See the sysbench manual, "General command line options".
+
+1.1 has "time elapsed" for "total time". 0.4 and 0.5 print no queries, so qps is requests and other operations, and call
+failed transactions deadlocks.
 
 tps and qps are sysbench's own, without the transactions that it gave up and began again (deadlocks, serialization
 failures, duplicate keys). Latencies run from the event's start; with a rate, from when it left the queue. Others'
@@ -22,17 +25,25 @@ from pgassay.study.responses import Better, Response, Scale
 
 _BANNER = re.compile(r"^sysbench \d+\.\d+", re.MULTILINE)
 _THREADS = re.compile(r"^Number of threads: (\d+)$", re.MULTILINE)
-_STATEMENTS = re.compile(r"^ +(read|write|other): +(\d+)$", re.MULTILINE)
-_TRANSACTIONS = re.compile(r"^ +transactions: +(\d+) +\(([\d.]+) per sec\.\)$", re.MULTILINE)
-_QUERIES = re.compile(r"^ +queries: +(\d+) +\(([\d.]+) per sec\.\)$", re.MULTILINE)
-_IGNORED = re.compile(r"^ +ignored errors: +(\d+) ", re.MULTILINE)
-_TIME = re.compile(r"^ +total time: +([\d.]+)s$", re.MULTILINE)
-_LATENCY = re.compile(r"^ +(min|avg|max|(\d+)(?:st|nd|rd|th) percentile): +([\d.]+)$", re.MULTILINE)
+_STATEMENTS = re.compile(r"^ *(read|write|other): +(\d+)$", re.MULTILINE)
+_TRANSACTIONS = re.compile(r"^ *transactions: +(\d+) +\(([\d.]+) per sec\.\)$", re.MULTILINE)
+_QUERIES = re.compile(r"^ *queries: +(\d+) +\(([\d.]+) per sec\.\)$", re.MULTILINE)
+_OLD_QUERIES = re.compile(r"^ *(?:read/write requests|other operations): +\d+ +\(([\d.]+) per sec\.\)$", re.MULTILINE)
+_IGNORED = re.compile(r"^ *(?:ignored errors|deadlocks): +(\d+) ", re.MULTILINE)
+_TIME = re.compile(r"^ *(?:total time|time elapsed): +([\d.]+)s$", re.MULTILINE)
+_LATENCY = re.compile(
+    r"^ *(min|avg|max|(?:approx\. +)?(\d+)(?:st|nd|rd|th)? percentile): +([\d.]+) *(ms|s)?$", re.MULTILINE
+)
 _BUCKET = re.compile(r"^ +([\d.]+) \|\**\s+(\d+)$", re.MULTILINE)
 _FATAL = re.compile(r"^FATAL: (.*)$", re.MULTILINE)
 _SECOND = re.compile(
     r"^\[ (\d+)s \] thds: \d+ tps: ([\d.]+) qps: ([\d.]+) \(r/w/o: [\d.]+/([\d.]+)/[\d.]+\)"
     r" lat \(ms,(\d+)%\): ([\d.]+) err/s:? ([\d.]+)",
+    re.MULTILINE,
+)
+_OLD_SECOND = re.compile(
+    r"^\[ *(\d+)s\] threads: \d+, tps: ([\d.]+), reads(?:/s)?: ([\d.]+), writes(?:/s)?: ([\d.]+),"
+    r" response time: ([\d.]+)ms \((\d+)%\)(?:, errors: ([\d.]+))?",
     re.MULTILINE,
 )
 _NAMES = {"min": "latency_min_ms", "avg": "latency_ms", "max": "latency_max_ms"}
@@ -89,7 +100,8 @@ def is_sysbench(text: str) -> bool:
 def parse_totals(text: str) -> Totals | None:
     """The totals of a database test; None where they are not (cut short, or another test)."""
     total, queries, seconds = _TRANSACTIONS.search(text), _QUERIES.search(text), _TIME.search(text)
-    if total is None or queries is None or seconds is None:
+    older = [float(rate) for rate in _OLD_QUERIES.findall(text)]
+    if total is None or seconds is None or not (queries or older):
         return None
     statements = {match[1]: int(match[2]) for match in _STATEMENTS.finditer(text)}
     threads, ignored = _THREADS.search(text), _IGNORED.search(text)
@@ -97,7 +109,7 @@ def parse_totals(text: str) -> Totals | None:
         threads=int(threads[1]) if threads else None,
         transactions=int(total[1]),
         tps=float(total[2]),
-        qps=float(queries[2]),
+        qps=float(queries[2]) if queries else sum(older),
         read=statements.get("read", 0),
         write=statements.get("write", 0),
         other=statements.get("other", 0),
@@ -120,8 +132,20 @@ def first_fatal(text: str) -> str | None:
 
 
 def parse_seconds(text: str) -> tuple[Second, ...]:
-    """Every whole interval line, in order."""
-    return tuple(
+    """Every whole interval line, in order; of 0.5 without queries other than reads and writes, as it prints no more."""
+    older = tuple(
+        Second(
+            elapsed_s=int(elapsed),
+            tps=float(tps),
+            qps=float(reads) + float(writes),
+            writes=float(writes),
+            percentile=int(percentile),
+            latency_ms=float(latency),
+            errors=float(errors or 0.0),
+        )
+        for elapsed, tps, reads, writes, latency, percentile, errors in _OLD_SECOND.findall(text)
+    )
+    return older or tuple(
         Second(
             elapsed_s=int(match[1]),
             tps=float(match[2]),
@@ -154,8 +178,13 @@ def quantile_ms(histogram: Sequence[tuple[float, int]], share: float) -> float |
 
 
 def _latencies(text: str) -> dict[str, float]:
-    block = text.partition("Latency (ms):")[2].partition("Threads fairness:")[0]
-    return {_NAMES.get(match[1]) or f"latency_p{match[2]}_ms": float(match[3]) for match in _LATENCY.finditer(block)}
+    block = re.split(r"Latency \(ms\):|response time:\n|per-request statistics:\n", text)[-1].partition(
+        "Threads fairness:"
+    )[0]
+    return {
+        _NAMES.get(match[1]) or f"latency_p{match[2]}_ms": float(match[3]) * (1000.0 if match[4] == "s" else 1.0)
+        for match in _LATENCY.finditer(block)
+    }
 
 
 def of_totals(totals: Totals, scenario: str) -> dict[str, float | None]:
