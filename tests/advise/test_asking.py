@@ -28,27 +28,25 @@ from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Better, Response, Status
 from pgassay.study.thresholds import parse, resolve, split
 
-CONF = """
-# a comment
-shared_buffers = 1MB   # far too little
-WORK_MEM = '64kB'
-search_path 'it''s'
-shared_buffers = '2MB'
-"""
+CASES = Path(__file__).parents[1] / "cases"
 
 
-def test_a_configuration_file_is_read_as_postgresql_reads_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.conf"
-    path.write_text(CONF)
-    assert read_configuration(path) == {"shared_buffers": "2MB", "work_mem": "64kB", "search_path": "it's"}
+def test_a_configuration_of_another_place_starts_from_what_can_be_had_here_and_names_the_rest() -> None:
+    debian = CASES / "11-debian-conf" / "debian.conf"
+    assert read_configuration(debian) == (
+        {"shared_buffers": "128MB", "max_wal_size": "1GB"},
+        (
+            f"left out of {debian}, because they belong to that server's place: data_directory, hba_file, port,"
+            " unix_socket_directories",
+            f"left out of {debian}, because they are not there: include_dir 'conf.d'",
+        ),
+    )
 
 
-@pytest.mark.parametrize("line", ["include 'other.conf'", "= 3", "work_mem = 'open"])
-def test_a_line_that_is_no_setting_is_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "a.conf"
-    path.write_text(f"jit = on\n{line}\n")
-    with pytest.raises(UsageError, match="line 2"):
-        read_configuration(path)
+def test_an_extension_of_a_configuration_is_no_matter_of_its_place() -> None:
+    settings, remarks = read_configuration(CASES / "14-preload" / "timescale.conf")
+    assert settings["shared_preload_libraries"] == "timescaledb"
+    assert remarks == ()
 
 
 def test_a_space_file_narrows_and_adds(tmp_path: Path) -> None:

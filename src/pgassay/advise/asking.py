@@ -4,7 +4,6 @@ Everything that can be refused is refused here, before the first trial, with wha
 """
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,12 +31,13 @@ from pgassay.lab.drives import NEEDED
 from pgassay.lab.forecast import forecast, window_s
 from pgassay.lab.run import Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
+from pgassay.postgres import configuration
 from pgassay.postgres.described import Described, describe
+from pgassay.postgres.inspection import belongs_to_place
 from pgassay.study.document import read
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import Better, Response, Scale, full_name
 
-_LINE = re.compile(r"([A-Za-z_][\w.]*)\s*(?:=|\s)\s*(?:'((?:[^']|'')*)'|([^\s'#]+))\s*(?:#.*)?")
 _OVERHEAD = 1.15
 """Of a run beside its trials: checks, decisions, the record."""
 _BETWEEN_S = 0.28
@@ -78,18 +78,19 @@ class Wish:
     """Try the advice at other loads? None: where it is no quick form, and the budget holds it."""
 
 
-def read_configuration(path: Path) -> dict[str, str]:
-    """The settings of a file in the form of postgresql.conf; the last of a name holds. Raises `UsageError`."""
-    found: dict[str, str] = {}
-    for number, line in enumerate(untrusted.any_text(path).splitlines(), start=1):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
-        setting = _LINE.fullmatch(text)
-        if setting is None or setting[1].lower().startswith("include"):
-            raise messages.not_a_setting_line(str(path), number, text)
-        found[setting[1].lower()] = setting[3] if setting[2] is None else setting[2].replace("''", "'")
-    return found
+def read_configuration(path: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The settings of a postgresql.conf that a server of ours can have, and sentences on what of it is left out.
+
+    Raises `UsageError` for a line that is no setting.
+    """
+    found = configuration.read(path)
+    settings = {name: value for name, value in found.settings.items() if not belongs_to_place(name)}
+    left_out, remarks = sorted(found.settings.keys() - settings.keys()), []
+    if left_out:
+        remarks.append(f"left out of {path}, because they belong to that server's place: {', '.join(left_out)}")
+    if found.absent:
+        remarks.append(f"left out of {path}, because they are not there: {', '.join(found.absent)}")
+    return settings, tuple(remarks)
 
 
 def read_space(path: Path) -> dict[str, dict[str, Any]]:

@@ -228,13 +228,6 @@ def no_ratio(name: str) -> UsageError:
     return UsageError(f"{name} may be 0, so it has no ratio to search by", f'state it as a limit: --keep "{name} < …"')
 
 
-def not_a_setting_line(path: str, number: int, line: str) -> UsageError:
-    """A line of a configuration file that cannot be read."""
-    return UsageError(
-        f'line {number} of "{path}" is no setting: {line}', "lines are NAME = VALUE; includes are not followed"
-    )
-
-
 def not_an_advice(path: object) -> UsageError:
     """A directory without a task."""
     return UsageError(f'"{path}" is not an advice', "name the directory that pgassay advise has made")

@@ -188,6 +188,7 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
         *(() if len(objectives) > 1 else (robust_page.planned(task.conditions, steps.robust_s),)),
         f"at least {duration(steps.needed_s)}; seed {task.seed}",
     ]
+    told += task.remarks
     told += [f"not tried: {name}: {why}" for name, why in task.space.left_out.items()]
     told += [f"longer windows would try {'; '.join(each.text for each in task.longer)}"] if task.longer else []
     return "\n".join(told) + "\n"

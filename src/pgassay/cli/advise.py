@@ -162,13 +162,13 @@ def _begin(arguments: argparse.Namespace) -> int:
 
 
 def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tuple[str, ...]]":
-    """What is asked for, and what a capture leaves to be said."""
+    """What is asked for, and what of a configuration or a capture is left out."""
     from pgassay.advise.asking import Wish, objectives_of, read_configuration, read_space
     from pgassay.advise.question import Question
     from pgassay.study import quantities
 
     quick = arguments.quick
-    own = read_configuration(arguments.start) if arguments.start else {}
+    own, left_out = read_configuration(arguments.start) if arguments.start else ({}, ())
     held: dict[str, str] = {}
     for text in arguments.set:
         name, equals, value = text.partition("=")
@@ -200,7 +200,7 @@ def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tup
         arguments.seed if arguments.seed is not None else secrets.randbelow(2**31),
         arguments.robust,
     )
-    return wish, remarks
+    return wish, (*left_out, *remarks)
 
 
 def _load(

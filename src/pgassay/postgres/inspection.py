@@ -14,7 +14,7 @@ SELECT name, current_setting(name) FROM pg_settings
    AND setting IS DISTINCT FROM boot_val AND context <> 'internal'
  ORDER BY category, name
 """
-_STAYS_PREFIXES = (
+_PREFIXES = (
     "ssl",
     "archive_",
     "log_",
@@ -26,11 +26,10 @@ _STAYS_PREFIXES = (
     "unix_socket_",
     "syslog_",
 )
-_STAYS = (
+_OF_ITS_PLACE = (
     "listen_addresses", "port", "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file",
-    "logging_collector", "cluster_name", "TimeZone", "DateStyle", "IntervalStyle", "default_text_search_config",
-    "dynamic_library_path", "local_preload_libraries", "session_preload_libraries", "shared_preload_libraries",
-    "stats_temp_directory", "event_source", "hot_standby", "max_wal_senders", "wal_log_hints",
+    "logging_collector", "cluster_name", "timezone", "datestyle", "intervalstyle", "default_text_search_config",
+    "dynamic_library_path", "stats_temp_directory", "event_source", "hot_standby", "max_wal_senders", "wal_log_hints",
     "synchronous_standby_names",
     "application_name", "client_encoding", "server_encoding", "password_encryption", "dynamic_shared_memory_type",
 )  # fmt: skip
@@ -45,9 +44,14 @@ class Inspected:
     left_out: dict[str, str]
 
 
+def belongs_to_place(name: str) -> bool:
+    """Is it a setting of its server's own place, in any case of letters?"""
+    return name.lower() in _OF_ITS_PLACE or name.lower().startswith(_PREFIXES)
+
+
 def stays(name: str) -> bool:
     """Does this setting belong to its server's place, or to an extension that another server may lack?"""
-    return name in _STAYS or name.startswith(_STAYS_PREFIXES) or "." in name
+    return belongs_to_place(name) or name.endswith("_preload_libraries") or "." in name
 
 
 def inspect(conninfo: str) -> Inspected:
