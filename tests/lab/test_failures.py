@@ -154,3 +154,9 @@ def test_a_windows_failures_are_those_of_load_log_and_drives_in_one() -> None:
         "aborted": "gone",
     }
     assert of_window({}, "", {}) == {}
+
+
+def test_a_full_dev_shm_is_no_full_drive() -> None:
+    said = 'could not resize shared memory segment "/PostgreSQL.1234567" to 8388608 bytes: No space left on device'
+    assert list(of_load({"aborted": f"ERROR:  {said}"})) == ["shared_memory_full"]
+    assert list(of_log(f"2026-11-21 10:00:00 UTC [7] FATAL:  {said}\n")) == ["shared_memory_full"]

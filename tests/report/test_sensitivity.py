@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.capacities import MeasuredCapacity, Resource, bounds
-from pgassay.analysis.steadiness import Steadiness
+from pgassay.analysis.steadiness import UNKNOWN, Steadiness
 from pgassay.report import contents, curves, factors, page, sensitivity, text
 from pgassay.report.bounds import bounded, capacities, costs_with_cpu, processors
 from pgassay.report.findings import Findings
@@ -108,6 +108,22 @@ def test_courses_come_from_the_record_or_from_the_series(findings: Findings) -> 
     said = list(doubts(findings.trials, courses, findings.run.responses))
     assert any(sentence.startswith("1 of 48 valid trials (3) were still warming up") for sentence in said)
     assert any("cycles" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize(
+    ("window_s", "said"),
+    [
+        (300.0, "have too few values a second"),
+        (20.0, "are too short (below 30 s)"),
+        (None, "have too few values a second"),
+    ],
+)
+def test_a_long_window_is_never_called_too_short(findings: Findings, window_s: float | None, said: str) -> None:
+    """Others' outputs report every ten seconds, or not at all."""
+    trials = [replace(trial, regime={"window_s": window_s}) for trial in findings.trials]
+    unknown = {trial.number: UNKNOWN for trial in trials}
+    (sentence,) = doubts(trials, unknown, findings.run.responses)
+    assert sentence == f"all valid trials (48) {said} to judge whether they were steady"
 
 
 def test_text_json_and_page_say_it_and_call_it_secondary(findings: Findings, tmp_path: Path) -> None:

@@ -34,9 +34,13 @@ def table(text: str) -> Mapping[str, Any]:
     return next(documents(text), {})
 
 
+_NOT_A_NUMBER = re.compile(r"(:\s*)-?(?:nan|inf)\b")
+"""What the plugins print by printf for a share of nothing, and JSON does not know."""
+
+
 def documents(text: str) -> Iterator[Mapping[str, Any]]:
     """All JSON documents that a text begins with: `wdc vs-smart-add-log` prints one for each log page."""
-    rest = text.lstrip()
+    rest = _NOT_A_NUMBER.sub(r"\1null", text.lstrip())
     while rest:
         try:
             found, end = json.JSONDecoder().raw_decode(rest)

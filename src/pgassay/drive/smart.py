@@ -177,8 +177,11 @@ def unit_bytes_of(media: Media, host_bytes: float) -> float | None:
     """The log's own unit, or the power of two that makes its host writes the standard log's; None where none does.
 
     A unit that is contradicted by the standard log is none: several vendors' logs have one number, and a plugin reads
-    another vendor's by its own layout; and one endurance group of several is not what the whole drive was sent.
+    another vendor's by its own layout; and one endurance group of several is not what the whole drive was sent. A log
+    of zeros counts nothing: it is what a drive answers to another maker's command.
     """
+    if host_bytes > 0 and (media.host == 0 or media.nand == 0):
+        return None
     if media.host is None:
         return media.unit_bytes
     told = sata.unit_bytes(media.host, host_bytes)

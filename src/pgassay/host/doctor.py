@@ -72,6 +72,7 @@ def _memory() -> list[Finding]:
             _vm("dirty_background_ratio") or 0,
             _vm("dirty_background_bytes") or 0,
         ),
+        checks.shared_memory(_filesystem_bytes(Path("/dev/shm"))),
     ]
     return [check for check in found if check is not None]
 
@@ -87,6 +88,13 @@ def _storage(place: Path) -> list[Finding]:
         checks.scheduler(device),
     ]
     return [check for check in found if check is not None]
+
+
+def _filesystem_bytes(path: Path) -> int | None:
+    try:
+        return os.statvfs(path).f_frsize * os.statvfs(path).f_blocks
+    except OSError:
+        return None
 
 
 def quota(cpu_max: str | None) -> float | None:

@@ -200,6 +200,24 @@ FLUSH_QUICK_US = 250.0
 _GB = 1024**3
 
 
+SHARED_MEMORY_BYTES = 1024**3
+
+
+def shared_memory(size_bytes: int | None) -> Finding | None:
+    """Is there room in /dev/shm for what parallel queries share? None where the machine has none."""
+    if size_bytes is None:
+        return None
+    text = f"/dev/shm has {size_bytes / 1024**2:.0f} MB"
+    if size_bytes < SHARED_MEMORY_BYTES:
+        return Finding(
+            "shared-memory",
+            Severity.WARNING,
+            f"{text}: parallel queries and index builds may fail for want of shared memory",
+            "give the container more: docker run --shm-size=1g; or mount -o remount,size=1g /dev/shm",
+        )
+    return Finding("shared-memory", Severity.OK, text)
+
+
 def space(mount: Mount) -> Finding:
     """Is there room for clusters?"""
     text = (

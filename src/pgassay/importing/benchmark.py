@@ -57,6 +57,7 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
             condition=each.place.cell.name,
             place=each.run.place,
             setup=_setup(each),
+            course=tuple((each.monotonic_ns / 1e9, each.value) for each in each.run.series if each.name == "tps"),
         )
         for position, each in enumerate(placed)
     )
@@ -69,9 +70,11 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
     )
     left_out = tuple((each.place, each.reason) for each in reading.left_out)
     remarks = reading.remarks
-    if not benchmark.in_order:
-        remarks = (*remarks, "the order in which the runs ran is not known, so it is not judged")
-    return Judged(benchmark, reading.kind, chosen, left_out, remarks)
+    return Judged(benchmark, reading.kind, chosen, left_out, (*remarks, *_of_order(benchmark)))
+
+
+def _of_order(benchmark: Benchmark) -> tuple[str, ...]:
+    return () if benchmark.in_order else ("the order in which the runs ran is not known, so it is not judged",)
 
 
 def of_run(path: Path, primary: str) -> Judged:
@@ -87,8 +90,9 @@ def of_run(path: Path, primary: str) -> Judged:
     benchmark = benchmark_of(record, study, chosen)
     remarks = tuple(map(str, source.get("remarks", ()))) if isinstance(source, dict) else ()
     return Judged(
-        benchmark, "imported run" if imported else "run", chosen, _left_out(record, results_of(record)), remarks
-    )
+        benchmark, "imported run" if imported else "run", chosen, _left_out(record, results_of(record)),
+        (*remarks, *_of_order(benchmark)),
+    )  # fmt: skip
 
 
 def _left_out(record: Recorded, counted: Sequence[TrialRecord]) -> tuple[tuple[str, str], ...]:

@@ -69,7 +69,8 @@ class Imported:
 class Source:
     """Where the runs came from: files as named, their format, what was left out, what a reader must know.
 
-    `ordered` says that the trials' numbers follow the order in which the runs ran.
+    `ordered` says that the trials' numbers follow the order in which the runs ran, `numbered` that the source numbers
+    its repetitions, so that an arm's runs ran in the order of their blocks.
     """
 
     files: tuple[str, ...]
@@ -77,6 +78,7 @@ class Source:
     ordered: bool
     left_out: tuple[tuple[str, str], ...]
     remarks: tuple[str, ...]
+    numbered: bool = False
 
     def facts(self) -> dict[str, Any]:
         """What `host.json` keeps of it, under the key `IMPORTED`."""
@@ -86,6 +88,7 @@ class Source:
                 "imported_from": list(self.files),
                 "format": self.kind,
                 "order_known": self.ordered,
+                "repetitions_numbered": self.numbered,
                 "left_out": [{"place": place, "reason": reason} for place, reason in self.left_out],
                 "remarks": list(self.remarks),
             }
@@ -117,6 +120,7 @@ def import_files(
         ordered=ordered,
         left_out=tuple((each.place, each.reason) for each in reading.left_out),
         remarks=(*remarks, rule.value),
+        numbered=rule is placement.BlockRule.NUMBERED,
     )
     measured = {name for each in placed for name, value in each.run.responses.items() if value is not None}
     try:

@@ -16,6 +16,8 @@ from pgassay.bench.store import Clones
 from pgassay.lab import messages
 
 NO_SPACE = "no_space"
+SHARED_MEMORY_FULL = "shared_memory_full"
+"""The place of POSIX shared memory, /dev/shm, which containers get with 64 MB, and which is no drive."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 THROTTLED = "drive_throttled"
 STORE_FULL = "drive_store_full"
@@ -25,12 +27,13 @@ _KILLED = re.compile(r"process \(PID \d+\) was terminated by signal 9")
 _NAMED = (
     (re.compile(r"row is too big: size \d+, maximum size \d+"), "row_too_large"),
     (re.compile(r"index row (?:size \d+ exceeds|requires \d+ bytes, maximum size is)"), "key_too_large"),
+    (re.compile(r"could not (?:resize|open) shared memory segment .*: No space left on device"), SHARED_MEMORY_FULL),
     (re.compile(r"No space left on device"), NO_SPACE),
 )
 
 
 def code_of(detail: str, otherwise: str) -> str:
-    """`row_too_large`, `key_too_large` or `no_space` where PostgreSQL's message says so, else the code `otherwise`."""
+    """A code of its own, as `row_too_large` or `no_space`, where PostgreSQL's message has one, else `otherwise`."""
     return next((code for sign, code in _NAMED if sign.search(detail)), otherwise)
 
 

@@ -27,18 +27,39 @@ def results_of(run: Run) -> Sequence[TrialRecord]:
 def benchmark_of(run: Run, study: Study, response: str) -> Benchmark:
     """The results of one response, with what `study` says of baseline and resolution."""
     source = run.host.get(IMPORTED)
+    imported = isinstance(source, dict)
     ordered = bool(source.get("order_known")) if isinstance(source, dict) else True
+    numbered = isinstance(source, dict) and bool(source.get("repetitions_numbered"))
+    trials = results_of(run)
+    if numbered and not ordered:
+        trials = sorted(trials, key=lambda trial: trial.block)
+    courses = _courses(run) if imported else {}
     varied = {name for arm in study.arms for name in arm.levels}
     return Benchmark(
         tuple(
-            replace(_of_trial(trial, response, varied, ordered), setup=_setup(run, study, trial))
-            for trial in results_of(run)
+            replace(
+                _of_trial(trial, response, varied, ordered),
+                setup=_setup(run, study, trial),
+                course=courses.get(trial.number, ()),
+            )
+            for trial in trials
         ),
         response=response,
         baseline=study.design.baseline.name,
         resolution=study.design.resolution,
-        ordered=ordered or isinstance(source, dict),
+        ordered=ordered or numbered,
     )
+
+
+def _courses(run: Run) -> dict[int, tuple[tuple[float, float | None], ...]]:
+    """Trial number to the moments (s) and transactions per second that its source reported."""
+    import polars as pl
+
+    rows, _ = run.gather(lambda series: series.filter(pl.col("name") == "tps").select("trial", "monotonic_ns", "value"))
+    found: dict[int, list[tuple[float, float | None]]] = {}
+    for number, moment, value in rows.iter_rows():
+        found.setdefault(number, []).append((moment / 1e9, value))
+    return {number: tuple(course) for number, course in found.items()}
 
 
 def gave_up(reasons: Sequence[Reason]) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.messages import plural
-from pgassay.analysis.steadiness import UNKNOWN, Steadiness, TrialCourse, courses_of_samples
+from pgassay.analysis.seconds import BATCH_S
+from pgassay.analysis.steadiness import LEAST_BATCHES, UNKNOWN, Steadiness, TrialCourse, courses_of_samples
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import messages
@@ -78,8 +79,9 @@ MEANINGS: Mapping[Steadiness, str] = {
     Steadiness.DRIFTING: "drifted throughout their window: they had no steady state to measure",
     Steadiness.CYCLIC: "went up and down in cycles, as with checkpoints: windows must cover whole cycles",
     Steadiness.UNSETTLED: "jumped between levels",
-    Steadiness.UNKNOWN: "are too short (below 30 s), or have too many gaps, to judge whether they were steady",
+    Steadiness.UNKNOWN: "have too few values a second to judge whether they were steady",
 }
+TOO_SHORT = "are too short (below 30 s) to judge whether they were steady"
 
 
 def courses_of(trials: Sequence[TrialRecord], gather: "Gather | None") -> Mapping[int, TrialCourse]:
@@ -105,8 +107,14 @@ def doubts(
     if not has_seconds(responses):
         return
     valid = [trial.number for trial in trials if trial.status is Status.VALID]
-    for kind, meaning in MEANINGS.items():
-        numbers = [number for number in valid if courses[number].kind is kind]
+    short = [each.number for each in trials if 0.0 < _window_s(each) < LEAST_BATCHES * BATCH_S]
+    found = {
+        meaning: [number for number in valid if courses[number].kind is kind] for kind, meaning in MEANINGS.items()
+    }
+    unknown = found.pop(MEANINGS[Steadiness.UNKNOWN])
+    found[TOO_SHORT] = [number for number in unknown if number in short]
+    found[MEANINGS[Steadiness.UNKNOWN]] = [number for number in unknown if number not in short]
+    for meaning, numbers in found.items():
         if not numbers:
             continue
         if len(numbers) == len(valid):
@@ -114,6 +122,12 @@ def doubts(
         else:
             named = ", ".join(map(str, numbers[:NAMED_MAX])) + (", …" if len(numbers) > NAMED_MAX else "")
             yield f"{len(numbers)} of {len(valid)} valid trials ({named}) {meaning}"
+
+
+def _window_s(trial: TrialRecord) -> float:
+    """The length of its window; 0 where it is not known."""
+    length = trial.regime.get("window_s")
+    return float(length) if isinstance(length, int | float) else 0.0
 
 
 def _recorded(trial: TrialRecord) -> TrialCourse | None:

@@ -111,6 +111,7 @@ PRESENT: dict[str, Benchmark] = {
     "data-in-memory": disk(1.5e9),
     "aborted": change(4, aborted="Run was aborted; the above results are incomplete"),
     "short": change(4, seconds=12.0),
+    "stalled": change(4, course=((10.0, 900.0), (20.0, 0.0), (30.0, 0.0), (40.0, 0.0))),
     "missing": change(4, value=None),
     "confounded": moved_together(),
     "pseudo-replicates": seconds_of_one_run(),
@@ -135,6 +136,7 @@ ABSENT: dict[str, Benchmark] = {
     "pseudo-replicates": independent_runs(),
     "trend": climbing(15.0),
     "short": change(4, seconds=58.0),
+    "stalled": change(4, course=((10.0, 0.0), (20.0, 0.0), (30.0, 0.0), (40.0, 900.0), (50.0, 0.0), (60.0, 0.0))),
     "fixed-order": by_condition(fixed=False),
     "too-few": Benchmark(sound().runs[:15]),
     "noisy": replace(revalued(lambda _, repetition, value: value * (1.0 + 0.3 * NOISE[repetition])), resolution=0.5),
@@ -184,3 +186,40 @@ def test_a_last_round_that_was_cut_short_hides_no_order() -> None:
     fixed = sorted(PRESENT["fixed-order"].runs, key=lambda run: run.position or 0)
     assert "fixed-order" in codes(Benchmark(tuple(fixed[:-1])))
     assert "fixed-order" not in codes(Benchmark(tuple(fixed[:5]))), "one whole round is none that repeats itself"
+
+
+def test_reports_that_are_one_number_show_a_rate() -> None:
+    """What nobody says was limited; a few transactions a report may be the same number by chance."""
+
+    def reported(*tps: float) -> Benchmark:
+        course = tuple((10.0 * place, each) for place, each in enumerate(tps, start=1))
+        return Benchmark(tuple(replace(run, course=course) for run in sound().runs), response="tps")
+
+    assert codes(reported(91.0, *[90.0] * 6, 40.0)) == {"rate-limited"}
+    assert codes(reported(91.0, *[90.0] * 5, 90.1, 40.0)) == set()
+    assert codes(reported(0.4, *[0.5] * 6, 0.1)) == set()
+    assert codes(reported(91.0, *[90.0] * 4, 40.0)) == set()
+
+
+def test_a_throughput_of_nothing_is_no_value() -> None:
+    assert "missing" in codes(replace(change(4, value=0.0), response="tps"))
+    assert "missing" not in codes(replace(change(4, value=0.0), response="failed_share"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "storage=local",
+        "mount=/mnt/a",
+        "raid=RAID 10",
+        "raid=raid5",
+        "fs=xfs",
+        "volume=gp3",
+        "where=/mnt/fast/db",
+        "filesystem=zfs",
+    ],
+)
+def test_words_for_storage_are_known(said: str) -> None:
+    name, _, value = said.partition("=")
+    assert Setup.of({name: value}).about_disk
+    assert not Setup.of({"clients": "8", "script": "<builtin: TPC-B (sort of)>", "version": "16.4"}).about_disk

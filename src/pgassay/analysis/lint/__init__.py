@@ -6,7 +6,7 @@ For other people's results as for one's own; pure, like all of the analysis.
 from collections.abc import Callable
 
 from pgassay.analysis.lint.benchmark import Benchmark, Run
-from pgassay.analysis.lint.completeness import aborted, missing, short
+from pgassay.analysis.lint.completeness import aborted, missing, short, stalled
 from pgassay.analysis.lint.design import confounded_factors, fixed_order
 from pgassay.analysis.lint.load import load_setup
 from pgassay.analysis.lint.order import first_run, monotone, trend
@@ -19,7 +19,7 @@ __all__ = ["Benchmark", "Run", "Setup", "lint"]
 Check = Callable[[Benchmark], tuple[Finding, ...]]
 
 CHECKS: tuple[Check, ...] = (
-    *(aborted, short, missing),
+    *(aborted, short, stalled, missing),
     load_setup,
     *(confounded_factors, seconds_as_replicates, first_run, monotone, trend, fixed_order),
     *(too_few, noisy, below_resolution),

@@ -20,7 +20,8 @@ class Run:
 
     `levels` are factor levels as typed; `seconds` how long it ran, `planned_s` how long it should have; `aborted` what
     the tool said when it gave up, empty when it did not. `condition` is what a comparison never crosses (a scale, a mix
-    of statements); `place` where the run stands in its source; `setup` how it was loaded.
+    of statements); `place` where the run stands in its source; `setup` how it was loaded; `course` its transactions per
+    second as they were reported while it ran, each with the second at which it was.
     """
 
     treatment: str
@@ -33,6 +34,7 @@ class Run:
     condition: str = ""
     place: str = ""
     setup: Setup = field(default_factory=Setup)
+    course: tuple[tuple[float, float | None], ...] = ()
 
     @property
     def arm(self) -> str:

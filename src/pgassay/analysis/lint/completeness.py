@@ -1,4 +1,4 @@
-"""Runs that did not run: aborted, cut short or without a value, yet standing in the table as results.
+"""Runs that did not run: aborted, cut short, stalled or without a value, yet standing in the table as results.
 
 pgbench prints a tps line after an abort too, and exits with status 2; a script that greps the line records it.
 """
@@ -44,9 +44,45 @@ def short(benchmark: Benchmark) -> tuple[Finding, ...]:
     )
 
 
+STALLED_LEAST = 3
+"""Reports in a row without a transaction, at the end of a run, from which it stands still."""
+
+
+def stalled(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """Runs that made no transaction from some moment to their end, whatever their mean is."""
+    found = [(run, since) for run in benchmark.runs if (since := _stands_still_from(run)) is not None]
+    if not found:
+        return ()
+    known = sum(bool(run.course) for run in benchmark.runs)
+    run, (since_s, until_s) = found[0]
+    return (
+        Finding(
+            "stalled",
+            Severity.ERROR,
+            "runs that stood still to their end are counted as results",
+            remedy="find out what they waited for (locks, a full disk, a lost connection), and measure again",
+            evidence=f"{len(found)} of {known} runs; {_where(run)} made no transaction from {since_s:.5g} s to"
+            f" {until_s:.5g} s",
+        ),
+    )
+
+
+def _stands_still_from(run: Run) -> tuple[float, float] | None:
+    moving = max((place for place, (_, tps) in enumerate(run.course) if tps != 0.0), default=-1)
+    if len(run.course) - 1 - moving < STALLED_LEAST:
+        return None
+    return (run.course[moving][0] if moving >= 0 else 0.0), run.course[-1][0]
+
+
+THROUGHPUT = ("tps", "qps", "nopm", "tpm", "tpmc", "iops")
+
+
 def missing(benchmark: Benchmark) -> tuple[Finding, ...]:
     """Runs without a number, or with one that cannot be."""
-    bad = [run for run in benchmark.runs if run.value is None or not isfinite(run.value)]
+    nothing = benchmark.response.lower() in THROUGHPUT
+    bad = [
+        run for run in benchmark.runs if run.value is None or not isfinite(run.value) or (nothing and run.value <= 0.0)
+    ]
     if not bad:
         return ()
     return (

@@ -29,6 +29,8 @@ def _scale_below_clients(run: Run) -> str:
 
 def _rate_limited(run: Run) -> str:
     setup = run.setup
+    if not setup.rate_limited and (held := _held(run)):
+        return held
     if not setup.rate_limited or (setup.lag_ms or 0.0) > KEPT_UP_LAG_MS:
         return ""
     if setup.rate is None:
@@ -36,6 +38,21 @@ def _rate_limited(run: Run) -> str:
     if run.value is not None and run.value < KEPT_UP_SHARE * setup.rate:
         return ""
     return f"{run.value or 0.0:.6g} transactions per second at a rate of {setup.rate:g}"
+
+
+HELD_LEAST = 5
+HELD_TRANSACTIONS = 30
+"""In one report: so many are never the same number five times by chance, unless something holds them."""
+
+
+def _held(run: Run) -> str:
+    """What says that something held the rate: all reports but the first and the last are one number, to the digit."""
+    inner = [tps for _, tps in run.course[1:-1]]
+    if len(inner) < HELD_LEAST or not inner[0] or len(set(inner)) > 1:
+        return ""
+    if inner[0] * (run.course[-1][0] - run.course[0][0]) / (len(run.course) - 1) < HELD_TRANSACTIONS:
+        return ""
+    return f"{inner[0]:g} transactions per second in each of {len(inner)} reports in a row"
 
 
 def _below_checkpoint(run: Run) -> str:

@@ -40,7 +40,11 @@ _LOCAL = re.compile(r"localhost|127\.[0-9.]+|::1|/.*", re.IGNORECASE)
 _TPC_B = re.compile(r"tpc-?b", re.IGNORECASE)
 _READS_ONLY = re.compile(r"select.only|read.?only|\bro\b|point_select|^reads,", re.IGNORECASE)
 _WRITES = re.compile(r"tpc-?[bc]|tpcc|update|read.?write|\brw\b|write.?only|insert|delete|writes", re.IGNORECASE)
-_DISK = re.compile(r"(?<![a-z])(disks?|drives?|ssds?|nvme|hdds?|storage|iops|volume)(?![a-z])", re.IGNORECASE)
+_DISK = re.compile(
+    r"(?<![a-z])(disks?|drives?|ssds?|nvme|hdds?|storage|iops|volumes?|mount(point|s)?|mnt|raid([ -]?[0-9]+)?"
+    r"|file ?systems?|zfs|xfs|ext4|btrfs|f2fs|lvm|luks|nfs|iscsi|san|nas|ebs|gp[23]|optane)(?![a-z])",
+    re.IGNORECASE,
+)
 _SCALE_BYTES = 15e6
 """What a unit of pgbench's scale takes: 100000 accounts of about 130 bytes, and their index."""
 
