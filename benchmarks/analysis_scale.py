@@ -41,7 +41,7 @@ PAGES = ("1kB", "2kB", "4kB", "8kB", "16kB", "32kB")
 SCRIPTS = tuple(f"s{number}" for number in range(9))
 COSTS = 18
 NS = 10**9
-KEPT = (boundaries.criticals, robust._resamples, robust._pairs, robust._rank, robust._weights)
+KEPT = (boundaries.criticals, robust._resamples, robust._pairs, robust._rank)
 """What a process computes once: each round pays for it."""
 
 

@@ -62,21 +62,20 @@ def _noise(kind: str, cv: float, shape: tuple[int, ...], rng: np.random.Generato
 class Paths:
     """Every look of every comparison, shape (studies, looks, comparisons), on the log scale.
 
-    `half` is infinite where there is no interval (fewer than five pairs); `inner` is that of two one-sided tests.
+    `half` is infinite where there is no interval (fewer than five pairs).
     """
 
     pairs: npt.NDArray[np.int64]
     mean: Floats
     half: Floats
-    inner: Floats
 
     def different(self) -> npt.NDArray[np.bool_]:
         """Looks at which the interval leaves out no effect."""
         return np.abs(self.mean) > self.half
 
     def equivalent(self, margin: float) -> npt.NDArray[np.bool_]:
-        """Looks at which the inner interval lies within ±margin."""
-        return np.abs(self.mean) + self.inner < margin
+        """Looks at which the interval lies within ±margin."""
+        return np.abs(self.mean) + self.half < margin
 
     def settled_at(self, margin: float) -> Floats:
         """Block of the first verdict, shape (studies, comparisons); infinite where there is none by the horizon."""
@@ -97,14 +96,11 @@ def look(values: Floats, horizon: int, level: float = 0.95, *, stage: int | None
     found = list(_looks(kept, have.astype(np.float64)))
     pairs, mean, own, moderated, freedom = (np.stack(each, axis=1) for each in zip(*found, strict=True))
     n, prior = pairs.astype(np.int64), freedom.astype(np.int64)
-    halves = []
-    for each in (alpha, 2.0 * alpha):
-        alone = _critical(horizon, each, stage)
-        shared = np.stack([_shared(alone, extra) for extra in range(PRIOR_MAX + 1)])
-        guard = _critical(horizon, each * treatments, stage)[n] * own if treatments > 1 else 0.0
-        half = np.where(prior > 0, np.maximum(shared[prior, n] * moderated, guard), alone[n] * own)
-        halves.append(np.where(n >= FIRST_LOOK, half, np.inf))
-    return Paths(n, mean, halves[0], halves[1])
+    alone = _critical(horizon, alpha, stage)
+    shared = np.stack([_shared(alone, extra) for extra in range(PRIOR_MAX + 1)])
+    guard = _critical(horizon, alpha * treatments, stage)[n] * own if treatments > 1 else 0.0
+    half = np.where(prior > 0, np.maximum(shared[prior, n] * moderated, guard), alone[n] * own)
+    return Paths(n, mean, np.where(n >= FIRST_LOOK, half, np.inf))
 
 
 def _looks(kept: Floats, have: Floats) -> Iterator[tuple[Floats, ...]]:

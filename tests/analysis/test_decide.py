@@ -15,7 +15,7 @@ from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.thresholds import Limit, Relation
 
 P99 = Response("latency_p99_ms", "99th percentile of latency", "ms", Better.LOWER)
-SURE = Certainty(0.95, 1, 10, every_block=True, equivalence=False)
+SURE = Certainty(0.95, 1, 10, every_block=True)
 
 
 def effect(low: float, high: float, *, blocks: int = 8, refused: str = "", nothing: str = "") -> Effect:
@@ -83,7 +83,7 @@ def test_a_value_is_judged_by_its_mean_over_the_blocks() -> None:
     assert judge_value(limit("<", 5.0, change=False), mean).outcome is Outcome.PASS
     assert judge_value(limit("<", 4.2, change=False), mean).outcome is Outcome.UNKNOWN
     assert judge_value(limit("<", 3.0, change=False), mean).outcome is Outcome.FAIL
-    (wider,) = means(seen, P99, [Place("b")], Certainty(0.95, 6, 10, every_block=True, equivalence=False))
+    (wider,) = means(seen, P99, [Place("b")], Certainty(0.95, 6, 10, every_block=True))
     assert wider.low < mean.low < mean.high < wider.high
     assert wider.comparisons == 6
 

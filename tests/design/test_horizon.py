@@ -15,7 +15,7 @@ from pgassay.design.schedule import RULE
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
-from ._make import study
+from ._make import Ruled, play, study
 
 
 def after(asked: Study, blocks: int, trial_s: float = 1.0) -> History:
@@ -57,8 +57,11 @@ def test_it_never_lies_below_the_first_look_nor_beyond_the_study(
 
 def test_old_rules_judge_as_they_did() -> None:
     asked = study(3, blocks_max=30, budget_s=20.0)
-    assert ruled(asked, 0, None) == asked
-    assert ruled(asked, 1, Horizon(6, 8)) == asked
+    assert not asked.design.inner
+    first = replace(asked, design=replace(asked.design, inner=True))
+    assert ruled(asked, 0, None) == first
+    assert ruled(asked, 1, Horizon(6, 8)) == first
+    assert [ruled(asked, rule, None).design.inner for rule in (2, 3, 4)] == [True, True, False]
     new = ruled(asked, 2, Horizon(6, 8)).design
     assert (new.blocks_max, new.stage, new.moderated) == (8, 6, True)
     assert ruled(asked, 2, Horizon(6, 6)).design.stage is None
@@ -102,3 +105,14 @@ def critical_values(asked: Study, horizon: Horizon) -> tuple[float, ...]:
     assert (extended.design.horizon, extended.design.stage) == (again.design.horizon, again.design.stage)
     assert extended.design.horizon == ruled(plain, RULE, horizon).design.horizon
     return criticals(extended.design.horizon or 0, 0.05, extended.design.stage)
+
+
+def test_the_reason_to_end_names_the_limit_that_ended_the_run() -> None:
+    """A run of 5 to 12 blocks that its budget ended after 6 was said to have done all of its blocks."""
+    asked = study(2, blocks_min=5, blocks_max=12, budget_s=12.5)
+    budget = play(Ruled(asked, RULE))[3]
+    assert budget is not None
+    assert budget.reason == "the budget of 12 s ended the run: it holds 6 blocks of at most 12"
+    whole = play(Ruled(replace(asked, design=replace(asked.design, budget_s=1000.0)), RULE))[3]
+    assert whole is not None
+    assert whole.reason == "all 12 blocks are done"

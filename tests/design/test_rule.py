@@ -45,7 +45,7 @@ DECIDED = {
     4: {
         "budget": "7c239ac911d50ed0",
         "curve": "23a1fbf89a22b27f",
-        "drives": "dd6e4a96709c1fe6",
+        "drives": "5451ddf15e40e60d",
         "faults": "c2b948816aa42d88",
         "short": "4901c3843309ef07",
     },

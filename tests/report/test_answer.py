@@ -30,7 +30,7 @@ def effect(
 ) -> Effect:  # fmt: skip
     return Effect(
         treatment, condition, "", response.name, response.scale, blocks, estimate, low, high, 0.95, True, "a test",
-        (), inner_low=low, inner_high=high, spread=spread, baseline_mean=100.0, refused=refused,
+        (), spread=spread, baseline_mean=100.0, refused=refused,
     )  # fmt: skip
 
 

@@ -39,7 +39,16 @@ def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.04, "0.0"), (7.84, "7.8"), (86.64, "86.6"), (99.96, "100"), (186.6, "187"), (1234.5, "1,230")],
+    [
+        (0.04, "0.04"),
+        (0.0, "0.0"),
+        (1e-13, "0.0"),
+        (7.84, "7.8"),
+        (86.64, "86.6"),
+        (99.96, "100"),
+        (186.6, "187"),
+        (1234.5, "1,230"),
+    ],
 )
 def test_per_cents_have_a_decimal_and_from_a_hundred_on_three_digits(value: float, text: str) -> None:
     assert tenths(value) == text

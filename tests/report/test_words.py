@@ -61,7 +61,7 @@ def test_an_interval_that_tells_nothing_is_not_shown() -> None:
 
 def test_nothing_has_no_sign_and_a_hundred_no_decimals() -> None:
     ms = Response("x", "x", "ms", Better.LOWER)
-    assert words.interval(0.9999, 0.9962, 1.0004, Scale.RATIO, ms) == "0.0 % [-0.4, 0.0]"
+    assert words.interval(1.0, 0.9962, 1.00004, Scale.RATIO, ms) == "0.0 % [-0.4, +0.004]"
     assert words.interval(1.009, 0.355, 2.866, Scale.RATIO, ms) == "+0.9 % [-64.5, +187]"
 
 

@@ -27,7 +27,7 @@ def moved(seen: Seen, pairs: Sequence[Pair], blocks: int) -> dict[Pair, tuple[st
             for name in seen.costs
             for effect in compare(
                 seen.observations[name], seen.responses[name], baseline, blocks_max=blocks, comparisons=count,
-                looks="once", arms=[Place(arm, "", "")], equivalence=False,
+                looks="once", arms=[Place(arm, "", "")],
             )
         ]  # fmt: skip
 

@@ -103,7 +103,7 @@ def without_refused(
 
 def _blank(effect: Effect, reason: str) -> Effect:
     return replace(
-        effect, estimate=nan, low=-inf, high=inf, inner_low=-inf, inner_high=inf, spread=nan, contrasts=(),
+        effect, estimate=nan, low=-inf, high=inf, inner=None, spread=nan, contrasts=(),
         left_out=(), refused=reason, nothing_in_common="",
     )  # fmt: skip
 

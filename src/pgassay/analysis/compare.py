@@ -33,7 +33,7 @@ def compare(
     level: float = LEVEL,
     primary: bool = False,
     arms: Sequence[Place] | None = None,
-    equivalence: bool = True,
+    inner: bool = False,
     stage: int | None = None,
     moderated: bool = False,
 ) -> tuple[Effect, ...]:
@@ -41,9 +41,9 @@ def compare(
 
     `comparisons` is the number that share the error rate: all of them for the primary when None, 1 for a secondary
     response. `arms` names every (treatment, condition, covariate) of the study, so that one without any trial is still
-    named and still counted. Without `equivalence` effects have no inner interval. `stage` is the first of two stages of
-    looks (`boundaries.spent`). `moderated`: where several comparisons share the error rate, treatments of a cell tell
-    about each other's noise (`effects.Peers`).
+    named and still counted. `inner`: with the interval that rules before 4 judge equivalence by. `stage` is the first
+    of two stages of looks (`boundaries.spent`). `moderated`: where several comparisons share the error rate, treatments
+    of a cell tell about each other's noise (`effects.Peers`).
     """
     pairs = arms if arms is not None else arms_of(observations)
     compared = [
@@ -52,7 +52,7 @@ def compare(
         if treatment != baseline
     ]
     shared = comparisons if comparisons is not None else (len(compared) if primary else 1)
-    certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block", equivalence, stage, moderated)
+    certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block", inner, stage, moderated)
     known = tables(observations, response.scale)
     effects: list[Effect] = []
     for treatment, cell in compared:
@@ -113,7 +113,6 @@ def cost_effects(
             looks=looks,
             level=level,
             arms=None if only is None else [only],
-            equivalence=False,
         )
     )
 

@@ -64,9 +64,7 @@ class Effect:
     """A treatment against the baseline. `estimate`, `low` and `high` are a ratio or a difference, by `scale`.
 
     The interval is unbounded (0 … inf, or -inf … inf) and the estimate may be NaN when too few blocks have both.
-    `inner_low` and `inner_high` bound the interval of two one-sided tests at the same error rate: what equivalence is
-    judged by (unbounded where it is not asked for). `spread` is the standard deviation of the block-wise contrasts
-    (log-ratios or differences).
+    `spread` is the standard deviation of the block-wise contrasts (log-ratios or differences).
     """
 
     treatment: str
@@ -84,8 +82,8 @@ class Effect:
     left_out: tuple[str, ...]
     primary: bool = False
     comparisons: int = 1
-    inner_low: float = -inf
-    inner_high: float = inf
+    inner: tuple[float, float] | None = None
+    """By the rules before 4 equivalence was judged by this one, of two one-sided tests; None: by `low` and `high`."""
     spread: float = nan
     peers: Peers | None = None
     """What moderated the variance; None where the treatment's own was taken alone."""
@@ -128,8 +126,8 @@ class Certainty:
     comparisons: int
     horizon: int
     every_block: bool
-    equivalence: bool = True
-    """Is the inner interval asked for? Costs are never judged equivalent, and its critical values take time."""
+    inner: bool = False
+    """Is an interval of twice the error wanted, too? See `Effect.inner`."""
     stage: int | None = None
     """Blocks of the first of two stages, see `boundaries.spent`."""
     moderated: bool = False
@@ -217,11 +215,16 @@ def estimate(
     fitted = nested(contrasts.values, contrasts.hosts) if n > 1 and contrasts.hosts else None
     if fitted is not None:  # several hosts: the effect is that of their kind, and its peers' noise is no help
         mean, peers = fitted.mean, None
-    half, inner = (
-        _half_width(n, spread, certainty, alpha, peers) if fitted is None else _of_kind(n, fitted, certainty, alpha)
-        for alpha in (certainty.alpha, 2.0 * certainty.alpha)
-    )
-    inner = inner if certainty.equivalence else inf
+
+    def ends(alpha: float) -> tuple[float, float]:
+        if fitted is None:
+            half = _half_width(n, spread, certainty, alpha, peers)
+        else:
+            half = _of_kind(n, fitted, certainty, alpha)
+        low, high = (mean - half, mean + half) if n else (-inf, inf)
+        return from_contrast(low, response.scale), from_contrast(high, response.scale)
+
+    low, high = ends(certainty.alpha)
     shown = np.exp(contrasts.values) if response.scale is Scale.RATIO else contrasts.values
     return Effect(
         treatment=treatment,
@@ -231,16 +234,15 @@ def estimate(
         scale=response.scale,
         blocks=n,
         estimate=from_contrast(mean, response.scale),
-        low=from_contrast(mean - half if n else -inf, response.scale),
-        high=from_contrast(mean + half if n else inf, response.scale),
+        low=low,
+        high=high,
         level=certainty.level,
         simultaneous=certainty.comparisons > 1 or primary,
         method=certainty.method if fitted is None else certainty.method_of_hosts(len(fitted.hosts)),
         left_out=contrasts.left_out + _cautions(n, spread, certainty) + _one_host(contrasts.hosts),
         primary=primary,
         comparisons=certainty.comparisons,
-        inner_low=from_contrast(mean - inner if n else -inf, response.scale),
-        inner_high=from_contrast(mean + inner if n else inf, response.scale),
+        inner=ends(2.0 * certainty.alpha) if certainty.inner else None,
         spread=spread,
         peers=peers,
         baseline_mean=float(contrasts.baseline.sum()) / n if n else nan,

@@ -51,7 +51,7 @@ def factorial(
     pairs = {name: terms for name, terms in _interaction_terms(treatments, baseline).items() if terms}
     known = tables(observations, response.scale)
     comparisons = max(1, (len(mains) + len(pairs)) * len(known))
-    certainty = Certainty(level, comparisons, blocks_max, looks == "every block", equivalence=False)
+    certainty = Certainty(level, comparisons, blocks_max, looks == "every block")
 
     def effects(named: Mapping[str, list[Term]]) -> tuple[Effect, ...]:
         found = []

@@ -53,9 +53,10 @@ def blocks_to_show_equivalence(
     blocks_max: int,
     level: float = 0.95,
     together: int = 1,
+    inner: bool = False,
 ) -> int | None:
-    """Blocks until the inner interval (two one-sided tests) lies within ±`margin`, about half of the time."""
-    alpha = 2.0 * (1.0 - level) / max(1, comparisons)
+    """Blocks until the interval (or the `inner` one of older rules) lies within ±`margin`, about half of the time."""
+    alpha = (2.0 if inner else 1.0) * (1.0 - level) / max(1, comparisons)
 
     def inside(blocks: npt.NDArray[np.intp], value: Floats) -> npt.NDArray[np.bool_]:
         typical = np.sqrt(effect * effect + _HALF_NORMAL_MEDIAN_SQUARED * spread * spread / blocks)
@@ -73,6 +74,7 @@ def blocks_to_verdict(
     blocks_max: int,
     level: float = 0.95,
     together: int = 1,
+    inner: bool = False,
 ) -> int | None:
     """Blocks until there is a verdict of either kind: the sooner of the two above."""
     if not (isfinite(spread) and isfinite(effect)):
@@ -82,14 +84,27 @@ def blocks_to_verdict(
             spread, effect, comparisons=comparisons, blocks_max=blocks_max, level=level, together=together
         ),
         blocks_to_show_equivalence(
-            spread, effect, margin, comparisons=comparisons, blocks_max=blocks_max, level=level, together=together
+            spread,
+            effect,
+            margin,
+            comparisons=comparisons,
+            blocks_max=blocks_max,
+            level=level,
+            together=together,
+            inner=inner,
         ),
     )
     return min((blocks for blocks in found if blocks is not None), default=None)
 
 
 def blocks_on_hosts(
-    between: BetweenHosts, margin: float, *, comparisons: int, blocks_max: int, level: float = 0.95
+    between: BetweenHosts,
+    margin: float,
+    *,
+    comparisons: int,
+    blocks_max: int,
+    level: float = 0.95,
+    inner: bool = False,
 ) -> int | None:
     """Blocks, spread evenly over the same hosts, until there is a verdict of either kind; None where none suffice.
 
@@ -97,11 +112,13 @@ def blocks_on_hosts(
     """
     alpha = (1.0 - level) / max(1, comparisons)
     horizon = min(max(FIRST_LOOK, blocks_max), _EXACT_HORIZON)
-    outer, inner = criticals(horizon, alpha), criticals(horizon, 2.0 * alpha)
+    outer, equivalent = criticals(horizon, alpha), criticals(horizon, (2.0 if inner else 1.0) * alpha)
     for blocks in range(FIRST_LOOK, FARTHEST + 1):
         error = sqrt(between.deviation**2 / len(between.hosts) + between.within**2 / blocks)
         at = min(blocks, horizon)
-        wide, narrow = (with_freedom(values[at - FIRST_LOOK], at, between.freedom) * error for values in (outer, inner))
+        wide, narrow = (
+            with_freedom(values[at - FIRST_LOOK], at, between.freedom) * error for values in (outer, equivalent)
+        )
         if wide <= abs(between.mean) or abs(between.mean) + narrow <= margin:
             return blocks
     return None

@@ -131,8 +131,7 @@ def percent(effect: float) -> str:
 
 def change(effect: float) -> str:
     """The size of an effect, rounded as the tables beside it: 0.136 is `13.6 %`, 0.2 is `20 %`."""
-    value = abs(effect) * 100.0
-    return f"{tenths(value).removesuffix('.0')} %" if value >= 0.05 else f"{value:.2g} %"
+    return f"{tenths(abs(effect) * 100.0).removesuffix('.0')} %"
 
 
 def needs(blocks: int | None, seconds: float | None) -> str:
@@ -199,11 +198,6 @@ def objected(text: str, objections: Sequence[str]) -> str:
     return f"unresolved: {text.replace(': ', ' by the numbers alone: ', 1)}, but {'; '.join(objections)}"
 
 
-def equivalent(margin: str) -> str:
-    """The verdict that the difference is smaller than was asked for."""
-    return f"equivalent within ±{margin}"
-
-
 def refused(reason: str) -> str:
     """The verdict on two that may not be compared."""
     return f"not compared: {reason}"
@@ -215,8 +209,17 @@ def failed(reason: str) -> str:
 
 
 def tenths(value: float) -> str:
-    """Per cents and points: one decimal, and three significant digits from a hundred on: `86.6`, `187`."""
+    """Per cents and points: one decimal, and three significant digits from a hundred on: `86.6`, `187`.
+
+    What is not nothing has two digits, however small: an interval's end at 0 would say that there may be no difference.
+    """
+    if _NOTHING < abs(value) < 0.05:
+        return in_full(float(f"{value:.2g}"))
     return f"{value:.1f}" if abs(value) < 99.95 else f"{float(f'{value:.3g}'):,.0f}"
+
+
+_NOTHING = 1e-6
+"""Per cents below it are errors of arithmetic."""
 
 
 def per_cent(value: float, decimals: int = 0) -> str:

@@ -1,7 +1,7 @@
 """From an effect to one of DESIGN's words: better, worse, equivalent within ±d, unresolved, failed.
 
-Equivalence is judged first, by two one-sided tests (Schuirmann 1987): a difference that is certainly smaller than the
-asked resolution is of no use, even where its sign is certain. Below five blocks nothing is ever decided.
+Equivalence is judged first: a difference that is certainly smaller than the asked resolution is of no use, even where
+its sign is certain. All is judged by the one interval that is printed. Below five blocks nothing is ever decided.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def verdict(
         return Verdict(Kind.NOT_COMPARED, messages.refused(effect.refused))
     width = margin(effect.baseline_mean, response, resolution)
     if effect.blocks >= FIRST_LOOK and effect.bounded:
-        if _within(effect, width):
+        if _within(*(effect.inner or (effect.low, effect.high)), effect.scale, width):
             return Verdict(Kind.EQUIVALENT, _equivalent(effect, response, width, resolution))
         if effect.low > effect.none or effect.high < effect.none:
             kind = _direction(effect, response)
@@ -105,7 +105,12 @@ def _total(effect: Effect, width: float, blocks_max: int) -> int | None:
     """How many blocks in all a verdict is likely to need."""
     if effect.between is not None:
         return blocks_on_hosts(
-            effect.between, width, comparisons=effect.comparisons, blocks_max=blocks_max, level=effect.level
+            effect.between,
+            width,
+            comparisons=effect.comparisons,
+            blocks_max=blocks_max,
+            level=effect.level,
+            inner=effect.inner is not None,
         )
     return blocks_to_verdict(
         moderated_spread(effect.spread, effect.blocks, effect.peers),
@@ -115,6 +120,7 @@ def _total(effect: Effect, width: float, blocks_max: int) -> int | None:
         blocks_max=blocks_max,
         level=effect.level,
         together=effect.peers.contrasts if effect.peers else 1,
+        inner=effect.inner is not None,
     )
 
 
@@ -170,10 +176,10 @@ def _centre(effect: Effect) -> float:
     return log(effect.estimate) if isfinite(effect.estimate) and effect.estimate > 0.0 else float("nan")
 
 
-def _within(effect: Effect, width: float) -> bool:
-    if effect.scale is Scale.DIFFERENCE:
-        return -width < effect.inner_low and effect.inner_high < width
-    return effect.inner_low > 0.0 and -width < log(effect.inner_low) and log(effect.inner_high) < width
+def _within(low: float, high: float, scale: Scale, width: float) -> bool:
+    if scale is Scale.DIFFERENCE:
+        return -width < low and high < width
+    return low > 0.0 and -width < log(low) and log(high) < width
 
 
 def _direction(effect: Effect, response: Response) -> Kind:
@@ -196,10 +202,18 @@ def _different(kind: Kind, effect: Effect, response: Response) -> str:
 
 
 def _equivalent(effect: Effect, response: Response, width: float, resolution: float) -> str:
-    shown = messages.percent(resolution)
-    if effect.scale is Scale.DIFFERENCE:
+    shown = messages.change(resolution)
+    if effect.scale is Scale.DIFFERENCE and response.unit == "share":
+        shown = f"{messages.tenths(100.0 * width)} points"
+    elif effect.scale is Scale.DIFFERENCE:
         shown = f"{width:.3g}{' ' + response.unit if response.unit else ''}"
-    text = messages.equivalent(shown)
+    text = f"equivalent within ±{shown}"
+    if effect.inner is not None and not _within(effect.low, effect.high, effect.scale, width):
+        # What decided is named where the printed interval would not have decided: older rules took the inner one.
+        low, high = ((end - 1.0) * 100.0 if effect.scale is Scale.RATIO else end for end in effect.inner)
+        unit = " %" if effect.scale is Scale.RATIO else f" {response.unit}".rstrip()
+        level = 100.0 * (1.0 - 2.0 * (1.0 - effect.level))
+        text = f"{text} by its {level:.0f} % interval, {low:+.3g} to {high:+.3g}{unit}"
     if effect.low > effect.none or effect.high < effect.none:
         return f"{text} ({_amount(effect, response)})"
     return text

@@ -32,6 +32,9 @@ TOGETHER_FROM_RULE = 3
 EXTENSIBLE_FROM_RULE = 4
 """The first rule whose looks are planned for more blocks than a run has by itself."""
 
+PRINTED_FROM_RULE = 4
+"""The first rule that judges equivalence by the interval that is printed, as everything else."""
+
 ROOM = 2
 """How many times the blocks of both stages the looks are planned for. The first stage spends `boundaries.FIRST_STAGE`
 of the error, so this costs 3 % of an interval's width; from twice the blocks it gives back 16 %."""
@@ -99,20 +102,28 @@ def fixed_before(study: Study) -> Horizon:
 
 
 def ruled(study: Study, rule: int, horizon: Horizon | None, extension: Extension | None = None) -> Study:
-    """The study as a record's rule judges it: with the fixed horizon (None: not fixed yet), moderated variances, one
-    error rate for all that is to be settled beside the primary response, and the end that it was extended to."""
-    design = study.design
+    """The study as a record's rule judges it: by which interval, with the fixed horizon (None: not fixed yet),
+    moderated variances, one error rate for all that is to be settled beside the primary response, and the end that it
+    was extended to."""
+    design = replace(study.design, inner=rule < PRINTED_FROM_RULE)
     if rule >= FROM_RULE:
         design = replace(design, moderated=True, together=rule >= TOGETHER_FROM_RULE)
         if horizon is not None:
             stage = horizon.first if horizon.first < reach(rule, horizon) else None
-            design = replace(design, blocks_max=horizon.last, stage=stage)
+            asked = design.blocks_max if horizon.last < design.blocks_max else None
+            design = replace(design, blocks_max=horizon.last, stage=stage, blocks_asked=asked)
             if rule >= EXTENSIBLE_FROM_RULE:
                 design = replace(design, horizon=reach(rule, horizon))
     if extension is not None:
         planned = horizon if horizon is not None or rule >= FROM_RULE else fixed_before(study)
         most = extension.blocks_max if planned is None else min(extension.blocks_max, reach(rule, planned))
-        design = replace(design, blocks_min=extension.blocks_min, blocks_max=most, budget_s=extension.budget_s)
+        design = replace(
+            design,
+            blocks_min=extension.blocks_min,
+            blocks_max=most,
+            budget_s=extension.budget_s,
+            blocks_asked=None,
+        )
         if planned is not None:
             design = replace(design, horizon=reach(rule, planned))
     return study if design == study.design else replace(study, design=design)

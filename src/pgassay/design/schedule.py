@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
+from pgassay.analysis.messages import duration
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
 from pgassay.design import messages
 from pgassay.design.blocks import cells, order
@@ -36,7 +37,8 @@ RULE = 4
 """The number of the rule by which all this is decided, `stopping` included. It goes up with every change that could
 make other decisions from the same record; each record says by which rule it was made. 2: horizons from the budget and
 moderated variances (see `horizon`). 3: responses in `design.settle` share one error rate (see `stopping.family`). 4:
-looks are planned for twice the blocks, so that a run can be extended (see `horizon.ruled`)."""
+looks are planned for twice the blocks, so that a run can be extended, and equivalence is judged by the interval that is
+printed (see `horizon.ruled`)."""
 
 RULES = frozenset({1, 2, 3, 4})
 """The rules that can be decided by: a record goes on, and is checked, by the rule that it began with."""
@@ -328,6 +330,11 @@ def _end(study: Study, history: History) -> Stop | None:
     if done and all(is_reference(study, arm) and _has_mates(study, arm) for arm in arms):
         return Stop(messages.nothing_left())
     if done >= design.blocks_max:
+        if design.blocks_asked is not None and design.budget_s is not None:
+            budget = duration(design.budget_s)
+            return Stop(
+                f"the budget of {budget} ended the run: it holds {done} blocks of at most {design.blocks_asked}"
+            )
         return Stop(messages.blocks_done(done))
     recent = range(max(1, done - INVALID_BLOCKS_MAX + 1), done + 1)
     if len(recent) == INVALID_BLOCKS_MAX and all(

@@ -52,6 +52,7 @@ def effects_of(study: Study, response: Response, observations: Sequence[Observat
         primary=primary,
         arms=list(arms),
         stage=study.design.stage,
+        inner=study.design.inner,
         moderated=study.design.moderated and primary,
     )
     effects = without_refused(compared, study, response, baseline_name(study))
@@ -140,6 +141,7 @@ def _on_own_drives(
             treatment,
             blocks_max=design.horizon or design.blocks_max,
             stage=design.stage,
+            inner=design.inner,
             arms=list(mine),
         )
         for effect in compared:

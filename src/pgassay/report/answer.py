@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Judged
 
 SENTENCES_MAX = 3
-_TENTH = 0.05
-"""What is rounded to a tenth of a per cent at least."""
 _TIMES_FROM = 2.0
 """A ratio from which it is written as times, since +845 % is hard to read."""
 
@@ -252,7 +250,7 @@ def _signed(value: float, scale: Scale, response: Response) -> str:
 def _size(value: float, scale: Scale, response: Response) -> str:
     """Without its sign; per cents and points to a decimal, as the tables have them, so that no two differ on a page."""
     size = abs(_shown(value, scale, response))
-    if isfinite(size) and (scale is Scale.RATIO or response.unit == "share") and size >= _TENTH:
+    if isfinite(size) and (scale is Scale.RATIO or response.unit == "share"):
         return tenths(size).removesuffix(".0")
     return rounded(size)
 

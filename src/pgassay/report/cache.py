@@ -129,7 +129,7 @@ class CacheFindings:
             return None
         best = min(logs, key=lambda name: fsum(logs[name]) / len(logs[name]))
         most, own = self.findings.study.design.blocks_max, [arm for arm in places(seen) if arm[0] in names]
-        effects = compare(seen, response, best, blocks_max=most, primary=True, arms=own, equivalence=False)
+        effects = compare(seen, response, best, blocks_max=most, primary=True, arms=own)
         found = recommend(
             names[best], {names[each.treatment]: each for each in effects}, self.findings.study.design.resolution
         )

@@ -36,7 +36,6 @@ def judgements(findings: "Findings") -> tuple[Judgement, ...]:
         max(1, len(values) * len(places)),
         findings.study.design.blocks_max,
         findings.looks == "every block",
-        equivalence=False,
     )
     found: list[Judgement] = []
     for limit in limits:

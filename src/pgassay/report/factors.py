@@ -173,7 +173,6 @@ def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> st
             blocks_max=findings.study.design.blocks_max,
             comparisons=len(mechanisms),
             looks=findings.looks,
-            equivalence=False,
         )
         if effect.place == speed.place and effect.blocks
     ]

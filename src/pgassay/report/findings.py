@@ -207,13 +207,10 @@ class Findings:
         response: Response,
         baseline: str | None = None,
         only: Collection[str] | None = None,
-        *,
-        equivalence: bool = False,
     ) -> tuple[Effect, ...]:
         """Every treatment, or `only` these, against the baseline, with intervals for the response's whole family.
 
-        Against another baseline each comparison stands for itself. `equivalence`: with the inner interval, which
-        verdicts take; its looks take time.
+        Against another baseline each comparison stands for itself.
         """
         ours = (against := baseline or self.baseline) == self.baseline
         primary = response.name == self.study.primary and ours
@@ -227,7 +224,7 @@ class Findings:
             looks=self.looks,
             primary=primary,
             arms=[place for place in self._places if only is None or place[0] in only],
-            equivalence=equivalence,
+            inner=self.study.design.inner and not self.imported,
             stage=self.study.design.stage if decides else None,
             moderated=self.study.design.moderated and primary,
         )
@@ -258,7 +255,7 @@ class Findings:
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
         """Effects on one response with their verdicts, their intervals as in `effects`."""
-        compared = map(self._with_failed_baseline, self.effects(response, equivalence=True))
+        compared = map(self._with_failed_baseline, self.effects(response))
         return tuple(Judged(effect, self._verdict(effect, response)) for effect in compared)
 
     def _with_failed_baseline(self, effect: Effect) -> Effect:

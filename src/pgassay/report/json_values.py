@@ -17,7 +17,10 @@ def place_values(effect: Effect) -> dict[str, Any]:
 
 
 def effect_values(effect: Effect) -> dict[str, Any]:
-    """An effect with its place; `low` and `high` are null where it has no interval yet."""
+    """An effect with its place; `low` and `high` are null where it has no interval yet.
+
+    `equivalence` holds the ends that equivalence was judged by, in records of the rules that took others.
+    """
     return {
         **place_values(effect),
         "response": effect.response,
@@ -30,6 +33,7 @@ def effect_values(effect: Effect) -> dict[str, Any]:
         "method": effect.method,
         "left_out": effect.left_out,
         "refused": effect.refused or None,
+        **({"equivalence": effect.inner} if effect.inner is not None else {}),
         **({"between_hosts": asdict(effect.between)} if effect.between is not None else {}),
     }
 

@@ -89,9 +89,7 @@ def _arms(findings: "Findings", asked: Claim) -> list[Arm]:
 def _levels(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
     """The mean over the blocks of each arm."""
     arms = _arms(findings, asked)
-    certainty = Certainty(
-        LEVEL, 1, findings.study.design.blocks_max, findings.looks == "every block", equivalence=False
-    )
+    certainty = Certainty(LEVEL, 1, findings.study.design.blocks_max, findings.looks == "every block")
     found = means(findings.observations(response.name), response, [arm.place for arm in arms], certainty)
     for arm, mean in zip(arms, found, strict=True):
         why = findings.failure(arm.place) or decide.objection_to_speed(findings, response, arm.place)

@@ -1,7 +1,7 @@
 """Sensitivity checks: would other methods say the same as the verdicts? They decide nothing.
 
-For each comparison of the primary: robust estimates (Hodges–Lehmann, a bootstrap over blocks), the chance of being the
-best, and how much a treatment spreads against the baseline.
+For each comparison of the primary: robust estimates (Hodges–Lehmann, a bootstrap over blocks), and how much a treatment
+spreads against the baseline.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.instability import Instability, instabilities
 from pgassay.analysis.messages import per_cent
-from pgassay.analysis.observations import tables
-from pgassay.analysis.robust import RobustEstimate, bootstraps, chances_of_best, hodges_lehmann
+from pgassay.analysis.robust import RobustEstimate, bootstraps, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
 from pgassay.report.json_values import place_values
 from pgassay.report.section import Block, Section, Table
-from pgassay.study.levels import Cell
 from pgassay.study.responses import Response, Scale
 
 if TYPE_CHECKING:
@@ -39,7 +37,6 @@ class Check:
     effect: Effect
     hodges_lehmann: RobustEstimate | None
     bootstrap: RobustEstimate | None
-    best_chance: float | None
     instability: Instability | None
 
 
@@ -49,52 +46,29 @@ def checks(findings: "Findings") -> tuple[Check, ...]:
     unsteady = {each.place: each for each in instabilities(seen, findings.primary, findings.baseline)}
     bounded = [judged.effect for judged in findings.verdicts if judged.effect.bounded]
     resampled = dict(zip((each.place for each in bounded), bootstraps(bounded), strict=True))
-    best = findings.once(chances)
     found = []
     for judged in findings.verdicts:
         effect = judged.effect
-        chance = best.get(effect.place.cell, {}).get(effect.treatment)
         robust = (hodges_lehmann(effect), resampled[effect.place]) if effect.bounded else (None, None)
-        found.append(Check(effect, *robust, chance, unsteady.get(effect.place)))
+        found.append(Check(effect, *robust, unsteady.get(effect.place)))
     return tuple(found)
 
 
-def chances(findings: "Findings") -> Mapping[Cell, Mapping[str, float]]:
-    """For each condition and covariate point every treatment's probability (0 … 1) of being the best."""
-    seen = findings.observations(findings.primary.name)
-    refused = {each.effect.place.cell for each in findings.verdicts if each.verdict.kind is Kind.NOT_COMPARED}
-    known = {cell: table for cell, table in tables(seen, findings.primary.scale).items() if cell not in refused}
-    found = {cell: chances_of_best(table, findings.primary, findings.baseline) for cell, table in known.items()}
-    return {cell: chances for cell, chances in found.items() if len(chances) > 1}
-
-
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    found, baseline, primary = findings.once(checks), findings.baseline, findings.primary
+    found, primary = findings.once(checks), findings.primary
     if not found:
         return
-    head = (
-        "treatment",
-        "Hodges–Lehmann",
-        "bootstrap over blocks",
-        "chance of being the best",
-        "spread ÷ the baseline's",
-    )
+    head = ("treatment", "Hodges–Lehmann", "bootstrap over blocks", "spread ÷ the baseline's")
     rows = [
         (
             check.effect.place.name,
             _robust(check.hodges_lehmann, check.effect, primary),
             _robust(check.bootstrap, check.effect, primary),
-            words.MISSING if check.best_chance is None else per_cent(check.best_chance),
             _spread(check.instability),
         )
         for check in found
     ]
     notes = [DECIDES]
-    for cell, best in findings.once(chances).items():
-        where = words.place(cell.condition, cell.covariate)
-        if baseline in best:
-            at = f" at {where}" if where else ""
-            notes.append(f"chance that the baseline {baseline} is the best{at}: {per_cent(best[baseline])}")
     attained = {check.hodges_lehmann.level for check in found if check.hodges_lehmann is not None}
     if attained and min(attained) < _LEVEL:
         notes.append(
@@ -127,14 +101,9 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                     **place_values(check.effect),
                     "hodges_lehmann": None if check.hodges_lehmann is None else asdict(check.hodges_lehmann),
                     "bootstrap": None if check.bootstrap is None else asdict(check.bootstrap),
-                    "best_chance": check.best_chance,
                     "instability": None if check.instability is None else asdict(check.instability),
                 }
                 for check in findings.once(checks)
-            ],
-            "best_chances": [
-                {"condition": cell.condition, "covariate": cell.covariate, "chances": dict(best)}
-                for cell, best in findings.once(chances).items()
             ],
         }
     }
@@ -152,7 +121,7 @@ def _brief(findings: "Findings") -> str:
             apart = all(each.low > check.effect.none or each.high < check.effect.none for each in robust)
             alike += apart == (kind in _DECIDED)
     if not judged:
-        return "other estimates, and each treatment's chance of being the best"
+        return "other estimates"
     return f"other methods agree with the verdict in {alike} of {words.counted(judged, 'comparison')}"
 
 

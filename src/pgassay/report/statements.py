@@ -114,7 +114,6 @@ def _effects(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iter
             comparisons=len(scripts) * compared,
             looks=findings.looks,
             arms=places,
-            equivalence=False,
         )
         text = tried[script].text if script in tried else script
         yield from (StatementEffect(script, text, each) for each in found)

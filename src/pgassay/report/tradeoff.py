@@ -145,7 +145,7 @@ def _standings(findings: "Findings", found: Tradeoff) -> dict[str, bool | None]:
 
     def judged(treatment: str, against: str) -> Kind:
         baseline = None if against == findings.baseline else against
-        effects = findings.effects(response, baseline, {treatment}, equivalence=True)
+        effects = findings.effects(response, baseline, {treatment})
         where = Place(treatment, found.condition, found.covariate)
         effect = next((each for each in effects if each.place == where), None)
         if effect is None:

@@ -92,14 +92,16 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
 
 def _basis(findings: "Findings") -> Iterator[str]:
     """How effects and their intervals were computed, in the words of a note."""
+    study = findings.study
     for judged in findings.verdicts[:1]:
         effect = judged.effect
-        looks = "" if findings.imported else ", valid although the data were looked at after every block"
+        once = findings.imported or (study.design.horizon or study.design.blocks_max) <= FIRST_LOOK
+        looks = "" if once else ", valid although the data were looked at after every block"
         level = per_cent(effect.level)
         yield f"in brackets: {level} intervals, for all comparisons together{looks} ({effect.method})"
         if not findings.imported:
             yield (
-                f"effects are taken within blocks, where {comparison.order(findings.study)}; the load program's own"
+                f"effects are taken within blocks, where {comparison.order(study)}; the load program's own"
                 " summary gives each trial's speed"
             )
     if layout := comparison.layout(findings.study):

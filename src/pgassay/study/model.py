@@ -113,6 +113,10 @@ class Design:
     extended to them. Said by a record's rule, like `stage`."""
     moderated: bool = False
     """Do treatments tell about each other's noise? See `design.horizon` and docs/statistics.md."""
+    blocks_asked: int | None = None
+    """The largest number of blocks that the study allows, where its budget holds fewer. Said by a record's rule."""
+    inner: bool = False
+    """Is equivalence judged by another interval than the one that is shown, as by the rules before 4?"""
     together: bool = False
     """Do the comparisons of all responses in `settle` share one error rate? See `design.stopping.family`."""
     pairing: str = SEQUENTIAL
