@@ -100,3 +100,36 @@ def test_a_record_of_an_older_rule_names_the_interval_that_decided() -> None:
     low, high = effect_values(effect)["equivalence"]
     assert (low, high) == effect.inner
     assert verdict(measured(TPS, 0.6, 0.5, 6, seed), TPS, resolution=0.02, blocks_max=12).kind is Kind.UNRESOLVED
+
+
+def few(columns: dict[str, list[float]], response: Response = TPS) -> Effect:
+    seen = [
+        Observation(block, name, "", "", value) for name, each in columns.items() for block, value in enumerate(each, 1)
+    ]
+    (effect,) = compare(seen, response, "base", blocks_max=12, primary=True)
+    return effect
+
+
+def test_below_five_blocks_the_ratio_and_its_range_are_printed_as_provisional() -> None:
+    """168 -> 594 tps in all of three blocks was only called "no verdict yet"."""
+    effect = few({"base": [168.0, 170.0, 165.0], "a": [594.0, 590.0, 600.0]})
+    found = verdict(effect, TPS, resolution=0.02, blocks_max=12)
+    assert found.kind is Kind.UNRESOLVED
+    assert words.effect(effect, TPS) == "×3.55 (blocks ×3.47 to ×3.64), provisional, no verdict"
+    assert headline(Case(TPS, "base", [Judged(effect, found)])).sentences[0] == (
+        "no verdict yet on throughput: it takes 5 blocks, and 3 count so far; provisional, no verdict: with a"
+        " throughput is 3.55 times as high (blocks ×3.47 to ×3.64)"
+    )
+    values = effect_values(effect)
+    assert (values["low"], values["high"]) == (None, None)
+    assert values["provisional"] == pytest.approx([590 / 170, 600 / 165])
+    nothing = few({"base": [1.0, 2.0], "a": [float("nan"), float("nan")]})
+    assert words.effect(nothing, TPS) == "no interval yet"
+    assert "provisional" not in effect_values(nothing)
+
+
+def test_a_provisional_difference_has_its_unit() -> None:
+    effect = few({"base": [0.5, 0.6, 0.4], "a": [0.7, 0.8, 0.7]}, HOT)
+    assert words.effect(effect, HOT) == "+23.3 points (blocks +20.0 to +30.0), provisional, no verdict"
+    apart = few({"base": [1.0, 1.0], "a": [0.01, 100.0]})
+    assert words.effect(apart, TPS) == "0.0 % (blocks not known), provisional, no verdict"

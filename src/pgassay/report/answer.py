@@ -30,6 +30,7 @@ from pgassay.report.case import (
     size_of,
 )
 from pgassay.report.phrases import of
+from pgassay.report.words import PROVISIONAL
 from pgassay.study.responses import Response, Scale
 
 if TYPE_CHECKING:
@@ -70,11 +71,23 @@ def _not_yet(case: Case, compared: Sequence["Judged"], text: Text) -> str:
     takes = text.count(FIRST_LOOK, "blocks that a verdict takes")
     have = f"{text.count(most, 'blocks in common with the baseline')} {'counts' if most == 1 else 'count'} so far"
     said = f"no verdict yet on {of(case.primary).name}: it takes {takes} blocks, and {have}"
+    seen = [each.effect for each in compared if each.effect.contrasts and not each.effect.bounded]
+    if seen:
+        some = sorted(seen, key=lambda each: abs(_shown(each.estimate, each.scale, case.primary)))[-EACH_MAX:]
+        said += f"; {PROVISIONAL}: {'; '.join(_provisional(case, each, text) for each in some)}"
     if case.disturbed is None:
         return said
     lost, every = case.disturbed.discarded, case.disturbed.trials
     of_all = f"{text.count(lost, 'discarded trials')} of {text.count(every, 'trials')} trials"
     return f"{said}; {of_all} were discarded because other programs disturbed them"
+
+
+def _provisional(case: Case, effect: Effect, text: Text) -> str:
+    """What blocks show that are too few for a verdict: their mean, and the least and the greatest of them."""
+    amount = _phrased(case, case.primary, [effect], [_value(case.primary, effect, text)])
+    seen = [value for _, value in effect.contrasts]
+    span = _span(min(seen), max(seen), effect.scale, case.primary, text, f"blocks of {effect.place.name}")
+    return f"with {place_of(effect)} {amount} (blocks {span})"
 
 
 def _and_refused(case: Case, text: Text) -> str:

@@ -19,7 +19,8 @@ def place_values(effect: Effect) -> dict[str, Any]:
 def effect_values(effect: Effect) -> dict[str, Any]:
     """An effect with its place; `low` and `high` are null where it has no interval yet.
 
-    `equivalence` holds the ends that equivalence was judged by, in records of the rules that took others.
+    `provisional` holds the least and the greatest of the blocks while they are too few for an interval; `equivalence`
+    the ends that equivalence was judged by, in records of the rules that took others.
     """
     return {
         **place_values(effect),
@@ -33,6 +34,11 @@ def effect_values(effect: Effect) -> dict[str, Any]:
         "method": effect.method,
         "left_out": effect.left_out,
         "refused": effect.refused or None,
+        **(
+            {"provisional": [min(seen), max(seen)]}
+            if not effect.bounded and (seen := [value for _, value in effect.contrasts])
+            else {}
+        ),
         **({"equivalence": effect.inner} if effect.inner is not None else {}),
         **({"between_hosts": asdict(effect.between)} if effect.between is not None else {}),
     }

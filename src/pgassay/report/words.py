@@ -12,6 +12,8 @@ from pgassay.study.responses import Response, Scale
 _NAME = re.compile(r"(pgassay|pgbench|sysbench|fio)\b|\S*[._=][a-z0-9]")
 MISSING = "–"
 UNKNOWN = "not known"
+PROVISIONAL = "provisional, no verdict"
+"""What is said of numbers from fewer blocks than a verdict takes."""
 NO_COST = "no cost of a transaction explains space; the tables below show what takes it, and what changed with speed"
 BYTES = ("B", "bytes")
 KB_FROM, MB_FROM = 10240, 10485760
@@ -122,11 +124,15 @@ def _in_bytes(value: float, unit_of: float) -> str:
 
 
 def effect(effect: Effect, response: Response) -> str:
-    """`+10.4 % [+8.1, +12.7]`, or a difference in the response's unit."""
+    """`+10.4 % [+8.1, +12.7]`, or a difference in the response's unit; before there is an interval what blocks show."""
     if effect.refused:
         return MISSING
     if not effect.bounded:
-        return "no interval yet"
+        if not effect.contrasts:
+            return "no interval yet"
+        seen = [value for _, value in effect.contrasts]
+        shown = interval(effect.estimate, min(seen), max(seen), effect.scale, response)
+        return f"{shown.replace(' [', ' (blocks ').replace(', ', ' to ').replace(']', ')')}, {PROVISIONAL}"
     return interval(effect.estimate, effect.low, effect.high, effect.scale, response)
 
 
