@@ -5,6 +5,7 @@ without their constants. Without that extension the log alone is the load, which
 of auto_explain give values and nothing else: which calls have one is up to a threshold and to chance.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ import msgspec
 
 from pgassay.capture import log_messages
 from pgassay.capture.format import Load, Logged, Statement, Transaction
+from pgassay.capture.messages import CaptureError
 from pgassay.capture.privacy import is_query, private_name, secret_in
 
 DEFAULT_PREFIX = "%m [%p] "
@@ -131,6 +133,19 @@ class _Owner:
         return tuple(by_number.get(number) for number in range(1, max(by_number, default=0) + 1))
 
 
+_WRAPPED = {
+    "CloudNativePG's JSON": re.compile(r'^\{.*"logger" *: *"postgres".*"record" *: *\{'),
+    "Google Cloud Logging's JSON": re.compile(r'^\{.*"logName" *: *"projects/'),
+    "another program's JSON": re.compile(r"^\{.*\}?\s*$"),
+    "Heroku's log stream": re.compile(r"^\S+ (?:app|heroku)\[\S*postgres\S*\]: "),
+    "syslog's": re.compile(
+        r"^(?:<\d+>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) \S+ [\w./-]+\[\d+\]: "
+    ),
+    "a copy in which runs of blanks are one": re.compile(r"\b(?:LOG|STATEMENT|ERROR|DETAIL): (?! )\S"),
+}
+"""What collectors make of a server's log, by its lines; in this order, as one may look like the next."""
+
+
 def read(
     files: LogFiles,
     own_prefix: str,
@@ -163,6 +178,12 @@ def read(
     if summary.foreign:
         raise log_messages.log_in_another_language()
     if summary.unread * 2 > summary.records:
+        kind = next((kind for kind, sign in _WRAPPED.items() if sign.search(summary.first_unread)), "")
+        if kind:
+            raise CaptureError(
+                f"the log is {kind}, which is not read",
+                "give the server's own log (log_destination = 'stderr', 'csvlog' or 'jsonlog'), as it wrote it",
+            )
         raise log_messages.log_with_another_prefix(prefixes[0], summary.first_unread)
     raise log_messages.log_without_statements()
 
