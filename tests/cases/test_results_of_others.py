@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.errors import UsageError
 from pgassay.importing.files import read_files
 from pgassay.importing.placement import place
 from pgassay.importing.reader import Options
@@ -173,3 +174,20 @@ def test_windows_powershell_s_utf_16_is_read(tmp_path: Path) -> None:
     path = tmp_path / "output.txt"
     path.write_bytes(text.replace("\n", "\r\n").encode("utf-16"))
     assert len(read_files([path], Options(), compared=False)[0].runs) == 3
+
+
+def test_results_that_share_one_head_are_refused(tmp_path: Path) -> None:
+    """Cut by hand: whether the head is that of the later results nobody knows."""
+    text = (CASES / "03-pgbench-several-runs" / "three-repeats.log").read_text(encoding="utf-8")
+    first, *later = text.split("pgbench (14.5")[1:]
+    cut = "".join(f"=== RUN {n} ===\nduration: {each.partition('duration: ')[2]}" for n, each in enumerate(later))
+    with pytest.raises(UsageError) as raised:
+        read_files([written(tmp_path, f"pgbench (14.5{first}{cut}")], Options(), compared=False)
+    assert "holds 3 results and the settings of 1: give each run a file" in (raised.value.hint or "")
+
+
+def test_bullets_of_a_list_are_no_part_of_a_line(tmp_path: Path) -> None:
+    text = (CASES / "03-pgbench-several-runs" / "three-clients.log").read_text(encoding="utf-8")
+    text = text.replace("number of clients", "- number of clients").replace("duration", "* duration")
+    reading, _ = read_files([written(tmp_path, text)], Options(), compared=False)
+    assert [run.fields["clients"] for run in reading.runs] == ["10", "50", "100"]

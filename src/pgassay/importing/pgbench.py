@@ -58,6 +58,8 @@ class PgbenchReader(Reader):
 _TYPE = re.compile(r"^[^\"'=\n]{0,80}?(?=transaction type: )", re.MULTILINE)
 _TYPED = re.compile(r"transaction type: ")
 _ELSE = re.compile(r"^(?:pgbench: |pgbench \(|starting vacuum\.\.\.|progress: [\d.]+ s, )", re.MULTILINE)
+_HEAD, _RESULT = "transaction type: ", "number of transactions actually processed: "
+_BULLET = re.compile(r"^[-*] (?=[a-z])", re.MULTILINE)
 _MARKS = (
     Mark(re.compile(r"pgbench \(")),
     Mark(re.compile(r"starting vacuum\.\.\.")),
@@ -80,8 +82,11 @@ def is_log(text: str) -> bool:
 
 def read_outputs(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | str:
     """Every run of an output; `logs` belong to it where it holds one."""
-    plain = unwrapped(text, _TYPED)
-    one = sum(line.startswith("transaction type: ") for line in plain.splitlines()) == 1
+    plain = _BULLET.sub("", unwrapped(text, _TYPED))
+    heads, results = (sum(line.startswith(first) for line in plain.splitlines()) for first in (_HEAD, _RESULT))
+    if results > max(heads, 1):
+        return f"holds {results} results and the settings of {heads}: give each run a file, as pgbench printed it"
+    one = heads == 1
     return read_each(place, plain, _MARKS, lambda where, part: read_output(where, part, logs if one else ()))
 
 
