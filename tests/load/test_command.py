@@ -62,3 +62,7 @@ def test_any_seed_fits() -> None:
 def test_preparing_is_parted() -> None:
     assert create_command(PROGRAM, ENDPOINT, 5) == [str(PROGRAM), "-i", "-I", "dt", "-q", "-s", "5", *HERE]
     assert fill_command(PROGRAM, ENDPOINT, 5) == [str(PROGRAM), "-i", "-I", "gp", "-q", "-s", "5", *HERE]
+
+
+def test_variables_arrive_each_by_itself() -> None:
+    assert " -D rows=5 -D note=a b -f " in run(script="/x/a.sql", variables="rows=5, note=a b")

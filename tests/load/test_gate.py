@@ -46,7 +46,7 @@ def test_every_option_of_pgbench_arrives(tmp_path: Path) -> None:
     tools = fake_tools(FakeRunner({"pgbench": lambda arguments, given: (0, "", BUILTIN)}))
     levels = {
         "script": f"select-only@2,{own}@3", "protocol": "extended", "clients": "8", "jobs": "clients", "rate": "500",
-        "max_tries": "3",
+        "max_tries": "3", "variables": "rows=5",
     }  # fmt: skip
     assert pgbench(levels, tools).played(scale=7, seed=9) == PlayedLoad(
         scripts=(PlayedScript("select-only", BUILTIN, 2), PlayedScript(str(own), "SELECT :scale;\n", 3)),
@@ -54,7 +54,7 @@ def test_every_option_of_pgbench_arrives(tmp_path: Path) -> None:
         threads=8,
         protocol="extended",
         seed=9,
-        variables={"scale": "7"},
+        variables={"scale": "7", "rows": "5"},
         rate_tps=500.0,
         max_tries=3,
     )

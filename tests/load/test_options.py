@@ -48,6 +48,9 @@ def canonical(name: str, typed: str) -> str:
         ("load.row_bytes", "2000", "2000"),
         ("load.row_bytes", "2kB", "2048"),
         ("load.row_storage", "toasted", "toasted"),
+        ("load.variables", "rows = 5, days=7", "rows=5,days=7"),
+        ("load.variables", "note=a,b\ndays=7", "note=a,b\ndays=7"),
+        ("load.variables", "none", "none"),
     ],
 )
 def test_canonical_forms(name: str, typed: str, wanted: str) -> None:
@@ -78,6 +81,8 @@ def test_canonical_forms(name: str, typed: str, wanted: str) -> None:
         ("load.vacuum", "maybe", "on or off"),
         ("load.script", "a.sql@many", "whole number"),
         ("load.script", "a.sql@0", "whole number"),
+        ("load.variables", "rows", "NAME=VALUE"),
+        ("load.variables", "a b=1", "NAME=VALUE"),
         ("load.script", " , ", "no value"),
         ("load.init", " ", "no value"),
         ("load.row_bytes", "16", "from 32 to 31000"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pgassay.load.cacheprobe.options import CacheprobeOptions
 from pgassay.load.pgbench.options import PgbenchOptions, parse_scripts
-from pgassay.load.pgbench.reading import only_reads, round_trips
+from pgassay.load.pgbench.reading import only_reads, round_trips, unset_variable
 
 READS = (
     "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
@@ -87,3 +87,33 @@ def test_a_load_of_own_queries_reads_only_and_a_missing_file_is_not_known_to(tmp
 )
 def test_round_trips_are_counted_where_the_text_tells(script: str, trips: int | None) -> None:
     assert round_trips(script) == trips
+
+
+CASES = Path(__file__).parents[1] / "cases" / "20-pgbench-variables"
+
+
+@pytest.mark.parametrize(("name", "unset"), [("mult.sql", (0, 1, "multiplier")), ("dvar.sql", (0, 1, "tenants"))])
+def test_a_variable_that_nothing_sets_is_found_with_its_line(name: str, unset: tuple[int, int, str]) -> None:
+    script = (CASES / name).read_text()
+    assert unset_variable([script], ()) == unset
+    assert unset_variable([script], [unset[2]]) is None
+    assert unset_variable([script, f"\\set {unset[2]} 1\nSELECT 1;"], ()) is None, "another script may set it"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "\\set a \\\n  random(1, 10 * :scale)\nSELECT :a, :client_id;",
+        "SELECT '12:30:00', \"a:b\", a[1:n], b::text, $$ :x $$ -- :y\n/* :z */;",
+        "SELECT max(id) AS top FROM t \\gset t_\nSELECT :t_top;",
+        "SELECT max(id) AS top FROM t \\gset\nSELECT :top;",
+        "SELECT id FROM t\n\\gset x\n\\if :xid\nSELECT 1;\n\\endif",
+    ],
+)
+def test_what_is_no_variable_or_has_a_value_is_not_refused(script: str) -> None:
+    assert unset_variable([script], ()) is None
+
+
+def test_a_variable_of_a_statement_is_found_too() -> None:
+    assert unset_variable(["SELECT 1;\n\\sleep 1 s\nSELECT *\n  FROM t WHERE id = :id;"], ()) == (0, 4, "id")
+    assert unset_variable(["SELECT 1;", "\\if :on\nSELECT 1;\n\\endif"], ()) == (1, 1, "on")

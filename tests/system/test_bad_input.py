@@ -11,7 +11,7 @@ from pgassay.cli import main
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.study.responses import Better, Response
-from tests.system.journeys import TINY, Place
+from tests.system.journeys import ANYWHERE, TINY, Place
 
 pytestmark = pytest.mark.system
 
@@ -48,6 +48,8 @@ ADVISED = (
     "--allow-busy",
     "--allow-volatile",
 )
+
+CASES = Path(__file__).parents[1] / "cases"
 
 Captured = pytest.CaptureFixture[str]
 
@@ -242,3 +244,16 @@ def test_what_cannot_be_advised_is_refused_before_a_trial(told: Refusals, words:
     assert said in error
     assert hint
     assert not list(told.journey.path.glob("runs/*"))
+
+
+@pytest.mark.parametrize(("file", "script", "name"), [("s-mult", "mult", "multiplier"), ("dvar", "dvar", "tenants")])
+def test_a_variable_without_a_value_is_named_with_its_line(journey: Place, file: str, script: str, name: str) -> None:
+    study = CASES / "20-pgbench-variables" / f"{file}.toml"
+    journey.here = study.parent
+    words = ("run", str(study), "--dry-run", "--data-dir", str(journey.data), *ANYWHERE)
+    done = journey.pgassay(*words)
+    assert done.returncode == 2
+    assert f'{script}.sql" line 1: the variable "{name}" has no value' in done.stderr
+    assert f"--set load.variables={name}=VALUE" in done.stderr
+    done = journey.pgassay(*words, "--set", f"load.variables={name}=3")
+    assert done.returncode == 0, done.stderr

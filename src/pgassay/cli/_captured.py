@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _VARIED = {"server.jit": ("on", "off")}
 """A study varies something; what an advice varies is found later, and no statement's answer hangs on either."""
-_OWN = ("scale", "script")
+_OWN = ("scale", "script", "variables")
 """Options of a load that a capture has of its own."""
 
 
@@ -51,6 +51,8 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
     for short, _, option in PGBENCH:
         if given[option] is not None and option in _OWN:
             raise messages.excluded(short, "a capture")
+    if arguments.load_init is not None:
+        raise messages.excluded("--init", "a capture")
     if arguments.select_only or arguments.skip_some_updates:
         raise messages.excluded("-S" if arguments.select_only else "-N", "a capture")
     capture = files.read(path)

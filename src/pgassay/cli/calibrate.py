@@ -199,7 +199,7 @@ def _show(path: Path, *, as_json: bool) -> None:
 
 def _load(arguments: argparse.Namespace) -> dict[str, str]:
     load = {"driver": arguments.load, "script": "select-only" if arguments.select_only else "simple-update", **USUAL}
-    for option in (*(option for _, _, option in PGBENCH), "warmup"):
+    for option in (*(option for _, _, option in PGBENCH), "init", "warmup"):
         value = getattr(arguments, f"load_{option}")
         if value is not None:
             load[option] = value

@@ -6,6 +6,7 @@ without the namespace of a factor is a setting of the server: `work_mem` is `ser
 
 import argparse
 from collections.abc import Mapping
+from typing import Any
 
 from pgassay.cli.messages import excluded, nothing_compared
 from pgassay.cli.run import add_bench_options, add_server_option, add_study_options, run_document
@@ -14,7 +15,7 @@ from pgassay.study.messages import set_needs_value
 PGBENCH = (
     ("-c", "--client", "clients"), ("-j", "--jobs", "jobs"), ("-T", "--time", "duration"), ("-s", "--scale", "scale"),
     ("-M", "--protocol", "protocol"), ("-R", "--rate", "rate"), ("-t", "--transactions", "transactions"),
-    ("-f", "--file", "script"),
+    ("-f", "--file", "script"), ("-D", "--define", "variables"),
 )  # fmt: skip
 
 
@@ -32,11 +33,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_server_option(parser)
 
 
+class _Lines(argparse.Action):
+    """An option that may be repeated: its values, a line each."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Add a line."""
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, values if before is None else f"{before}\n{values}")
+
+
 def add_load_options(parser: argparse.ArgumentParser) -> None:
     """Declare `--load` and pgbench's short options, as `arguments.load_NAME`; `calibrate` has the same."""
     parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
     for short, long, option in PGBENCH:
-        parser.add_argument(short, long, dest=f"load_{option}", metavar="X", help=f"load.{option}, as for pgbench")
+        parser.add_argument(
+            short,
+            long,
+            dest=f"load_{option}",
+            metavar="X",
+            action=_Lines if option == "variables" else "store",
+            help=f"load.{option}, as for pgbench",
+        )
+    parser.add_argument("--init", dest="load_init", metavar="FILE", help="load.init: your own schema and data")
     script = parser.add_mutually_exclusive_group()
     script.add_argument("-S", "--select-only", action="store_true", help="the script select-only")
     script.add_argument("-N", "--skip-some-updates", action="store_true", help="the script simple-update (default)")
@@ -94,7 +118,7 @@ def load_of(
     varied = factors or {}
     load = _usual(arguments)
     load |= {option: value for option, value in usual.items() if option in load}
-    for _, _, option in PGBENCH:
+    for option in (*(option for _, _, option in PGBENCH), "init"):
         value = getattr(arguments, f"load_{option}")
         if value is not None:
             load[option] = value

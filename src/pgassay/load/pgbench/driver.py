@@ -28,6 +28,7 @@ from pgassay.load.pgbench.options import (
     PgbenchOptions,
     Script,
     check_scripts,
+    check_variables,
     random_seed,
     run_command,
 )
@@ -60,6 +61,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         """Refuse missing scripts, CPUs, programs and data files, and options that these do not take."""
         options = self.options
         check_scripts(options.scripts)
+        check_variables(options)
         program.check(options.cores, options.host)
         if options.max_tries > 1 and self.version < MAX_TRIES_SINCE:
             raise messages.needs_version("load.max_tries", MAX_TRIES_SINCE, str(self.version))
@@ -194,7 +196,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             threads=self.options.threads,
             protocol=self.options.protocol,
             seed=seed,
-            variables={"scale": str(scale)},
+            variables={"scale": str(scale), **dict(self.options.variables or ())},
             rate_tps=self.options.rate_tps,
             max_tries=self.options.max_tries,
             latency_limit_ms=self.options.latency_limit_ms,

@@ -9,20 +9,21 @@ Nothing is left to pgbench's defaults that could differ between versions; -n bec
 -P 1 because without it old versions print no deviation.
 """
 
+import re
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from pgassay import untrusted
 from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import Change, Kind, choice, whole
+from pgassay.bench.kinds import Change, Kind, choice, optional, whole
 from pgassay.bench.messages import no_value
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions
-from pgassay.load.pgbench.reading import only_reads, round_trips
+from pgassay.load.pgbench.reading import only_reads, round_trips, unset_variable
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
 
@@ -67,6 +68,7 @@ LEDGER_TABLE = (
     " delta int, balance int, at timestamptz, PRIMARY KEY (run, client, sequence))"
 )
 """`balance` is the account's after the change, and `at` tells two changes of one account apart: its row is locked."""
+_VARIABLE = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,19 @@ def _each_path(scripts: tuple[Script, ...], change: Change) -> tuple[Script, ...
     return tuple(each if each.name in ours else replace(each, name=str(change(each.path))) for each in scripts)
 
 
+def check_variables(options: "PgbenchOptions") -> None:
+    """Refuse scripts with a variable that has no value; raises `UsageError`."""
+    files = [script for script in options.scripts if not script.builtin]
+    given = {*dict(options.variables or ()), *(["sequence"] if options.writes_ledger else [])}
+    found = unset_variable([untrusted.any_text(each.path) for each in files], given)
+    if found is not None:
+        number, line, name = found
+        raise UsageError(
+            f'script "{files[number].path}" line {line}: the variable "{name}" has no value',
+            f"give it one as pgbench -D does: --set load.variables={name}=VALUE, or \\set it in the script",
+        )
+
+
 def check_scripts(scripts: tuple[Script, ...]) -> None:
     """Refuse scripts that do not exist; raises `UsageError`."""
     for script in scripts:
@@ -168,6 +183,26 @@ SCRIPTS: Kind[tuple[Script, ...]] = Kind(
     "names of scripts or files, with weights: a.sql@3,b.sql@1",
     each_path=_each_path,
 )
+
+
+def _parse_variables(name: str, text: str) -> tuple[tuple[str, str], ...]:
+    found = {}
+    for part in text.splitlines() if "\n" in text else text.split(","):
+        variable, equals, value = (each.strip() for each in part.partition("="))
+        if not (equals and _VARIABLE.fullmatch(variable)):
+            raise UsageError(
+                f'"{name}" takes NAME=VALUE, not "{part.strip()}"', "write several with commas: rows=5,days=7"
+            )
+        found[variable] = value
+    return tuple(found.items())
+
+
+def _show_variables(variables: tuple[tuple[str, str], ...]) -> str:
+    parts = [f"{variable}={value}" for variable, value in variables]
+    return ("\n" if any("," in part for part in parts) else ",").join(parts)
+
+
+VARIABLES = optional(Kind(_parse_variables, _show_variables, "NAME=VALUE, several with commas: rows=5,days=7"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +242,9 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
         name="script",
         default=(Script("tpcb-like"),),
         summary="the scripts that are run: tpcb-like, simple-update, select-only, ledger, or files with weights",
+    )
+    variables: tuple[tuple[str, str], ...] | None = option(
+        VARIABLES, default=None, summary="pgbench -D: values of variables that the scripts do not set"
     )
 
     @property
@@ -305,6 +343,7 @@ def run_command(
         command += ["-s", str(options.scale)]  # What :scale means; with a built-in script pgbench counts branches.
     if options.writes_ledger:
         command += ["-D", "sequence=0"]
+    command += [word for name, value in options.variables or () for word in ("-D", f"{name}={value}")]
     for script in options.scripts:
         name = script.name if script.builtin else str(script.path)
         command += ["-b" if script.builtin else "-f", f"{name}@{script.weight}"]

@@ -6,6 +6,7 @@ functions that are named here: a function of one's own may write. What is not kn
 """
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 
 _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/                                  # comments
@@ -84,3 +85,46 @@ def only_reads(script: str) -> bool:
             statements += first
             first = False
     return statements > 0
+
+
+_OF_PGBENCH = ("scale", "client_id", "random_seed", "default_seed")
+"""Variables that pgbench itself sets (manual, "pgbench", Automatic Variables)."""
+_RESULTS = re.compile(r"\\[ag]set\b[ \t]*(\S*)")
+_USED = re.compile(r"(?<![:\w]):([A-Za-z_]\w*)")
+
+
+def unset_variable(scripts: Sequence[str], given: Collection[str]) -> tuple[int, int, str] | None:
+    """The first variable that none of the scripts of a load sets and that is not `given`: the number of its script,
+    its line, its name.
+
+    pgbench fails on it in an expression, and sends it as it is, or as NULL, in a statement. What a `\\gset` without
+    a prefix sets is unknown, so then nothing is.
+    """
+    metas = [[found for found in _META.finditer(each) if not _RESULTS.match(found[0].strip())] for each in scripts]
+    prefixes = [found[1] for each in scripts for found in _RESULTS.finditer(each)]
+    if "" in prefixes:
+        return None
+    known = {*_OF_PGBENCH, *given}
+    known |= {found[0].split()[1] for each in metas for found in each if _sets(found)}
+    for number, script in enumerate(scripts):
+        for at, name in sorted(_uses(script, metas[number])):
+            if name not in known and not name.startswith(tuple(prefixes)):
+                return number, script.count("\n", 0, at) + 1, name
+    return None
+
+
+def _sets(meta: re.Match[str]) -> bool:
+    return meta[1].lower() in ("set", "setshell") and len(meta[0].split()) > 1
+
+
+def _uses(script: str, metas: Sequence[re.Match[str]]) -> Iterator[tuple[int, str]]:
+    """Where each variable stands outside of strings and comments; `[1:n]` is a slice of an array."""
+    for meta in metas:
+        if meta[1].lower() in _QUIET_COMMANDS:
+            yield from ((meta.start() + found.start(), found[1]) for found in _USED.finditer(meta[0]))
+    sql = _META.sub(
+        lambda found: " " * len(found[0]), _RESULT.sub(lambda found: ";" + " " * (len(found[0]) - 1), script)
+    )
+    for found in _TOKEN.finditer(sql):
+        if found[0].startswith(":") and sql.rfind("[", 0, found.start()) <= sql.rfind("]", 0, found.start()):
+            yield found.start(), found[0][1:]

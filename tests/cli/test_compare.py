@@ -1,0 +1,20 @@
+"""`pgassay compare`: pgbench's options make the load of the study."""
+
+import argparse
+
+from pgassay.cli import compare
+from pgassay.cli.compare import document_of, with_full_names
+
+
+def load_of(*words: str) -> dict[str, str]:
+    parser = argparse.ArgumentParser()
+    compare.add_arguments(parser)
+    load = document_of(with_full_names(parser.parse_args(["work_mem=4MB", "work_mem=8MB", *words])))["load"]
+    assert isinstance(load, dict)
+    return load
+
+
+def test_variables_may_be_repeated_and_own_data_be_named() -> None:
+    load = load_of("-f", "own.sql", "-D", "rows=5", "-D", "days=7", "--init", "schema.sql")
+    assert (load["variables"], load["init"], load["script"]) == ("rows=5\ndays=7", "schema.sql", "own.sql")
+    assert not load_of().keys() & {"variables", "init"}
