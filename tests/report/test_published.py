@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.analysis.claims import ClaimJudgement, Mark
+from pgassay.analysis.claims import ClaimJudgement, Mark, beyond
+from pgassay.errors import UsageError
 from pgassay.report import text
 from pgassay.report.findings import Findings
 from pgassay.report.published import SECTION
@@ -13,6 +14,7 @@ from pgassay.report.published import judged as judge
 from pgassay.report.section import Sentences
 from pgassay.report.words import MISSING
 from pgassay.study import builtin
+from pgassay.study.claims import parse_claims
 from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Claim, Published, PublishedFigure, Study
 from pgassay.study.parsing import parse_recorded
@@ -183,7 +185,8 @@ def test_what_is_not_done_as_the_authors_did_it_is_said(findings: Findings) -> N
 
 def test_a_claim_is_judged_by_the_interval_of_the_verdict(findings: Findings) -> None:
     """One comparison has one interval, which holds for all of the study's comparisons at once."""
-    (judged,) = (each for each in findings.claims if each.claim.text.startswith("FILLFACTOR 75 commits"))
+    (claim,) = (each.claim for each in findings.claims if each.claim.text.startswith("FILLFACTOR 75 commits"))
+    judged = judge(findings, replace(claim, data_of_memory=None, window_s=None))
     (verdict,) = (each for each in findings.verdicts if each.effect.treatment == "table.fillfactor=75")
     shown = f"[{verdict.effect.low:.3f}, {verdict.effect.high:.3f}]"
     assert shown in judged.text
@@ -194,10 +197,10 @@ FILLED = {"100": 26e6, "75": 32e6, "50": 40e6}
 
 
 def on_a_compressing_drive(path: Path, *fixed: str, flash: dict[str, float] = FLASH) -> ClaimJudgement:
-    """The built-in study's claim about compressing drives, by a run of it with these levels held."""
+    """The built-in study's claim about compressing drives, at any size, by a run of it with these levels held."""
     findings = Findings(make_run(path, fixed=fixed, more={"physical_bytes": flash}))
-    (judged,) = (each for each in findings.claims if each.claim.text.startswith("on a compressing drive"))
-    return judged
+    (claim,) = (each.claim for each in findings.claims if each.claim.text.startswith("on a compressing drive"))
+    return judge(findings, replace(claim, data_of_memory=None))
 
 
 def test_a_level_that_was_set_is_a_level_of_the_claims_treatments(tmp_path: Path) -> None:
@@ -292,6 +295,32 @@ def test_a_claim_on_two_responses_of_a_trial_is_judged(findings: Findings) -> No
     assert inside.text.startswith("reproduced: here 0.83")
     larger = {"treatment": {"table.fillfactor": "75"}, "against": {"table.fillfactor": "100"}}
     assert claimed(findings, per="database_bytes", **larger, low=1.1).mark is Mark.CONTRADICTED
+
+
+def test_a_claim_about_large_data_is_not_judged_by_small_ones(findings: Findings) -> None:
+    """740 GB of TPC-C were contradicted by 8 s of pgbench at scale 20."""
+    change = {"treatment": {"table.fillfactor": "75"}, "against": {"table.fillfactor": "100"}, "response": "tps"}
+    assert claimed(findings, **change, low=1.5).mark is Mark.CONTRADICTED
+    short = claimed(findings, **change, low=1.5, window_s=60.0)
+    assert short.mark is Mark.NOT_COMPARABLE
+    assert short.text == ("not comparable here: it is about windows of at least 60 s, and here they lasted 8 s")
+    assert claimed(findings, **change, low=1.5, window_s=5.0).mark is Mark.CONTRADICTED
+    small = claimed(findings, **change, low=1.1, data_of_memory=1.0)
+    assert small.mark is Mark.NOT_COMPARABLE, "what would be reproduced is not comparable either"
+    assert "data of at least 1 times the memory" in small.text
+
+
+def test_the_conditions_of_a_claim_are_read_and_judged() -> None:
+    (claim, *_) = parse_claims(
+        [{"text": "a", "source": "b", "response": "tps", "low": 1.0, "data_of_memory": 2, "window": "1min"}]
+    )
+    assert (claim.data_of_memory, claim.window_s) == (2.0, 60.0)
+    assert beyond(claim, data_bytes=2e9, memory_bytes=1e9, window_s=60.0) == ""
+    assert beyond(claim, data_bytes=1e9, memory_bytes=1e9, window_s=60.0).endswith("and here they were 1 times it")
+    assert beyond(claim, data_bytes=None, memory_bytes=1e9, window_s=None).count("does not know") == 2
+    for wrong in ({"data_of_memory": 0}, {"data_of_memory": "2"}, {"window": "soon"}):
+        with pytest.raises(UsageError):
+            parse_claims([{"text": "a", "source": "b", **wrong}])
 
 
 def test_a_claim_on_a_response_that_was_not_measured_says_so(findings: Findings) -> None:

@@ -1,4 +1,4 @@
-"""Published findings against one's own effect: reproduced, contradicted, or not testable here.
+"""Published findings against one's own effect: reproduced, contradicted, not testable or not comparable here.
 
 A claim names the range of effects that would reproduce it. An interval inside the range reproduces it, one outside
 contradicts it; an interval that holds both says neither, and the judgement then says how many blocks more would.
@@ -27,6 +27,7 @@ class Mark(StrEnum):
     REPRODUCED = "reproduced"
     CONTRADICTED = "contradicted"
     NOT_TESTABLE = "not testable here"
+    NOT_COMPARABLE = "not comparable here"
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,24 @@ def parts_of(label: str) -> frozenset[str]:
 def not_testable(claim: Claim, reason: str, blocks: int | None = None) -> ClaimJudgement:
     """The mark of a claim that this run cannot test, with the reason; `blocks` more might do, None where unknown."""
     return ClaimJudgement(claim, Mark.NOT_TESTABLE, f"not testable here: {reason}", blocks)
+
+
+def beyond(claim: Claim, *, data_bytes: float | None, memory_bytes: float | None, window_s: float | None) -> str:
+    """Why a run of this size says nothing about a claim; empty where it does, None for what the run does not know."""
+    found = []
+    if claim.data_of_memory is not None:
+        asked = f"it is about data of at least {claim.data_of_memory:g} times the memory"
+        if data_bytes is None or memory_bytes is None:
+            found.append(f"{asked}, and this run does not know how large its own were")
+        elif data_bytes < claim.data_of_memory * memory_bytes:
+            found.append(f"{asked}, and here they were {data_bytes / memory_bytes:.2g} times it")
+    if claim.window_s is not None:
+        asked = f"it is about windows of at least {messages.duration(claim.window_s)}"
+        if window_s is None:
+            found.append(f"{asked}, and this run does not know how long its own were")
+        elif window_s < claim.window_s:
+            found.append(f"{asked}, and here they lasted {messages.duration(window_s)}")
+    return "; ".join(found)
 
 
 def _number(effect: Effect, value: float) -> str:

@@ -66,7 +66,7 @@ def replicated(original: Effect, original_kind: Kind, rerun: Effect, rerun_kind:
 
 def claim_again(original: Mark, rerun: Mark) -> Outcome:
     """The same for a published claim: it agrees where both runs reproduced it, or both contradicted it."""
-    if Mark.NOT_TESTABLE in (original, rerun):
+    if {Mark.NOT_TESTABLE, Mark.NOT_COMPARABLE} & {original, rerun}:
         return Outcome.UNRESOLVED
     return Outcome.AGREE if original is rerun else Outcome.DIFFER
 

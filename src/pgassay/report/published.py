@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from pgassay.analysis import claims, messages, paired_claims
 from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts, parts_of
@@ -25,6 +25,7 @@ from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Sur
 from pgassay.report.trials import middle
 from pgassay.study.model import Claim
 from pgassay.study.responses import Status
+from pgassay.study.units import parse_memory
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -33,6 +34,7 @@ SHOWN = 3
 """Costs that are named for a contradicted claim, at most."""
 _NAMED = re.compile(r"\{([a-z0-9_]+)\}")
 _UNKNOWN = "(not measured)"
+_MEMORY = "host.memory"
 
 
 def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
@@ -46,6 +48,8 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, messages.absent_levels(absent, claims.undeclared(claim, study)))
+    if not claim.untestable and (why := claims.beyond(claim, **_size(findings))):
+        return ClaimJudgement(claim, Mark.NOT_COMPARABLE, f"{Mark.NOT_COMPARABLE}: {why}")
     if claim.response == UNSAFE and not claim.untestable:
         return _of_cuts(findings, claim)
     if not claim.untestable and paired_claims.is_paired(claim, study):
@@ -67,6 +71,28 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         repeatable=not findings.imported,
     )
     return replace(found, why=_why(findings, found, effect, baseline or findings.baseline))
+
+
+class _Size(TypedDict):
+    data_bytes: float | None
+    memory_bytes: float | None
+    window_s: float | None
+
+
+def _size(findings: "Findings") -> _Size:
+    """How large the data, the memory and the window of this run's valid trials were: the middle one of each."""
+    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
+    memory = findings.run.host.get("memory")
+    total = memory.get("total_bytes") if isinstance(memory, Mapping) else None
+    limits = [trial.levels[_MEMORY].typed for trial in valid if _MEMORY in trial.levels]
+    known = [float(total)] if isinstance(total, int | float) else []
+    known += [float(parse_memory(each)) for each in limits if each != "all"]
+    windows = (trial.regime.get("window_s") for trial in valid)
+    return {
+        "data_bytes": middle(trial.responses.get("database_bytes") for trial in valid),
+        "memory_bytes": min(known, default=None),
+        "window_s": middle(float(each) for each in windows if isinstance(each, int | float)),
+    }
 
 
 def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:

@@ -13,11 +13,13 @@ from typing import Any
 from pgassay.study import messages
 from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.quantities import typed
+from pgassay.study.units import parse_time_s
 
 _BOUNDS = ("low", "high", "magnitude")
+_CONDITIONS = ("data_of_memory", "window")
 _KEYS = (
     "text", "source", "response", "treatment", "against", "than", "each", *_BOUNDS, "published", "untestable",
-    "otherwise", "per",
+    "otherwise", "per", *_CONDITIONS,
 )  # fmt: skip
 _BESIDE = ("treatment", "response", "figures")
 _FIGURE = ("response", "treatment", "against", "per", "named", "unmeasured")
@@ -116,7 +118,17 @@ def _claim(table: dict[str, Any]) -> Claim:
         per=str(table.get("per", "")),
         than=than,
         each=str(table.get("each", "")),
+        data_of_memory=_data_of_memory(table.get("data_of_memory")),
+        window_s=parse_time_s(str(table["window"])) if "window" in table else None,
     )
+
+
+def _data_of_memory(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise messages.wrong_type("[[claims]]", "data_of_memory", "a number above 0", value)
+    return float(value)
 
 
 def _levels(value: object, where: str = "[[claims]]") -> dict[str, str]:

@@ -54,6 +54,10 @@ class Claim:
     """The change is held against the same change with these levels instead: a ratio of two ratios. Of several each."""
     each: str = ""
     """A factor: it is a claim at every level of it that the study has; empty for one claim."""
+    data_of_memory: float | None = None
+    """It is about data of at least so many times the memory: where there are less a run says nothing about it."""
+    window_s: float | None = None
+    """It is about windows of at least so many seconds."""
 
 
 @dataclass(frozen=True)
