@@ -119,10 +119,13 @@ class Directory:
         """A new file, open for writing, which the caller closes; raises `FileExistsError` for whatever is there."""
         return self._opened(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
 
-    def replace(self, name: str, contents: str | bytes, owner: Owner | None = None, mode: int = 0o600) -> None:
-        """Put a new file in the place of whatever has the name; a link is replaced, and what it leads to stays."""
+    def replace(self, name: str, contents: str | bytes, owner: Owner | None = None, mode: int | None = 0o600) -> None:
+        """Put a new file in the place of whatever has the name; a link is replaced, and what it leads to stays.
+
+        Without a `mode` others may do with it what the umask leaves them.
+        """
         fresh = f".pgassay-{secrets.token_hex(8)}"
-        descriptor = self.create(fresh)
+        descriptor = self.create(fresh, 0o666 if mode is None else 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(contents.encode() if isinstance(contents, str) else contents)

@@ -52,8 +52,11 @@ def make_cuts(
     primary: str = "unsafe_cuts",
     design: Mapping[str, str | int] | None = None,
     blocks: int = BLOCKS,
+    discarded: int = 0,
 ) -> Run:
-    """`plan` gives the cuts of each arm's trials; a run of fewer than five blocks goes on."""
+    """`plan` gives the cuts of each arm's trials; a run of fewer than five blocks goes on. Those of one block may be
+    `discarded`, because other programs were busy.
+    """
     asked = Overrides(size="quick", primary=primary, design=dict(design or {}))
     written = resolve("power-cut", read("power-cut", builtin.find("power-cut")[1]), asked)
     tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
@@ -61,16 +64,17 @@ def make_cuts(
     with RunDirectory.create(path, header, write(written), {}) as run:
         for block in range(1, blocks + 1):
             for place, arm in enumerate(parse_recorded("power-cut", written).arms):
-                _commit(run, block, place, arm, plan(arm))
+                status = Status.INVALID if block == discarded else Status.VALID
+                _commit(run, block, place, arm, plan(arm), status)
         if blocks == BLOCKS:
             run.finish("blocks.max is reached")
     return Run.open(path)
 
 
-def _commit(run: RunDirectory, block: int, place: int, arm: Arm, cuts: Sequence[CutRecord]) -> None:
+def _commit(run: RunDirectory, block: int, place: int, arm: Arm, cuts: Sequence[CutRecord], status: Status) -> None:
     staging = run.begin_trial(run.next_number)
     record = TrialRecord(
-        staging.number, block, 1, *arm.place, started_wall_ns=0, finished_wall_ns=10**9, status=Status.VALID,
+        staging.number, block, 1, *arm.place, started_wall_ns=0, finished_wall_ns=10**9, status=status,
         levels={name: LevelRecord(each.typed, each.canonical) for name, each in arm.levels.items()},
         responses={**summed(cuts, arm.levels["drive.flush"].typed), "tps": 1000.0 + 10 * place + block},
     )  # fmt: skip

@@ -202,6 +202,19 @@ def test_damage_is_damage_whatever_was_not_tried(tmp_path: Path) -> None:
     assert {each.verdict.kind for each in arms(Findings(made))} == {Kind.UNSAFE}
 
 
+@pytest.mark.parametrize("verdict", ["damaged_page", "lost_commits", "no_recovery", "endless_recovery"])
+def test_damage_in_a_discarded_trial_is_damage(tmp_path: Path, verdict: str) -> None:
+    """Other programs that were busy damage nothing; a server that recovers they may well keep from starting."""
+    seen = iter(range(1, 10**6))
+    broken = replace(SOUND, verdict=verdict, detail="found")
+    plan = lambda _: [SOUND, broken if next(seen) == 1 else SOUND]  # noqa: E731
+    first, *others = arms(Findings(make_cuts(tmp_path / "run", plan, discarded=1)))
+    on_the_drive = verdict in ("damaged_page", "lost_commits")
+    assert first.verdict.kind is (Kind.UNSAFE if on_the_drive else Kind.SAFE)
+    assert first.risk.cuts == 2 * (BLOCKS if on_the_drive else BLOCKS - 1)
+    assert {each.risk.cuts for each in others} == {2 * (BLOCKS - 1)}
+
+
 def test_the_table_has_the_checkpoints_beside_the_bound(run: Run, tmp_path: Path) -> None:
     overview, *_ = tables(SECTION, Findings(run))
     at = overview.head.index("may do damage, below") + 1

@@ -5,6 +5,7 @@ Before, `rerun` of a stranger's capsule and `run` of another account's study exe
 
 import argparse
 import io
+import json
 import os
 import pwd
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from pgassay.cli import _trust, main
 from pgassay.errors import UsageError
+from pgassay.record.calibrations import STUDY as STUDY_OF_CALIBRATIONS
 from pgassay.record.values import LevelRecord
 from pgassay.testing.planted import make_run
 from tests.capture.test_files import written
@@ -101,6 +103,28 @@ def test_another_accounts_run_is_not_continued_untold(folder: Path, capsys: Said
     given_away(run.path)
     refused(capsys, "resume", "first")
     refused(capsys, "rerun", "first", "--out", "again")
+
+
+@as_root
+def test_another_accounts_calibration_is_not_continued_untold(folder: Path, capsys: Said) -> None:
+    """Nor is any run that calls itself one; a calibration has factors of its own, too."""
+    run = make_run(folder / "first", finished=False, fixed=("load.script=hostile.sql",)).path
+    header = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**header, "study": STUDY_OF_CALIBRATIONS}))
+    study = (run / "study.toml").read_text().replace("[fixed]", '[fixed]\n"calibration.series" = "1"')
+    (run / "study.toml").write_text(study)
+    given_away(run)
+    assert "hostile.sql" in refused(capsys, "resume", "first")
+
+
+@as_root
+def test_programs_of_another_accounts_run_are_named(folder: Path, capsys: Said) -> None:
+    run = make_run(folder / "first", finished=False).path
+    facts = json.loads((run / "host.json").read_text())
+    facts["facts"]["postgres"] = [{"bindir": "/evil/bin", "version": "postgres (PostgreSQL) 16.4", "found_by": "named"}]
+    (run / "host.json").write_text(json.dumps(facts))
+    given_away(run)
+    assert "PostgreSQL's programs in /evil/bin" in refused(capsys, "resume", "first")
 
 
 @as_root

@@ -16,6 +16,7 @@ from pgassay.outgoing import visible
 
 if TYPE_CHECKING:
     from pgassay.bench.own_files import OwnFiles
+    from pgassay.lab.catalogue import FactorCatalogue
     from pgassay.study.model import Study
 
 _FOLDER_FILES_MAX = 20
@@ -39,7 +40,7 @@ def require(origin: Path, executed: Iterable[str], arguments: argparse.Namespace
 
     `executed` is what would be, a line each; `packed` says that `origin` is a capsule.
     """
-    if arguments.trust or getattr(arguments, "dry_run", False) or not (packed or _foreign(origin)):
+    if arguments.trust or getattr(arguments, "dry_run", False) or not (packed or foreign(origin)):
         return
     owner = "it is a capsule" if packed else f"it belongs to user {origin.lstat().st_uid} in whole or in part"
     print(f'pgassay: "{origin}" was not made by your account ({owner}). It would execute:', file=sys.stderr)
@@ -65,14 +66,17 @@ def require_study(arguments: argparse.Namespace, study: "Study", files: "OwnFile
         require(origin, of_study(study, files or OwnFiles()), arguments, packed=packed)
 
 
-def of_study(study: "Study", files: "OwnFiles") -> Iterator[str]:
-    """What a study has executed: files with their first lines, SQL, commands, sources, plug-ins."""
+def of_study(study: "Study", files: "OwnFiles", known: "FactorCatalogue | None" = None) -> Iterator[str]:
+    """What a study has executed: files with their first lines, SQL, commands, sources, plug-ins.
+
+    `known` are its factors, where they are more than every study has.
+    """
     from pgassay.lab.arms import bind
     from pgassay.lab.catalogue import every_factor
     from pgassay.lab.named_files import paths_of
     from pgassay.load import drivers
 
-    catalogue, told = every_factor(), set[str]()
+    catalogue, told = known or every_factor(), set[str]()
     for arm in study.arms:
         for bound in bind(study, arm, catalogue):
             name, text = bound.name, bound.level.typed
@@ -97,7 +101,7 @@ def of_capture(capture: Path) -> Iterator[str]:
         yield f"and {len(entries) - _FOLDER_FILES_MAX} more files"
 
 
-def _foreign(origin: Path) -> bool:
+def foreign(origin: Path) -> bool:
     """Does it, or anything right inside, belong to an account that is neither ours nor root's nor sudo's?"""
     ours = {0, os.geteuid()}
     if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():

@@ -78,6 +78,7 @@ def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, ever
         print(messages.NOTHING_TO_DRAW, file=sys.stderr)
         return
     folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
     write_data((), tuple(figures), folder)
     for name, why in write_pictures(tuple(figures), folder).items():
         messages.warn(f"there is no picture of figure {name}: {why}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import scratch
-from pgassay.cli import messages
+from pgassay.cli import _trust, messages
 from pgassay.cli._runs import open_run
 from pgassay.cli.parser import FOUND
 from pgassay.errors import UsageError
@@ -101,7 +101,10 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
     with paused(), scratch.folder("report") as folder:
         page.write(Findings(run), folder, pictures=False)
         named = [replace(each, holds_rows=each.holds_rows or _is_captured(each.path)) for each in files_of(run)]
-        contents = capsule.contents_of(run, folder, named, with_data=arguments.with_data)
+        strange = [each for each in named if _is_strange(each, run.path)]
+        ours = [each for each in named if each not in strange]
+        contents = capsule.contents_of(run, folder, ours, with_data=arguments.with_data)
+        contents = replace(contents, left_out=(*contents.left_out, *strange))
         print(_listed(contents, file), end="")
         if arguments.dry_run:
             return messages.SUCCESS
@@ -115,6 +118,11 @@ def _is_captured(path: Path) -> bool:
     from pgassay.capture.asking import FOLDER
 
     return path.parent.parent.name == FOLDER
+
+
+def _is_strange(named: "NamedFile", run: Path) -> bool:
+    """Is it a file of this machine that somebody else's record names?"""
+    return not named.sources[0].is_relative_to(run) and _trust.foreign(run)
 
 
 def _listed(contents: "Contents", file: Path) -> str:
@@ -131,14 +139,18 @@ def _listed(contents: "Contents", file: Path) -> str:
     ]
     if contents.left_out:
         lines.append("left out")
-        lines += [f"  {each.path} ({each.factor}), {_why_left_out(each)}" for each in contents.left_out]
+        lines += [
+            f"  {each.path} ({each.factor}), {_why_left_out(each, contents.run.path)}" for each in contents.left_out
+        ]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _why_left_out(named: "NamedFile") -> str:
+def _why_left_out(named: "NamedFile", run: Path) -> str:
     from pgassay.report.words import size
 
     source = named.sources[0]
+    if _is_strange(named, run):
+        return "a file of this machine, which the record of another account names"
     if source.is_dir():
         return "a directory"
     if not source.is_file():

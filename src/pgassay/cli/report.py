@@ -70,7 +70,7 @@ def _folders(arguments: argparse.Namespace) -> dict[Path, Path]:
     if arguments.out is None:
         return {path: path / REPORT for path in runs}
     if len(runs) == 1:
-        return {runs[0]: arguments.out}
+        return {runs[0]: arguments.out.resolve() if arguments.out.is_symlink() else arguments.out}
     if len({path.name for path in given}) < len(given):
         raise alike_names(arguments.out)
     return {run: arguments.out / path.name for run, path in zip(runs, given, strict=True)}

@@ -8,6 +8,7 @@ end, of a finished run too; looks were planned for twice the blocks, so that err
 import argparse
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from pgassay.cli._thresholds import add_check_option, require
 from pgassay.cli.postgres import add_build_options
 from pgassay.cli.reboots import add_reboot_option, reboots_of
 from pgassay.cli.run import add_owned_option, bench_options, conduct, finish, silent
+from pgassay.outgoing import visible
 from pgassay.record.calibrations import STUDY
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Continue the run to its end and show its result; returns the exit status. Raises `PgassayError`."""
     from pgassay.cli import calibrate
     from pgassay.lab.attached import bench_of
-    from pgassay.lab.catalogue import every_factor
+    from pgassay.lab.calibration import LABELS
+    from pgassay.lab.catalogue import FactorCatalogue, every_factor
     from pgassay.lab.run import mark_resumed, options_of, reopen
     from pgassay.record.reading import Run
     from pgassay.study.parsing import parse_recorded
@@ -64,9 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     allowed = {"allow_busy": options.allow_busy, "allow_volatile": options.allow_volatile}
     arguments = argparse.Namespace(**{**vars(arguments), **allowed})  # for the hosts of a fleet, and after a reboot
     more = _more(arguments)
-    if record.header.study != STUDY:
-        study = parse_recorded(record.header.study, dict(record.study), every_factor())
-        _trust.require(arguments.run, _trust.of_study(study, options.files), arguments)
+    known = FactorCatalogue((*every_factor().all(), *LABELS)) if record.header.study == STUDY else every_factor()
+    study = parse_recorded(record.header.study, dict(record.study), known)
+    executed = _trust.of_study(study, options.files, known)
+    programs = [f"PostgreSQL's programs in {visible(str(options.bindir))}"] if options.bindir else []
+    _trust.require(arguments.run, chain(programs, executed), arguments)
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)
     if _fleet.asked(arguments):

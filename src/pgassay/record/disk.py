@@ -103,10 +103,10 @@ class RealDisk:
         _write_and_sync(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), data)
 
     def append(self, path: Path, data: bytes) -> None:
-        _write_and_sync(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC), data)
+        _write_and_sync(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC), data)
 
     def truncate(self, path: Path, size: int) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             os.ftruncate(descriptor, size)
             os.fsync(descriptor)
@@ -162,7 +162,7 @@ class RealDisk:
 
     def lock(self, path: Path, owner: str) -> Lock:
         # flock(2): the kernel releases it when the process ends, and a stale lock is just a file.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -2,6 +2,8 @@
 
 A table's cells are as the report shows them, whole: also what a page leaves out because it says the same everywhere or
 is not available. A figure's rows are the numbers that it draws, unrounded.
+
+The folder may lie in a run directory that somebody else made: a link in a file's place is replaced, not followed.
 """
 
 import csv
@@ -10,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgassay.files import Directory
 from pgassay.outgoing import cells
 from pgassay.report.json_values import to_json
 from pgassay.report.section import Table
@@ -28,11 +31,12 @@ SCALE = 2
 def write_data(tables: Iterable[Table], figures: Iterable["DrawnFigure"], folder: Path) -> None:
     """Write NAME.csv and NAME.json of each table and figure into `folder`, which is made."""
     folder.mkdir(exist_ok=True)
-    for table in tables:
-        rows = [dict(zip(_columns(table.head), map(str, row), strict=False)) for row in table.rows]
-        _write(folder / table.name, table.title, rows)
-    for figure in figures:
-        _write(folder / figure.name, figure.title, rows_of(figure.specification))
+    with Directory.open(folder) as place:
+        for table in tables:
+            rows = [dict(zip(_columns(table.head), map(str, row), strict=False)) for row in table.rows]
+            _write(place, table.name, table.title, rows)
+        for figure in figures:
+            _write(place, figure.name, figure.title, rows_of(figure.specification))
 
 
 def _columns(head: Sequence[str]) -> Sequence[str]:
@@ -44,13 +48,12 @@ def _columns(head: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _write(path: Path, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+def _write(place: Directory, name: str, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     text = io.StringIO()
-    csv.writer(text).writerows(cells((columns, *([row.get(name) for name in columns] for row in rows))))
-    path.with_name(f"{path.name}.csv").write_text(text.getvalue(), encoding="utf-8", newline="")
-    document = {"title": title, "rows": rows}
-    path.with_name(f"{path.name}.json").write_text(to_json(document), encoding="utf-8")
+    csv.writer(text).writerows(cells((columns, *([row.get(column) for column in columns] for row in rows))))
+    place.replace(f"{name}.csv", text.getvalue(), mode=None)
+    place.replace(f"{name}.json", to_json({"title": title, "rows": rows}), mode=None)
 
 
 def rows_of(specification: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -92,19 +95,20 @@ def write_pictures(made: Sequence["DrawnFigure"], folder: Path) -> dict[str, str
 
     folder.mkdir(exist_ok=True)
     lost = {}
-    for figure in made:
-        picture, drawing = (folder / f"{figure.name}.{kind}" for kind in ("png", "svg"))
-        specification = drawable(figure.specification)
-        try:
-            pixels = vl_convert.vegalite_to_png(specification, scale=SCALE)
-            lines = vl_convert.vegalite_to_svg(specification)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as failure:  # a panic of Rust is no Exception
-            lost[figure.name] = f"{type(failure).__name__}: {failure}".partition("\n")[0]
-            picture.unlink(missing_ok=True)  # an earlier report's
-            drawing.unlink(missing_ok=True)
-        else:
-            picture.write_bytes(pixels)
-            drawing.write_text(lines, encoding="utf-8")
+    with Directory.open(folder) as place:
+        for figure in made:
+            picture, drawing = (f"{figure.name}.{kind}" for kind in ("png", "svg"))
+            specification = drawable(figure.specification)
+            try:
+                pixels = vl_convert.vegalite_to_png(specification, scale=SCALE)
+                lines = vl_convert.vegalite_to_svg(specification)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as failure:  # a panic of Rust is no Exception
+                lost[figure.name] = f"{type(failure).__name__}: {failure}".partition("\n")[0]
+                place.unlink(picture)  # an earlier report's
+                place.unlink(drawing)
+            else:
+                place.replace(picture, pixels, mode=None)
+                place.replace(drawing, lines, mode=None)
     return lost

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup, escape
 
+from pgassay.files import Directory
 from pgassay.outgoing import visible
 from pgassay.report import contents, own_sections, vega, words
 from pgassay.report.arrangement import arranged, contained, flat
@@ -79,17 +80,16 @@ def write(
 
     `menu` are names and addresses of pages around it, where it is served. `own` sections stand before all others, and
     in place of those that have their names; without them those that were kept beside the run.
+    Raises `UntrustedError` where `directory` is a link: a run may come from anyone.
     """
     made = chapters(findings, own=own)
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / PAGE
-    path.write_text(html(findings, made, pictures=pictures, menu=menu), encoding="utf-8")
-    write_data([table for chapter in made for table in chapter.tables], figures(made), directory / DATA)
-    if pictures:
-        lost = write_pictures(figures(made), directory / FIGURES)
-        if lost:
-            path.write_text(html(findings, made, pictures=pictures, menu=menu, lost=lost), encoding="utf-8")
-    return path
+    with Directory.open(directory) as place:
+        place.replace(PAGE, html(findings, made, pictures=pictures, menu=menu), mode=None)
+        write_data([table for chapter in made for table in chapter.tables], figures(made), directory / DATA)
+        if pictures and (lost := write_pictures(figures(made), directory / FIGURES)):
+            place.replace(PAGE, html(findings, made, pictures=pictures, menu=menu, lost=lost), mode=None)
+    return directory / PAGE
 
 
 def chapters(findings: "Findings", *, drawn: bool = True, own: Sequence[Section] = ()) -> tuple[Chapter, ...]:

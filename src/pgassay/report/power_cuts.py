@@ -67,6 +67,9 @@ ASSUMED = (
     "emulated: a modelled drive lost its power, with the page cache and those writes since the last flush that its"
     " options let it lose or tear; a real PostgreSQL recovered on what was left"
 )
+_ON_THE_DRIVE = frozenset({LOST_COMMITS, NEVER_SENT, HALF_TRANSACTION, DAMAGED_PAGE, DAMAGED_FILESYSTEM})
+"""What no busy machine does to a crash state: it counts in a discarded trial, too. A recovery may fail for want of CPU
+or memory."""
 _QUESTION = "does a power cut lose or damage anything? Each treatment is judged by its own cuts"
 BLIND = (
     f"not judged are commits answered within the last {MARGIN_NS // 1_000_000} ms before a cut, and whatever no check"
@@ -161,11 +164,14 @@ def _evidence(cut: CutRecord) -> str:
 
 
 def arms(findings: "Findings") -> Sequence[ArmCuts]:
-    """Every arm of which cuts were made, in the study's order."""
+    """Every arm of which cuts were made, in the study's order.
+
+    The cuts of a discarded trial count where one of them left damage on the drive: that is no matter of other programs.
+    """
     found: dict[Place, list[tuple[TrialRecord, CutRecord]]] = {}
     for trial in findings.trials:
-        if trial.status is not Status.INVALID:
-            cuts = power_cuts(findings.run, trial.number)
+        cuts = power_cuts(findings.run, trial.number)
+        if trial.status is not Status.INVALID or any(cut.verdict in _ON_THE_DRIVE for cut in cuts):
             found.setdefault(trial.place, []).extend((trial, cut) for cut in cuts)
     return [
         ArmCuts(
