@@ -1,5 +1,6 @@
 """Outputs of pgbench, sysbench and HammerDB as people have them: every run is read, and none is taken for another's."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -127,6 +128,25 @@ def test_sysbench_s_rate_and_other_lines_of_its_head_tell_runs_apart(tmp_path: P
     assert [run.fields.get("rate") for run in reading.runs] == ["1000", None]
 
 
+def test_sysbench_s_second_line_of_an_interval_begins_no_run(tmp_path: Path) -> None:
+    """With a rate it tells the length of the queue, too."""
+    text = (CASES / "05-sysbench-1.1" / "sysbench11.log").read_text(encoding="utf-8")
+    queued = re.sub(r"^(\[ \d+s \]) .*$", r"\g<0>\n\1 queue length: 0, concurrency: 0", text, flags=re.MULTILINE)
+    assert queued.count("queue length") == 2
+    reading, _ = read_files([written(tmp_path, queued)], Options(), compared=False)
+    assert [len(run.series) for run in reading.runs] == [2]
+    assert not reading.left_out
+
+
+def test_sysbench_s_checkpoint_reports_are_refused(tmp_path: Path) -> None:
+    text = (CASES / "05-sysbench-1.1" / "sysbench11.log").read_text(encoding="utf-8")
+    statistics = text[text.index("SQL statistics:") :]
+    path = written(tmp_path, text.replace("[ 20s ]", f"[ 10s ] Checkpoint report:\n{statistics}[ 20s ]"))
+    with pytest.raises(UsageError) as raised:
+        read_files([path], Options(), compared=False)
+    assert "holds reports of --report-checkpoints" in (raised.value.hint or "")
+
+
 def test_hammerdb_s_text_log_is_a_run() -> None:
     run = one("07-hammerdb-text/hammerdb.log")
     assert (run.responses["nopm"], run.responses["tpm"], run.planned_s) == (42100.0, 97200.0, 300.0)
@@ -191,3 +211,12 @@ def test_bullets_of_a_list_are_no_part_of_a_line(tmp_path: Path) -> None:
     text = text.replace("number of clients", "- number of clients").replace("duration", "* duration")
     reading, _ = read_files([written(tmp_path, text)], Options(), compared=False)
     assert [run.fields["clients"] for run in reading.runs] == ["10", "50", "100"]
+
+
+def test_a_type_that_a_page_swallowed_is_unknown(tmp_path: Path) -> None:
+    text = (CASES / "03-pgbench-several-runs" / "three-clients.log").read_text(encoding="utf-8")
+    lost = text.replace("<builtin: TPC-B (sort of)>", "")
+    reading, _ = read_files([written(tmp_path, lost)], Options(), compared=False)
+    assert [(run.fields["script"], run.fields["clients"]) for run in reading.runs] == [
+        ("unknown", "10"), ("unknown", "50"), ("unknown", "100")
+    ]  # fmt: skip

@@ -1,11 +1,16 @@
 """Tables of every dialect, and every way in which a line is none of them."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.errors import UsageError
 from pgassay.importing.fields import parse_roles
+from pgassay.importing.files import read_files
+from pgassay.importing.reader import Options
 from pgassay.importing.table import DELIMITERS, number, parse_table, read_table, sniff
 from pgassay.importing.values import Reading
 from pgassay.study.responses import Better
@@ -84,3 +89,19 @@ def test_numbers(text: str, value: float | None) -> None:
 
 def test_the_delimiter_is_not_that_of_a_quoted_text() -> None:
     assert sniff("a;b\n1,5;2\n1,7;3\n") == ";"
+
+
+def test_without_roles_the_columns_are_listed_and_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    rows = "".join(
+        f"{page},{clients},{run},{100.5 + run},60\n" for page in (4, 8) for clients in (1, 2) for run in (1, 2, 3)
+    )
+    path.write_text(f"page_kB,clients,run,tps,seconds\n{rows}", encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        read_files([path], Options(), compared=False)
+    hint = raised.value.hint or ""
+    assert hint.startswith("the columns are: page_kB, clients, run, tps, seconds; this may be right: --columns")
+    (guess,) = re.findall(r"--columns ([^;]+);", hint)
+    assert guess == "treatment=page_kB,condition=clients,value=tps,block=run"
+    reading, _ = read_files([path], Options(roles=parse_roles([guess])), compared=True)
+    assert len(reading.runs) == 12

@@ -190,7 +190,7 @@ def levels_of(uses: Iterable[Use], fields: Mapping[str, str]) -> dict[str, str]:
 _OF_PATH = (FOLDER, FILE)
 _AT_SECOND_HAND = ("partition_method", "options", "version", *_OF_PATH)
 """Fields that follow another: they count where that one does not tell the same runs apart."""
-_SETTING = re.compile(
+SETTING = re.compile(
     r"(scale|sf|scale_factor|scaling_factor|clients?|connections|threads|jobs|virtual_users|vus|warehouses|protocol"
     r"|query_mode|mode|script|test|workload|benchmark|database|system|machine|instance(_type)?|host|version|drive)",
     re.IGNORECASE,
@@ -222,7 +222,7 @@ def _with_conditions(roles: Roles, reading: Reading, *, of_path: bool = False) -
         known = [name for name in known if name not in _OF_PATH]
     found: list[str] = []
     levels = [use.field for use in roles.levels]
-    for name in (*known, *(each for each in reading.columns if _SETTING.fullmatch(each))):
+    for name in (*known, *(each for each in reading.columns if SETTING.fullmatch(each))):
         if name in roles.fields or name in found:
             continue
         if len(_seen((*levels, *found, name), reading.runs)) > len(_seen((*levels, *found), reading.runs)):

@@ -73,15 +73,6 @@ def no_such_response(name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f'the source has no response "{name}"', f"it has: {', '.join(known)}")
 
 
-def no_value_column() -> UsageError:
-    """A table without an option that says where the results are."""
-    return UsageError(
-        "no option says which column holds the results",
-        "for example --columns treatment=page_size,value=tps,block=run; a file without a header line also wants"
-        " --header 'a;b;c'",
-    )
-
-
 def bad_header(text: str) -> UsageError:
     """`--header` with an empty or repeated name."""
     return UsageError(

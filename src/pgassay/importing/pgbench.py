@@ -60,6 +60,8 @@ _TYPED = re.compile(r"transaction type: ")
 _ELSE = re.compile(r"^(?:pgbench: |pgbench \(|starting vacuum\.\.\.|progress: [\d.]+ s, )", re.MULTILINE)
 _HEAD, _RESULT = "transaction type: ", "number of transactions actually processed: "
 _BULLET = re.compile(r"^[-*] (?=[a-z])", re.MULTILINE)
+_LOST = re.compile(r"^transaction type:$", re.MULTILINE)
+"""A page of the web takes `<builtin: …>` for a tag of its own."""
 _MARKS = (
     Mark(re.compile(r"pgbench \(")),
     Mark(re.compile(r"starting vacuum\.\.\.")),
@@ -82,7 +84,7 @@ def is_log(text: str) -> bool:
 
 def read_outputs(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | str:
     """Every run of an output; `logs` belong to it where it holds one."""
-    plain = _BULLET.sub("", unwrapped(text, _TYPED))
+    plain = _LOST.sub("transaction type: unknown", _BULLET.sub("", unwrapped(text, _TYPED)))
     heads, results = (sum(line.startswith(first) for line in plain.splitlines()) for first in (_HEAD, _RESULT))
     if results > max(heads, 1):
         return f"holds {results} results and the settings of {heads}: give each run a file, as pgbench printed it"

@@ -49,7 +49,7 @@ _MARKS = (
     Mark(re.compile(r"sysbench \d+\.\d+")),
     Mark(re.compile(r"Running the test with following options:")),
     Mark(re.compile(r"Threads started!")),
-    Mark(re.compile(r"\[ *(\d+)s ?\] "), often=True),
+    Mark(re.compile(r"\[ *(\d+)s ?\] th(?:rea)?ds: "), often=True),
     Mark(re.compile(r"(?:SQL|OLTP test) statistics:")),
     Mark(re.compile(r"Threads fairness:")),
 )
@@ -62,6 +62,8 @@ _RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
 
 def read_outputs(place: str, text: str) -> Reading | str:
     """Every run of an output."""
+    if "Checkpoint report:" in text:
+        return "holds reports of --report-checkpoints, which look like results and are those of a part of the run"
     return read_each(place, unwrapped(text, _FIRST), _MARKS, read_sysbench)
 
 

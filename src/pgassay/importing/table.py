@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.errors import UsageError
 from pgassay.importing import messages
-from pgassay.importing.fields import Roles
+from pgassay.importing.fields import REPETITION, SETTING, Roles
 from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
 from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
@@ -51,13 +52,38 @@ class TableReader(Reader):
         """Each table's rows; raises `UsageError` where no column has the results."""
         for file in files:
             if not options.roles.value:
-                raise messages.no_value_column()
+                raise _no_value_column(parse_table(file.text, options.header))
             missing = _missing_columns(file.text, options)
             if missing:
                 yield file.path, messages.no_columns(missing)
             else:
                 found = read_table(str(file.path), file.text, options.roles, options.header, options.better)
                 yield file.path, found
+
+
+def _no_value_column(table: Table) -> UsageError:
+    """Nobody said where the results are: the columns that there are, and what they look like."""
+    return UsageError(
+        "no option says which column holds the results",
+        f"the columns are: {', '.join(table.header)}; this may be right: --columns {','.join(_guessed(table))};"
+        " a file without a header line also wants --header 'a;b;c'",
+    )
+
+
+def _guessed(table: Table) -> Iterator[str]:
+    """Roles by the names of columns, and by how many values each has."""
+    rows = [cells for _, cells in table.rows if len(cells) == len(table.header)]
+    levels = {name: len({cells[place] for cells in rows}) for place, name in enumerate(table.header)}
+    values = [name for name in table.header if response(name).better is not Better.NEITHER]
+    block = next((name for name in table.header if name.lower() in REPETITION), "")
+    left = [name for name in table.header if name not in values and name != block]
+    several = [name for name in left if 1 < levels[name] <= len(rows) / 2]
+    treatment = next((name for name in several if not SETTING.fullmatch(name)), next(iter(several), ""))
+    yield f"treatment={treatment or 'COLUMN'}"
+    yield from (f"condition={name}" for name in several if name != treatment and SETTING.fullmatch(name))
+    yield f"value={values[0] if values else 'COLUMN'}"
+    if block:
+        yield f"block={block}"
 
 
 def sniff(text: str) -> str:
@@ -89,7 +115,7 @@ def read_table(name: str, text: str, roles: Roles, header: str = "", better: Bet
     """The runs of a table that has every column with a role; raises `UsageError` where none is given the results."""
     table = parse_table(text, header)
     if not roles.value:
-        raise messages.no_value_column()
+        raise _no_value_column(table)
     runs: list[ForeignRun] = []
     left_out: list[LeftOut] = []
     for line, cells in table.rows:
