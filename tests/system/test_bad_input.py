@@ -257,3 +257,38 @@ def test_a_variable_without_a_value_is_named_with_its_line(journey: Place, file:
     assert f"--set load.variables={name}=VALUE" in done.stderr
     done = journey.pgassay(*words, "--set", f"load.variables={name}=3")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "error", "remedy"),
+    [
+        ("switch", 'switch.sql" line 2 changes to another database: \\c music', "without --create"),
+        ("owner", 'role "gitlab" does not exist', "pg_dump --no-owner"),
+        ("newdump", 'newdump.sql" cannot be loaded', "a newer pg_dump made it"),
+    ],
+)
+def test_data_of_another_server_are_refused_with_the_remedy(journey: Place, file: str, error: str, remedy: str) -> None:
+    study = CASES / "19-own-schema" / f"{file}.toml"
+    journey.here = journey.path
+    for each in study.parent.iterdir():
+        shutil.copy(each, journey.path)
+    (journey.path / "sel.sql").write_text("SELECT 1;\n")
+    where = ("--data-dir", str(journey.data), "--out", str(journey.runs / file), *ANYWHERE)
+    done = journey.pgassay("run", f"{file}.toml", *where)
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert remedy in done.stderr
+    assert "resume" not in done.stderr
+    assert not [*(journey.runs / file).glob("trials/*")]
+
+
+def test_a_typo_in_a_change_of_the_schema_is_refused_before_anything_is_measured(journey: Place) -> None:
+    where = ("--data-dir", str(journey.data), "--out", str(journey.runs / "typo"), *ANYWHERE)
+    done = journey.pgassay(
+        "compare", "schema.change=none", "schema.change=CREATE INDEX ON pgbench_acounts (bid)",
+        "-s", "1", "-T", "1", "-c", "1", "-j", "1", "--set", "load.checkpoint=none", *where,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert 'cannot be made: "CREATE INDEX ON pgbench_acounts (bid)" failed' in done.stderr
+    assert 'relation "pgbench_acounts" does not exist' in done.stderr
+    assert not [*(journey.runs / "typo").glob("trials/*")]

@@ -11,6 +11,10 @@ class QueryError(BenchError):
     """The server refused a statement or went away."""
 
 
+class WrittenWronglyError(QueryError):
+    """The server refused a statement for what it says, whatever the data: its syntax, or a name that there is not."""
+
+
 class ClusterError(BenchError):
     """initdb, start or stop failed."""
 

@@ -282,6 +282,9 @@ def journalled(run: RunDirectory) -> Iterator[None]:
             raise
         except RecordError:
             raise
+        except UsageError as error:  # the study itself is wrong: it cannot be gone on with
+            run.interrupted(error.message)
+            raise
         except PgassayError as error:
             run.interrupted(error.message)
             raise messages.bench_failed(error.message, error.hint, run.path) from None

@@ -6,9 +6,11 @@ VACUUM (ANALYZE): a rewritten table has no visibility map, an index on an expres
 cluster only tables that need it get that: else the change would be compared, vacuumed, with data as they were.
 """
 
+from pgassay.bench.errors import WrittenWronglyError
 from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.kinds import NONE
 from pgassay.bench.server import Server
+from pgassay.errors import UsageError
 from pgassay.postgres import messages
 from pgassay.postgres.statements import statements
 from pgassay.study.levels import Level
@@ -39,13 +41,13 @@ class SchemaChange(Factor):
         return Level(typed, text)
 
     def on_loaded_data(self, name: str, level: Level, server: Server) -> None:
-        """Make the change; raises `QueryError` in the server's own words."""
+        """Make the change; raises `QueryError` in the server's own words, `UsageError` for a typo."""
         if level.canonical != NONE:
             _change(level, server)
             server.execute("VACUUM (ANALYZE)")
 
     def on_copied_data(self, name: str, level: Level, server: Server) -> None:
-        """Make the change, and tidy what it made again; raises `QueryError` in the server's own words."""
+        """Make the change, and tidy what it made again; raises as `on_loaded_data`."""
         if level.canonical == NONE:
             return
         before = {table: (file, indexes) for table, file, indexes in server.query(_TABLES)}
@@ -67,5 +69,12 @@ class SchemaChange(Factor):
 
 
 def _change(level: Level, server: Server) -> None:
+    """Raises `UsageError` for a statement that no data could make right: a typo is no outcome of a treatment."""
     for each in statements(level.canonical):
-        server.execute(each)
+        try:
+            server.execute(each)
+        except WrittenWronglyError as failure:
+            raise UsageError(
+                f"the change of the schema cannot be made: {failure.message}",
+                failure.hint or "correct the statement; its names are looked up in the data that were loaded",
+            ) from None

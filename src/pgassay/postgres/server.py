@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.bench.errors import QueryError
+from pgassay.bench.errors import QueryError, WrittenWronglyError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
 from pgassay.bench.running import Running
@@ -28,6 +28,8 @@ FAST_S = 120.0
 IMMEDIATE_S = 10.0
 _WAYS = ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S))
 LOG_BYTES = 65536
+_WRITTEN_WRONGLY = ("42", "3F")
+"""Classes of SQLSTATE: syntax and names (manual, "PostgreSQL Error Codes")."""
 
 
 class LocalServer:
@@ -163,7 +165,10 @@ class Session:
             return cursor.fetchall() if cursor.description is not None else []
         except psycopg.Error as error:
             words = error.diag.message_primary or complaint(str(error))[0]
-            raise messages.query_failed(sql, words, error.diag.message_hint) from None
+            failed = messages.query_failed(sql, words, error.diag.message_hint)
+            if (error.sqlstate or "").startswith(_WRITTEN_WRONGLY):
+                raise WrittenWronglyError(failed.message, failed.hint) from None
+            raise failed from None
 
     def close(self) -> None:
         """Close the connection if there is one."""

@@ -21,6 +21,7 @@ from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
+from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.pgbench import options as command
 from pgassay.load.pgbench.options import BESIDE_FILLER, OWN_BYTES, ROWS_PER_SCALE, STORAGES, PgbenchOptions
@@ -31,6 +32,20 @@ _READS_FILES = re.compile(
     rb"|\\copy[ \t]+(?!\()[^\r\n]*\bfrom[ \t]+(?![ \t]|p?stdin\b|program\b)[^\r\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_OTHER_DATABASE = re.compile(rb"(?:^|;)[ \t]*(\\(?:c|connect)[ \t]+[^\r\n]*)", re.MULTILINE)
+_LOOKED_INTO = 64 << 20
+"""Bytes at the beginning of a file, where dumps change to their database."""
+_REMEDIES = (
+    (
+        re.compile(r'role "[^"]*" does not exist'),
+        "dump without owners and privileges: pg_dump --no-owner --no-privileges, or CREATE ROLE before they are named",
+    ),
+    (
+        re.compile(r"unrecognized configuration parameter|invalid command \\(?:un)?restrict|unsupported version"),
+        "a newer pg_dump made it: use that PostgreSQL (--pg-bindir, --set postgres.version=N), or dump with this one's",
+    ),
+)
+"""For what psql and pg_restore say of a dump that is made for another server."""
 BATCH_SHARE = 0.01
 """Rows of one transaction, as a share of the table: about half a row in each page."""
 VACUUM_SHARE = 0.2
@@ -63,6 +78,17 @@ def require_own(bindir: Path, path: Path) -> None:
     client = client_program(bindir, path)
     if not client.exists():
         raise messages.missing_program(client, 'which reads "load.init"')
+    size = min(path.stat().st_size, _LOOKED_INTO)
+    if size and not is_dump(path):
+        with path.open("rb") as file, mmap(file.fileno(), size, access=ACCESS_READ) as content:
+            other = _OTHER_DATABASE.search(content)
+            if other is not None:
+                line, said = content[: other.start(1)].count(b"\n") + 1, other[1].decode("utf-8", "replace").strip()
+                raise UsageError(
+                    f'init file "{path}" line {line} changes to another database: {said}',
+                    "its data are loaded into one database of ours: remove CREATE DATABASE and this line, or dump"
+                    " without --create",
+                )
 
 
 def client_program(bindir: Path, path: Path) -> Path:
@@ -98,9 +124,9 @@ def create_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> 
         with path.open("rb") as file:
             others = reads_files(mmap(file.fileno(), 0, access=ACCESS_READ)) if path.stat().st_size else None
         if others is None:
-            _run(runner, endpoint, [*words, "-f", "-"], path)
+            _run(runner, endpoint, [*words, "-f", "-"], path, own=path)
         else:  # by its path, beside which or in our directory it finds them, as far as its account may read them
-            _run(runner, endpoint, [*words, "-f", str(path.absolute())], directory=Path.cwd())
+            _run(runner, endpoint, [*words, "-f", str(path.absolute())], directory=Path.cwd(), own=path)
 
 
 def fill(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) -> None:
@@ -124,16 +150,28 @@ def _restore(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path, secti
     options = ["-h", str(endpoint.socket_directory), "-p", str(endpoint.port), "-U", endpoint.user]
     options += ["-d", endpoint.database, "--no-owner", "--no-privileges", "--no-tablespaces"]
     options += ["--exit-on-error"]
-    _run(runner, endpoint, [str(bindir / "pg_restore"), *options, f"--section={section}"], path)
+    _run(runner, endpoint, [str(bindir / "pg_restore"), *options, f"--section={section}"], path, own=path)
 
 
 def _run(
-    runner: Runner, endpoint: Endpoint, arguments: list[str], given: Path | None = None, directory: Path | None = None
+    runner: Runner,
+    endpoint: Endpoint,
+    arguments: list[str],
+    given: Path | None = None,
+    directory: Path | None = None,
+    own: Path | None = None,
 ) -> None:
-    """With a user's file as its input, which we open: the account that runs it may not be able to."""
+    """With a user's file as its input, which we open: the account that runs it may not be able to.
+
+    Raises `LoadError`; where the user's `own` data are made for another server, `UsageError` with the remedy.
+    """
     done = runner.run(arguments, environment=endpoint.environment(), input_file=given, directory=directory)
     if done.status != 0:
-        raise messages.preparing_failed(Path(arguments[0]).name, done.status, done.stderr)
+        failed = messages.preparing_failed(Path(arguments[0]).name, done.status, done.stderr)
+        for said, remedy in _REMEDIES if own else ():
+            if said.search(failed.message):
+                raise UsageError(f'init file "{own}" cannot be loaded: {failed.message}', remedy)
+        raise failed
 
 
 def widen(server: Server, options: PgbenchOptions) -> None:
