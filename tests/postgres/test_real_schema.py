@@ -7,6 +7,7 @@ import pytest
 
 from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
+from pgassay.errors import UsageError
 from pgassay.postgres.schema import SchemaChange
 from pgassay.testing import real
 
@@ -83,7 +84,14 @@ def test_a_change_of_a_copy_vacuums_what_it_rewrote(server: Server) -> None:
     assert visible
 
 
-def test_a_statement_that_fails_ends_the_change(server: Server) -> None:
-    with pytest.raises(QueryError, match="nowhere"):
-        change(server, "VACUUM FULL nowhere; DROP TABLE orders")
+def test_a_statement_that_the_data_refuse_ends_the_change(server: Server) -> None:
+    with pytest.raises(QueryError, match="could not create unique index"):
+        change(server, "CREATE UNIQUE INDEX ON orders (status); DROP TABLE orders")
+    assert pages(server) > 0
+
+
+@pytest.mark.parametrize("sql", ["VACUUM FULL nowhere", "CREATE INDEX ON orders (statsu)", "CREATE INDX ON orders (a)"])
+def test_a_typo_ends_the_change_and_is_no_outcome(server: Server, sql: str) -> None:
+    with pytest.raises(UsageError, match="the change of the schema cannot be made"):
+        change(server, f"{sql}; DROP TABLE orders")
     assert pages(server) > 0
