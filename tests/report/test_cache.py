@@ -124,3 +124,11 @@ def test_the_csv_is_the_published_one_column_for_column(run: Run) -> None:
 def test_other_runs_cannot_be_written_so(other: Run, tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="cacheprobe"):
         write_cacheprobe_csv(other, io.StringIO())
+
+
+def test_times_of_zero_give_no_advice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a forged or rounded record has them: there is no ratio of them."""
+    values = CacheFindings.values
+    zeros = {spot: [0.0] * len(each) for spot, each in values(CacheFindings(Findings(run)), "probes_ms").items()}
+    monkeypatch.setattr(CacheFindings, "values", lambda self, response: zeros)
+    assert CacheFindings(Findings(run)).advice == ()

@@ -124,7 +124,7 @@ class CacheFindings:
         names = {name: spot.size for name, spot in self.spots.items() if spot.series == series}
         seen, by_spot = self.findings.observations(PATTERN), self.values(PATTERN)
         values = {name: by_spot[self.spots[name]] for name in names if self.spots[name] in by_spot}
-        logs = {name: [log(value) for value in mine] for name, mine in values.items()}
+        logs = {name: [log(value) for value in mine] for name, mine in values.items() if min(mine) > 0}
         if len(logs) < 2:
             return None
         best = min(logs, key=lambda name: fsum(logs[name]) / len(logs[name]))
