@@ -38,7 +38,8 @@ def test_the_sentence_names_the_costs_that_moved(findings: Findings) -> None:
 
 def test_claims_are_marked(findings: Findings) -> None:
     marks = [str(judged.mark) for judged in findings.claims]
-    assert marks == ["reproduced", "reproduced", "reproduced", "not testable here", "not testable here"]
+    small = "not comparable here"  # those on 740 GB, by windows of 8 s
+    assert marks == [small, "reproduced", small, "not testable here", "not testable here"]
 
 
 def test_discarded_trials_and_outcomes_are_told_apart_and_left_out(findings: Findings) -> None:

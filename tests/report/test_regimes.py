@@ -3,7 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+from pgassay.record.values import LevelRecord
 from pgassay.report.findings import Findings
+from pgassay.report.headline import facts
 from pgassay.report.regimes import regimes_of
 from pgassay.study.responses import Status
 from pgassay.testing.planted import BLOCKS, make_run
@@ -29,3 +31,25 @@ def test_pairs_of_clients_and_backends_are_told(tmp_path: Path) -> None:
     assert told.startswith("clients on the same CPU as their backends")
     free = [replace(trial, regime={**trial.regime, "placement": "free"}) for trial in trials]
     assert regimes_of(free) == regimes_of(trials)
+
+
+def test_a_load_that_writes_no_wal_has_no_burst(tmp_path: Path) -> None:
+    """A read-only load was called mostly the burst of full-page images."""
+    trials = [
+        replace(trial, responses={**trial.responses, "wal_bytes_per_transaction": 0.3})
+        for trial in make_run(tmp_path / "run").trials
+    ]
+    said = " ".join(regimes_of(trials))
+    assert "loads that write next to no WAL" in said
+    assert "burst" not in said
+
+
+def test_a_scale_is_not_the_size_of_ones_own_data(tmp_path: Path) -> None:
+    """A run of a `load.init` printed "scale 50", the study's default."""
+    run = make_run(tmp_path / "run")
+    scale, init = {"load.scale": LevelRecord("50", "50")}, {"load.init": LevelRecord("mine.sql", "mine.sql")}
+    plain, own = Findings(run), Findings(run)
+    plain.trials = tuple(replace(each, levels={**each.levels, **scale}) for each in run.trials)
+    own.trials = tuple(replace(each, levels={**each.levels, **scale, **init}) for each in run.trials)
+    assert facts(plain).load["scale"] == "50"
+    assert "scale" not in facts(own).load

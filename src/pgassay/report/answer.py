@@ -84,7 +84,7 @@ def _not_yet(case: Case, compared: Sequence["Judged"], text: Text) -> str:
 
 def _provisional(case: Case, effect: Effect, text: Text) -> str:
     """What blocks show that are too few for a verdict: their mean, and the least and the greatest of them."""
-    amount = _phrased(case, case.primary, [effect], [_value(case.primary, effect, text)])
+    amount = _phrased(case, case.primary, [effect], [_value(case.primary, effect, text)], text)
     seen = [value for _, value in effect.contrasts]
     span = _span(min(seen), max(seen), effect.scale, case.primary, text, f"blocks of {effect.place.name}")
     return f"with {place_of(effect)} {amount} (blocks {span})"
@@ -137,7 +137,8 @@ def _both(case: Case, judged: Sequence["Judged"], text: Text) -> str:
     names, cell = listed([each.treatment for each in effects]), effects[0].place.cell.name
     than = f"{short(case.baseline, beside=effects[0].treatment)}{f' at {cell}' if cell else ''}"
     amounts = [f"{_value(case.primary, each, text)} ({_interval(each, case.primary, text)})" for each in effects]
-    return f"{names} are {judged[0].verdict.kind.value} than {than}: {_phrased(case, case.primary, effects, amounts)}"
+    said = _phrased(case, case.primary, effects, amounts, text)
+    return f"{names} are {judged[0].verdict.kind.value} than {than}: {said}"
 
 
 def _said(case: Case, judged: "Judged", text: Text) -> str:
@@ -277,17 +278,33 @@ def _shown(value: float, scale: Scale, response: Response) -> float:
 
 def _amount(case: Case, effect: Effect, text: Text) -> str:
     """Of the primary response: `throughput is 20.1 % higher (95 % interval 18.4 to 21.9 %)`."""
-    said = _phrased(case, case.primary, [effect], [_value(case.primary, effect, text)])
+    said = _phrased(case, case.primary, [effect], [_value(case.primary, effect, text)], text)
     return f"{said} ({_interval(effect, case.primary, text)})"
 
 
-def _phrased(case: Case, response: Response, effects: Sequence[Effect], amounts: Sequence[str]) -> str:
+def _phrased(case: Case, response: Response, effects: Sequence[Effect], amounts: Sequence[str], text: Text) -> str:
     """Changes of one direction in a phrase: `the database is 7.7 % and 24.5 % larger`."""
     phrase, first = of(response), effects[0]
     end = phrase.more if first.estimate > first.none else phrase.less
     if _in_times(first):
         end = phrase.times
-    return phrase.sentence(joined(list(dict.fromkeys(amounts))), end, case.work)
+    said = phrase.sentence(joined(list(dict.fromkeys(amounts))), end, case.work)
+    return f"{said}{_regime(case, text)}" if response.name in _BY_REGIME else said
+
+
+_BY_REGIME = ("wal_bytes_per_transaction", "full_page_images_per_transaction")
+"""What depends most on how often checkpoints come and on the age of the data: a number is true for these alone."""
+_OFTEN_S = 60.0
+"""A server in use has a checkpoint every few minutes; more often than this is named."""
+
+
+def _regime(case: Case, text: Text) -> str:
+    """` on data as loaded, with a checkpoint every 3 s`; empty where a server in use has the same."""
+    fresh = " on data as loaded" if case.fresh else ""
+    if case.checkpoint_s is None or case.checkpoint_s >= _OFTEN_S:
+        return fresh
+    seconds = text.number(rounded(case.checkpoint_s), case.checkpoint_s, "seconds from one checkpoint to the next")
+    return f"{fresh}{',' if fresh else ''} with a checkpoint every {seconds} s"
 
 
 def _in_times(effect: Effect) -> bool:
@@ -319,7 +336,7 @@ def _costs(case: Case, subjects: Sequence[str], text: Text) -> str:
     """Other responses that moved, with the subjects that they moved with."""
     parts = []
     for names, moved in _together(case, subjects):
-        said = joined([_phrased(case, response, [each[0] for each in every], _values(response, every, text))
+        said = joined([_phrased(case, response, [each[0] for each in every], _values(response, every, text), text)
                        for response, every in moved])  # fmt: skip
         alone = len({each.effect.treatment for each in case.verdicts}) == 1
         parts.append(said if alone else f"with {listed(names)} {said}")

@@ -94,6 +94,10 @@ class Case:
     finished: bool = True
     interrupted: bool = False
     work: str = "transaction"
+    fresh: bool = False
+    """Were the data as they were loaded, and not aged by updates?"""
+    checkpoint_s: float | None = None
+    """Seconds from one checkpoint to the next, where that is known."""
     varied: Sequence[str] = ()
 
 

@@ -26,7 +26,7 @@ from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
 from pgassay.report.section import Block, Section, Sentences
 from pgassay.report.service_times import made_by
 from pgassay.study.drives import emulated, timed
-from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
 
 if TYPE_CHECKING:
@@ -114,8 +114,23 @@ def case_of(findings: "Findings") -> Case:
         finished=findings.finished,
         interrupted=findings.run.journal[-1].kind == Entry.INTERRUPTED,
         work=findings.work.name,
+        fresh=any(trial.regime.get("age") == "none" for trial in findings.trials) and not findings.imported,
+        checkpoint_s=_checkpoint_s(findings),
         varied=[*study.conditions, *study.covariates],
     )
+
+
+def _checkpoint_s(findings: "Findings") -> float | None:
+    """Seconds from one checkpoint to the next, the median of the valid trials that had one."""
+    found = [
+        window / cycles
+        for trial in findings.trials
+        if trial.status is Status.VALID
+        and isinstance(window := trial.regime.get("window_s"), int | float)
+        and isinstance(cycles := trial.regime.get("checkpoint_cycles"), int | float)
+        and cycles >= 1
+    ]
+    return median(found) if found else None
 
 
 def _recommended(findings: "Findings") -> str:
@@ -363,10 +378,14 @@ def machine(host: Mapping[str, Any]) -> str:
 
 
 def _sizes(findings: "Findings") -> Mapping[str, str]:
-    """How large the load was, by word: one value, a few, or from the least to the most."""
+    """How large the load was, by word: one value, a few, or from the least to the most.
+
+    A scale says nothing about data that a script of the user's own has made.
+    """
     found = {}
     for name, word in _LOAD.items():
-        typed = list(dict.fromkeys(level.typed for each in findings.trials if (level := each.levels.get(name))))
+        levels = (each.levels for each in findings.trials if name != "load.scale" or "load.init" not in each.levels)
+        typed = list(dict.fromkeys(level.typed for each in levels if (level := each.get(name))))
         if 0 < len(typed) <= _LISTED_MAX:
             found[word] = joined([_with_commas(each) for each in _in_order(typed)])
         elif typed:

@@ -27,6 +27,9 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
             by_mode.setdefault(str(trial.regime.get("checkpoint", "")), []).append(trial)
     found = []
     for mode, members in by_mode.items():
+        if all(_writes_nothing(trial) for trial in members):
+            found.append("loads that write next to no WAL, so checkpoints hardly matter to them")
+            continue
         found.append(_cycles(_KINDS[mode], members) if mode in _KINDS else "")
         if work.regime and mode == BURST:
             found.append(work.regime)
@@ -35,6 +38,16 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
         found += [str(trial.regime.get("defaults", "")) for trial in members]
     every = (*found, *_dilation(trials), *_placement(trials), *_huge_pages(trials))
     return tuple(dict.fromkeys(text for text in every if text))
+
+
+_RECORD_BYTES = 24
+"""A WAL record has at least its header."""
+
+
+def _writes_nothing(trial: TrialRecord) -> bool:
+    """Did most of its transactions write no WAL record at all? Then no full-page image slows it after a checkpoint."""
+    wal = trial.responses.get("wal_bytes_per_transaction")
+    return wal is not None and wal < _RECORD_BYTES
 
 
 def _dilation(trials: Sequence[TrialRecord]) -> Iterator[str]:
