@@ -323,3 +323,34 @@ def test_what_is_no_source_is_named(tmp_path: Path, kind: str, name: str, words:
     with pytest.raises(UsageError, match=words) as caught:
         make_builder(tmp_path).installation(BuildRequest(source=parse_spec(spec)))
     assert caught.value.hint
+
+
+INSTALLED = "$(DESTDIR)$(prefix)"
+
+
+@pytest.mark.parametrize(
+    ("planted", "words"),
+    [
+        (f"\trm -rf {INSTALLED}; ln -s {{secret}} {INSTALLED}\n", "is a symbolic link"),
+        (f"\tln -s {{secret}}/key {INSTALLED}/build.json\n", "leads out"),
+        (f"\tln -s {{secret}}/key {INSTALLED}/bin/pg_config\n", "leads out"),
+        (f"\tln -s ../../../../key {INSTALLED}/bin/pg_config\n", "leads out"),
+    ],
+)
+def test_a_makefile_that_installs_links_changes_nothing_outside(tmp_path: Path, planted: str, words: str) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir(mode=0o700)
+    (secret / "key").write_text("key")
+    tree = make_tree(tmp_path, makefile=MAKEFILE + planted.format(secret=secret))
+    with pytest.raises(messages.BuildError, match=words):
+        make_builder(tmp_path).installation(_wanted(tree))
+    assert secret.stat().st_mode & 0o777 == 0o700
+    assert [each.name for each in secret.iterdir()] == ["key"]
+    assert (secret / "key").read_text() == "key"
+
+
+def test_a_makefile_that_installs_pipes_and_links_within_is_kept_without_the_pipes(tmp_path: Path) -> None:
+    planted = f"\tmkfifo {INSTALLED}/pipe; ln -s postgres {INSTALLED}/bin/postmaster\n"
+    found = make_builder(tmp_path).installation(_wanted(make_tree(tmp_path, makefile=MAKEFILE + planted)))
+    assert (found.bindir / "postmaster").samefile(found.bindir / "postgres")
+    assert not (found.bindir.parent / "pipe").exists()

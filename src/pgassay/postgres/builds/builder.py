@@ -17,6 +17,8 @@ from statistics import median
 
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
+from pgassay.copying import copy_into
+from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import ownership
 from pgassay.postgres.builds import extensions, messages
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
@@ -30,6 +32,8 @@ from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 
 _CONTROL = (("Database block size", "block_bytes"), ("WAL block size", "wal_block_bytes"))
+_KEPT = "kept"
+"""The folder of what is kept of a build, while it is under way."""
 _SHOWN = ("block_size", "wal_block_size", "segment_size")
 
 
@@ -188,7 +192,8 @@ class Builder:
             )
             try:
                 with self._given(staging):
-                    installed = compilation.run()
+                    made = compilation.run()
+                installed = _taken(made, staging)
             except messages.BuildError as error:
                 raise self._with_kept_log(error, log, recipe.key) from None
             log.rename(installed / "build.log")
@@ -208,9 +213,10 @@ class Builder:
             log = staging / "build.log"
             making = Making(self.runner, log, self.toolchain.debian)
             try:
-                installed = extensions.lay_out(extension, base, staging, self.runner)
+                made = extensions.lay_out(extension, base, staging, self.runner)
                 with self._given(staging):
                     extensions.make(extension, making, staging)
+                installed = _taken(made, staging)
             except messages.BuildError as error:
                 raise self._with_kept_log(error, log, recipe.key) from None
             (installed / MANIFEST).unlink()
@@ -266,6 +272,23 @@ class Builder:
             folder = folder.parent
         for each, _, _ in os.walk(installed):
             Path(each).chmod(0o755)
+
+
+def _taken(made: Path, staging: Path) -> Path:
+    """What a makefile installed, as new files of ours; raises `BuildError` for a link that leads out of it.
+
+    It may have left links and pipes where we write and read, and programs that still have its files open.
+    """
+    with Directory.open(staging) as ours:
+        ours.give_self(None, 0o700)
+        ours.mkdir(_KEPT, 0o755)
+        try:
+            with ours.inner(os.path.normpath(made.relative_to(staging))) as source, ours.inner(_KEPT) as target:
+                copy_into(source, target, share=True)
+        except UntrustedError as error:
+            raise messages.BuildError(error.message, "read its makefiles: no PostgreSQL installs that") from None
+    _own(staging / _KEPT, os.geteuid(), os.getegid())
+    return staging / _KEPT
 
 
 def _own(tree: Path, uid: int, gid: int) -> None:
