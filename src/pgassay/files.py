@@ -33,6 +33,7 @@ _LOOK = os.O_RDONLY | os.O_NONBLOCK
 """A pipe in a file's place would keep us waiting."""
 _READ_BYTES_MAX = 16 << 20
 _DEPTH_MAX = 100
+"""Directories that are open at once while a tree is removed."""
 _UMOUNT_NOFOLLOW = 8
 
 
@@ -182,33 +183,53 @@ class Directory:
             os.unlink(_single(name), dir_fd=self.descriptor)
 
     def remove_tree(self, name: str) -> None:
-        """Remove whatever has the name, a directory with all in it; harmless where there is none.
+        """Remove whatever has the name, a directory with all in it, however deep; harmless where there is none.
 
-        Raises `UntrustedError` at a mount, and for directories that are nested as no server nests them.
+        Raises `UntrustedError` at a mount.
         """
-        self._remove(_single(name), _DEPTH_MAX)
-
-    def clear(self) -> None:
-        """Remove all that is in it, as `remove_tree` does."""
-        for name in self.names():
-            self._remove(name, _DEPTH_MAX)
-
-    def _remove(self, name: str, depth: int) -> None:
         facts = self.status(name)
         if facts is None:
             return
         if not stat.S_ISDIR(facts.st_mode):
             self.unlink(name)
             return
-        if not depth:
-            raise UntrustedError(f'"{self.path}" lies {_DEPTH_MAX} directories deep: it is left alone')
-        with self.inner(name) as found:
-            if os.fstat(found.descriptor).st_dev != os.fstat(self.descriptor).st_dev:
-                raise UntrustedError(f'"{found.path}" is on another file system than "{self.path}": it is left alone')
-            for each in found.names():
-                found._remove(each, depth - 1)
+        with self._unmounted(name) as found:
+            found.clear()
         with suppress(FileNotFoundError):
             os.rmdir(name, dir_fd=self.descriptor)
+
+    def clear(self) -> None:
+        """Remove all that is in it, as `remove_tree` does."""
+        while self._clear(self, _DEPTH_MAX):
+            pass  # a program may nest deeper than we may have files open
+
+    def _clear(self, top: "Directory", depth: int) -> bool:
+        """Remove what is in it; directories below so many levels come up to `top` instead: did any?"""
+        risen = False
+        for name in self.names():
+            facts = self.status(name)
+            if facts is None:
+                continue
+            if not stat.S_ISDIR(facts.st_mode):
+                self.unlink(name)
+                continue
+            with self._unmounted(name) as found:
+                if depth:
+                    risen |= found._clear(top, depth - 1)
+                else:
+                    self.rename(name, top, f".pgassay-{secrets.token_hex(8)}")
+                    risen = True
+            with suppress(FileNotFoundError):
+                os.rmdir(name, dir_fd=self.descriptor)
+        return risen
+
+    def _unmounted(self, name: str) -> "Directory":
+        """The directory `name`; raises `UntrustedError` where another file system is mounted on it."""
+        found = self.inner(name)
+        if os.fstat(found.descriptor).st_dev != os.fstat(self.descriptor).st_dev:
+            os.close(found.descriptor)
+            raise UntrustedError(f'"{found.path}" is on another file system than "{self.path}": it is left alone')
+        return found
 
     def _opened(self, name: str, flags: int, mode: int = 0) -> int:
         path = self.path / name
@@ -222,6 +243,13 @@ class Directory:
             if failure.errno == errno.ELOOP:
                 raise _link(path) from None
             raise OSError(failure.errno, os.strerror(failure.errno or 0), str(path)) from None
+
+
+def accounts_of_ours() -> frozenset[int]:
+    """User ids whose files are ours: this process's account, root, and the account that called sudo."""
+    caller = os.environ.get("SUDO_UID", "")
+    sudo = {int(caller)} if os.geteuid() == 0 and caller.isdecimal() else set()
+    return frozenset({0, os.geteuid(), *sudo})
 
 
 def _link(path: Path) -> UntrustedError:
