@@ -205,7 +205,7 @@ class Run:
 
     def report(self, folder: str | Path | None = None) -> Path:
         """Write the HTML report with its figures, by default into the run directory; returns the page."""
-        return page.write(self.findings(), Path(folder) if folder else self.path / "report")
+        return page.write(self.findings(), Path(folder).resolve() if folder else self.path / "report")
 
 
 def run(

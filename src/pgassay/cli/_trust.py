@@ -5,13 +5,13 @@ somebody else's whoever owns the file: it was made to be sent. Reading one execu
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.errors import UsageError
+from pgassay.files import accounts_of_ours
 from pgassay.outgoing import visible
 
 if TYPE_CHECKING:
@@ -103,9 +103,7 @@ def of_capture(capture: Path) -> Iterator[str]:
 
 def foreign(origin: Path) -> bool:
     """Does it, or anything right inside, belong to an account that is neither ours nor root's nor sudo's?"""
-    ours = {0, os.geteuid()}
-    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
-        ours.add(int(os.environ["SUDO_UID"]))
+    ours = accounts_of_ours()
     paths = [origin, *(origin.iterdir() if origin.is_dir() else ())]
     return any(path.lstat().st_uid not in ours or path.stat().st_uid not in ours for path in paths)
 

@@ -13,12 +13,14 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgassay.files import UntrustedError, accounts_of_ours
 from pgassay.record import formats, stopping, trials
 from pgassay.record.decisions import Extended
 from pgassay.record.disk import Disk, HeldError, Lock, RealDisk
@@ -93,8 +95,18 @@ OWN_FILES = frozenset({HEADER_FILE, STUDY_FILE, HOST_FILE, LOCK_FILE, JOURNAL_FI
 
 
 def unused_path(name: str, now: datetime) -> Path:
-    """Where a run is kept unless the user says: `runs/NAME-UTC`, with a number behind it if that second has one."""
+    """Where a run is kept unless the user says: `runs/NAME-UTC`, with a number behind it if that second has one.
+
+    Raises `UntrustedError` where `runs` is a stranger's, who put it into a directory that anybody may write, as /tmp.
+    """
     first = Path("runs", f"{name}-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}").absolute()
+    with suppress(FileNotFoundError):
+        found = first.parent.lstat().st_uid
+        if found not in {*accounts_of_ours(), first.parent.parent.stat().st_uid}:
+            raise UntrustedError(
+                f'"{first.parent}" belongs to user {found}: no run is kept there',
+                "name the run directory to make with --out, or work in a directory of your own",
+            )
     numbered = (first.with_name(f"{first.name}-{number}") for number in count(2))
     return next(path for path in chain((first,), numbered) if not os.path.lexists(path))
 
@@ -166,6 +178,8 @@ class RunDirectory:
         disk = disk or RealDisk()
         path = path.absolute()
         with as_record_error(path, "open the run directory"):
+            if disk.is_link(path / trials.DIRECTORY):
+                raise not_a_run(path, f"its {trials.DIRECTORY} is a symbolic link")
             header = read_header(disk, path)
             written = formats.written_format(disk.read(path / HEADER_FILE), path, HEADER_FILE)
             if written != FORMAT:

@@ -4,6 +4,7 @@ Anybody who may write there may ask, also with touch(1); the runner takes the fi
 begins. It ends as by Ctrl-C, but with the block whole: `pgassay resume` goes on with the next one.
 """
 
+import os
 from pathlib import Path
 
 from pgassay.record.disk import Disk
@@ -17,7 +18,7 @@ REASON = "asked to stop after a block"
 def ask(run: Path) -> None:
     """Ask the runner of this run to end with the block in hand; asked twice is asked once."""
     with as_record_error(run, "ask for a stop"):
-        (run / FILE).touch()
+        os.close(os.open(run / FILE, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
 
 
 def is_asked(disk: Disk, run: Path) -> bool:
