@@ -160,7 +160,8 @@ def test_what_a_program_leaves_is_taken_without_following_it(tmp_path: Path) -> 
     (out / "result").write_text("ours")
     hostile = (
         f"cd {out}; echo good >log; ln -s {secret} stolen; ln -s /etc/shadow shadow; mkfifo pipe; mkdir deep;"
-        " echo forged >result; echo twice >first; ln first second; chmod 4755 log"
+        " echo forged >result; echo twice >first; ln first second; chmod 4755 log; truncate -s 8G holes;"
+        " echo two >\"$(printf 'a\\nb')\"; echo red >\"$(printf 'a\\033[31mb')\""
     )
     running = real.runner().start(["sh", "-c", hostile], stdout=out / "said", stderr=out / "said", output=out)
     assert running.wait(60).status == 0

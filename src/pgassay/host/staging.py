@@ -96,6 +96,8 @@ class Stage:
                     facts = written.status(name)
                     if facts is None or not stat.S_ISREG(facts.st_mode):
                         continue
+                    if not name.isascii() or not name.isprintable():  # checksums of a record are lines
+                        continue
                     with suppress(UntrustedError), written.reading(name) as source:
                         self._take(source, output / name)
 
@@ -130,8 +132,13 @@ class Stage:
         self.paths[str(file)] = str(copy)
 
     def _take(self, source: BinaryIO, target: Path) -> None:
-        """One file, unless it is another account's or has a second name; what has its name already stays."""
+        """One file, unless it is another account's, has a second name or holes; what has its name already stays.
+
+        A file of holes costs its program nothing and could fill the disk of the record.
+        """
         status = os.fstat(source.fileno())
-        if status.st_uid == self._account.uid and status.st_nlink == 1 and not os.path.lexists(target):
+        whole = not status.st_size or os.lseek(source.fileno(), 0, os.SEEK_HOLE) == status.st_size
+        source.seek(0)
+        if whole and status.st_uid == self._account.uid and status.st_nlink == 1 and not os.path.lexists(target):
             with target.open("xb") as copy:
                 shutil.copyfileobj(source, copy, 1 << 20)
