@@ -28,7 +28,7 @@ BUSY = ("--allow-busy", "--allow-volatile")
 @pytest.fixture(scope="module")
 def asked() -> Iterator[tuple[Path, tuple[str, ...]]]:
     """A capture of a small server, and the words for scripts and places of a question to it."""
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         path = folder / "small.capture"
         with real.server() as (server, _):
             with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:

@@ -59,7 +59,7 @@ def test_data_from_statistics_answer_the_same_question(shop: Watched, capsys: py
     assert "no row of your tables is read" in capsys.readouterr().out
     written = b"".join(file.read_bytes() for file in path.iterdir() if file.suffix == ".json")
     assert b"delivered" not in written
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
         assert main(["ask", str(path), "--index", INDEX, *web_shop.SHORT, *where]) == 0
@@ -86,7 +86,7 @@ def test_what_cannot_be_captured_is_an_error(
 def test_a_question_finds_the_missing_index(
     captured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
         assert main(["ask", str(captured), "--index", INDEX, *web_shop.SHORT, *where]) == 0
@@ -105,7 +105,7 @@ def test_statements_that_get_slower_or_answer_otherwise_are_told(
         "ALTER TABLE order_items DROP CONSTRAINT order_items_pkey; UPDATE customers SET email = upper(email);"
         " ALTER TABLE orders ADD CONSTRAINT none_new CHECK (id = 0) NOT VALID"
     )
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
         assert main(["ask", str(captured), "--change", change, *web_shop.SHORT, *where]) == 0

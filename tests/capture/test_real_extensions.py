@@ -72,7 +72,7 @@ def driven(conninfo: str) -> Iterator[None]:
 def trigrams() -> Iterator[Trigrams]:
     if "pg_trgm" not in installed():
         pytest.skip("this PostgreSQL comes without pg_trgm")
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         with real.server(shared_preload_libraries="pg_stat_statements") as (server, _):
             with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
                 connection.execute(SCHEMA)
@@ -121,7 +121,7 @@ def test_an_extension_that_is_missing_here_is_left_out_and_its_statement_named(
     trigrams: Trigrams, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "pg_trgm" in files.read(trigrams.capture).source.extensions
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         asked = ask(trigrams, "without", "jit=on,off", "--pg-bindir", str(without_trigrams(folder)))
     said = capsys.readouterr()
     assert (

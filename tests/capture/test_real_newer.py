@@ -87,7 +87,7 @@ def programs(shop: Watched) -> tuple[str, str]:
 
 def asked(shop: Watched, captured: Path, *words: str) -> tuple[Judged, Likeness]:
     """The one verdict, and how like the shop's load the played one was."""
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
         assert main(["ask", str(captured), *words, *web_shop.SHORT, *where, *programs(shop)]) == 0

@@ -276,7 +276,7 @@ def test_too_little_room_ends_it_before_the_load_is_watched(
 def test_a_question_to_the_files_finds_the_missing_index_on_data_as_bloated_as_the_servers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with real.server(**SETTINGS, shared_buffers="64MB") as (server, _), real.private_folder() as folder:
+    with real.server(**SETTINGS, shared_buffers="64MB") as (server, _), real.own_folder() as folder:
         with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
             connection.execute(web_shop.SCHEMA)
             for part in range(4):

@@ -67,7 +67,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_log_played_again_finds_the_missing_index(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
         assert main(["ask", str(captured), "--replay", "--index", INDEX, "--blocks", "5..5", *where]) == 0
@@ -104,7 +104,7 @@ def test_a_log_with_other_statements_is_a_load_unlike_the_captures(
         "UPDATE orders SET", "UPDATE orders o SET"
     )
     (captured / "other.json").write_text(text, encoding="utf-8")
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
         other = ("--set", f"load.log={captured / 'other.json'}", "--set", "load.duration=2s")
@@ -121,7 +121,7 @@ def test_a_log_with_other_statements_is_a_load_unlike_the_captures(
 def test_at_the_sources_pace_the_missing_index_shows_in_the_latency(
     captured: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
         short = ("--blocks", "5..5", "--set", "load.duration=4s", "--set", "load.warmup=0s")
@@ -152,7 +152,7 @@ def test_a_capture_without_literals_keeps_no_log(captured: Path, capsys: pytest.
 def test_failures_here_alone_are_named_before_the_run(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (captured / "log.json").read_text()
     (captured / "changed.json").write_text(text.replace("SELECT sum(total)", "SELECT sum(absent)"), encoding="utf-8")
-    with real.private_folder() as folder:
+    with real.own_folder() as folder:
         where = ("--data-dir", str(folder / "data"), "--out", str(folder / "run"))
         changed = ("--set", f"load.log={captured / 'changed.json'}", "--set", "load.duration=2s")
         assert main(["ask", str(captured), "work_mem=4MB,64MB", "--replay", *changed, *where]) != 0

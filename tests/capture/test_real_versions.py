@@ -61,9 +61,9 @@ def test_another_version_is_compared_with_the_servers_own(
     newest = found[1].bindir
     script = tmp_path / "lookup.sql"
     script.write_text("\\set id random(1, 10000)\nSELECT total FROM orders WHERE id = :id;\n")
-    with real.private_folder() as folder:
+    with real.own_folder() as folder, real.private_folder() as home:
         path, run = folder / "shop.capture", folder / "run"
-        with started(own, folder) as server:
+        with started(own, home) as server:
             with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
                 connection.execute(SCHEMA)
             where = server.endpoint

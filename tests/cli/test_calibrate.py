@@ -114,7 +114,7 @@ def test_a_calibration_is_kept_shown_and_used(
     real.installation()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     out = tmp_path / "run"
-    with real.private_folder() as data:
+    with real.own_folder() as data:
         assert main(["calibrate", *TINY, *SHORT, *BUSY, "--data-dir", str(data), "--out", str(out)]) == 0
         shown = capsys.readouterr().out
         assert "2 clusters × 2 restarts × 2 runs" in shown

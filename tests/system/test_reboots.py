@@ -19,8 +19,8 @@ def boot(unit: Path, journey: Place) -> "subprocess.CompletedProcess[str]":
     """What systemd would do with the unit."""
     (line,) = [line for line in unit.read_text().splitlines() if line.startswith("ExecStart=")]
     words = shlex.split(line.removeprefix("ExecStart="))
-    assert words[1:4] == ["-m", "pgassay", "resume"]
-    return journey.pgassay(*words[3:])
+    assert words[1:5] == ["-P", "-m", "pgassay", "resume"]
+    return journey.pgassay(*words[4:])
 
 
 def blocks_of(run: Run) -> dict[int, int]:

@@ -1,6 +1,8 @@
 """The real PostgreSQL and runner of this machine, for system tests; a test that finds no PostgreSQL here is skipped."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +59,17 @@ def private_folder() -> Iterator[Path]:
             yield folder
         finally:
             opened.give_self((os.geteuid(), os.getegid()))
+
+
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """A short directory of ours that the servers' account may enter and not write: what `--data-dir` takes."""
+    folder = Path(tempfile.mkdtemp(prefix="real-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 @contextmanager
