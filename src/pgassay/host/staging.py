@@ -49,12 +49,11 @@ class Stage:
         """Where each path of ours is for the program."""
         with ExitStack() as stack:
             folder = stack.enter_context(scratch.folder("load", PLACE))
-            self._open_to_account(folder)
             self._folder = folder
-            for name, owner in ((_IN, os.geteuid()), (_OUT, account.uid)):
-                (folder / name).mkdir(mode=0o700)
-                os.chown(folder / name, owner, account.gid, follow_symlinks=False)
-            self._open_to_account(folder / _IN)
+            with Directory.open(folder) as made:
+                made.give_self(self._entered_by_account, 0o710)
+                made.mkdir(_IN, 0o710, self._entered_by_account)
+                made.mkdir(_OUT, 0o700, account.owner)
             for file in sorted(dict.fromkeys(files), key=_describes):
                 if not may_read(file, account) or (output is not None and file.is_relative_to(output)):
                     self._hand_in(file)
@@ -83,7 +82,8 @@ class Stage:
         before = path.read_text(encoding="utf-8", errors="surrogateescape")
         after = self.told(before)
         if after != before:
-            path.write_text(after, encoding="utf-8", errors="surrogateescape")
+            with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(after)
 
     def close(self) -> None:
         """Take what the program wrote, and remove the folder; calling it twice is harmless."""
@@ -101,10 +101,10 @@ class Stage:
                     with suppress(UntrustedError), written.reading(name) as source:
                         self._take(source, output / name)
 
-    def _open_to_account(self, folder: Path) -> None:
-        """To enter, not to list and not to change."""
-        os.chown(folder, os.geteuid(), self._account.gid, follow_symlinks=False)
-        folder.chmod(0o710)
+    @property
+    def _entered_by_account(self) -> tuple[int, int]:
+        """Owner and group of a directory, with mode 0710, that it may enter, not list and not change."""
+        return os.geteuid(), self._account.gid
 
     def _hand_in(self, file: Path) -> None:
         """A copy, at the same path below a directory of ours: files may name each other, and words their directories.
@@ -115,20 +115,19 @@ class Stage:
         for parent in reversed(file.absolute().parents[:-1]):
             folder = self._folder / _IN / str(parent).lstrip("/")
             if not folder.exists():
-                folder.mkdir(mode=0o700)
-                self._open_to_account(folder)
+                with Directory.open(folder.parent) as above:
+                    above.mkdir(folder.name, 0o710, self._entered_by_account)
             if barrier(parent, self._account) is not None:
                 self.paths[str(parent)] = str(folder)
         if not file.exists():
             return  # the program says so itself
-        with file.open("rb") as source:
-            descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o400)
-            with os.fdopen(descriptor, "wb") as target:
+        with file.open("rb") as source, Directory.open(copy.parent) as above:
+            with os.fdopen(above.create(copy.name), "wb") as target:
                 if _describes(file):
                     target.write(_replaced(source.read().decode(), self.paths).encode())
                 else:
                     shutil.copyfileobj(source, target, 1 << 20)
-                os.fchown(target.fileno(), self._account.uid, self._account.gid)
+            above.give(copy.name, self._account.owner, 0o400)
         self.paths[str(file)] = str(copy)
 
     def _take(self, source: BinaryIO, target: Path) -> None:
