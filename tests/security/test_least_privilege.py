@@ -41,6 +41,7 @@ class Probe:
     """A script that notes who runs it, in a directory of the account."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._notes = folder / "notes"
         self._file = folder / "probe.sh"
         self._file.write_text(
@@ -115,7 +116,9 @@ def test_a_server_starts_no_shell_of_roots(probe: Probe, server: Server) -> None
 def test_fio_starts_no_shell_of_roots(probe: Probe, server: Server, tmp_path: Path) -> None:
     if which("fio") is None:
         pytest.skip("fio is not installed")
-    words = ["fio", "--name=x", "--ioengine=null", "--size=4k", f"--exec_prerun={probe.command}"]
+    # The name leads to a place where fio's shell may write what the command prints; else it does not start it.
+    named = f"--name={probe.folder}/x"
+    words = ["fio", named, "--ioengine=null", "--size=4k", f"--exec_prerun={probe.command}"]
     done, problems = watch(real.runner(), SystemClock(), server, words, tmp_path, "fio", 5)
     assert (done.status, problems) == (0, {})
     probe.require_unprivileged(OF_LIBPQ)
