@@ -294,9 +294,9 @@ def _taken(made: Path, staging: Path) -> Path:
 def _own(tree: Path, uid: int, gid: int) -> None:
     """Give all of a tree to an account, following no link; the kernel takes away what a file is set-user-id for."""
     for _, folders, files, descriptor in os.fwalk(tree, follow_symlinks=False):
-        os.fchown(descriptor, uid, gid)
+        os.fchown(descriptor, uid, gid)  # ours: below a closed folder
         for name in (*folders, *files):
-            os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
+            os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)  # ours: no link is followed
 
 
 def _with_extension(recipe: Recipe, extension: ExtensionSource | None) -> Recipe:
