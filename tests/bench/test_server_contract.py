@@ -76,7 +76,7 @@ def test_a_foreign_cluster_is_never_started(bench: Bench) -> None:
 def test_a_server_answers_on_its_private_socket(bench: Bench) -> None:
     with bench.server() as server:
         assert server.alive()
-        assert server.endpoint.socket_directory == bench.folder / "socket"
+        assert server.endpoint.socket_directory.is_relative_to(bench.folder / "socket")
         assert server.postmaster_pid > 0
         assert server.version == bench.installation.version
         assert server.query("SELECT 1") == [(1,)]

@@ -113,6 +113,9 @@ def backup(source: Source) -> Path:
 def copy_of(backup: Path, name: str) -> Path:
     path = backup.with_name(name)
     shutil.copytree(backup, path, symlinks=True)
+    owner = backup.stat()
+    for each in (path, *path.rglob("*")):
+        os.chown(each, owner.st_uid, owner.st_gid, follow_symlinks=False)
     return path
 
 

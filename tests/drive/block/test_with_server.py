@@ -52,7 +52,7 @@ def test_a_cluster_lives_on_a_drive_and_both_stay_sound(place: Path, kind: str) 
             server.execute("UPDATE t SET x = x || 'worn'")
             server.execute("DELETE FROM t WHERE i % 3 = 0")
             server.execute("VACUUM t")
-            checked(programs.bindir, sockets, server.endpoint.port)
+            checked(programs.bindir, server.endpoint.socket_directory, server.endpoint.port)
         finally:
             server.stop()
         drive.discard(clone)
