@@ -199,3 +199,17 @@ def test_without_a_state_directory_there_is_a_place_all_the_same(place: Path, tm
 def test_nothing_is_left_where_nothing_was_made(place: Path) -> None:
     assert scratch.left() == []
     assert scratch.remove_left() == ([], [])
+
+
+def test_what_could_not_be_removed_stays_known(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise OSError(16, "busy", str(path))
+
+    with monkeypatch.context() as patched, scratch.folder("load", place) as folder:
+        patched.setattr(scratch, "_remove", refuse)
+    assert folder.is_dir()
+    assert [(each.path, each.kind) for each in scratch.left()] == [(folder, "load")]
+    gone, kept = scratch.remove_left()
+    assert ([each.path for each in gone], kept) == ([folder], [])
+    assert not folder.exists()
+    assert scratch.left() == []

@@ -106,7 +106,7 @@ def _noted(kind: str, path: Path) -> Iterator[None]:
             with alone(notes / _LOCK):
                 descriptor = os.open(note, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
                 stack.callback(unlock, descriptor)
-                stack.callback(note.unlink, missing_ok=True)
+                stack.callback(_forget, note, path)
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 os.write(descriptor, json.dumps(said).encode())
         yield
@@ -135,6 +135,12 @@ def _unheld() -> Iterator[list[tuple[Path, Left]]]:
                         continue
                     found += [(notes / name, each)] if here else []
         yield found
+
+
+def _forget(note: Path, path: Path) -> None:
+    """What could not be removed stays noted: doctor names it, and removes it when it can be."""
+    if not os.path.lexists(path):
+        note.unlink(missing_ok=True)
 
 
 def _take(descriptor: int) -> bool:
