@@ -131,7 +131,7 @@ def _arm(each: ArmCuts, trial: TrialRecord) -> ArmSummary:
         levels=_without_paths({name: level.canonical for name, level in trial.levels.items()}),
         settings=_without_paths(trial.settings),
         blocks=each.blocks,
-        cuts=risk.cuts,
+        cuts=len(cuts),
         epochs=risk.epochs,
         damaged_cuts=risk.damaged_cuts,
         damaged_epochs=risk.damaged,

@@ -40,6 +40,16 @@ def test_a_bound_of_cuts_that_did_not_meet_what_damage_takes_settles_nothing() -
     assert verdict_of(Cuts(5, 2 * SAFE_AFTER, 1, tried=False), BELOW).kind is Kind.UNSAFE
 
 
+def test_the_bound_counts_only_epochs_after_a_whole_checkpoint_where_that_is_known() -> None:
+    made = Cuts(5, 10 * SAFE_AFTER, 0, after=SAFE_AFTER - 1)
+    short = verdict_of(made, BELOW)
+    assert (short.kind, short.more_blocks) == (Kind.UNRESOLVED, 1)
+    assert short.text.startswith(f"no power cut of {SAFE_AFTER - 1:,} epochs did damage")
+    assert verdict_of(replace(made, after=SAFE_AFTER), BELOW).text.startswith(f"safe: no power cut of {SAFE_AFTER:,} ")
+    assert verdict_of(replace(made, after=0), BELOW).more_blocks is None
+    assert verdict_of(replace(made, damaged=2, after=0), BELOW).text.endswith(f"in 2 of {10 * SAFE_AFTER:,} epochs")
+
+
 @pytest.mark.parametrize("below", [0.5, 0.01, 0.0003])
 def test_the_epochs_that_a_bound_needs_are_the_least(below: float) -> None:
     needed = epochs_below(below)

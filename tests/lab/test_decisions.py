@@ -1,6 +1,6 @@
 """What is decided from a record: of two drives, where space is settled and speed is not; and when it is replayed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import exp
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 from pgassay.analysis.crash_coverage import Met
 from pgassay.design import messages
 from pgassay.design.history import FinishedTrial
+from pgassay.design.risk import AFTER, UNTRIED
 from pgassay.design.schedule import Drop, RunBlock, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import decide, disagreements, history_of, preparation_s
@@ -181,19 +182,27 @@ def test_power_cuts_end_a_run_by_their_own_bound(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("met", "ends"),
+    ("met", "left_out", "ends"),
     [
-        (MET, True),
-        (replace(MET, checkpoints=0), False),
-        (None, True),  # of an earlier version, whose decisions stay as they were
+        ([MET], (), True),
+        ([replace(MET, checkpoints=0)], (), False),
+        ([None], (), False),
+        ([MET, None], (), False),  # one cut of twelve counts
+        # Of earlier versions, whose decisions stay as they were.
+        ([MET, None], (AFTER,), True),
+        ([None], (AFTER, UNTRIED), True),
     ],
 )
 def test_a_bound_ends_a_run_only_where_the_cuts_met_what_damage_takes(
-    tmp_path: Path, met: Met | None, ends: bool
+    tmp_path: Path, met: Sequence[Met | None], left_out: Sequence[str], ends: bool
 ) -> None:
-    cuts = [replace(SOUND, epoch=place, met=met) for place in range(12)]
+    cuts = [replace(SOUND, epoch=place, met=met[min(place, len(met) - 1)]) for place in range(12)]
     run = make_cuts(tmp_path / "run", lambda arm: cuts, design={"risk_below": "40%", "blocks": "5..9"})
     study = parse(run.header.study, run.study, every_factor(), size="quick")
-    found = decide(study, run.header, run.trials, [entry for entry in run.journal if entry.kind != Kind.FINISHED])
+    trials = [
+        replace(each, responses={name: value for name, value in each.responses.items() if name not in left_out})
+        for each in run.trials
+    ]
+    found = decide(study, run.header, trials, [entry for entry in run.journal if entry.kind != Kind.FINISHED])
     assert found.written.reason.startswith("settled: safe") is ends
     assert isinstance(found.decision, RunTrial) is not ends

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.analysis.crash_coverage import KINDS
+from pgassay.analysis.crash_coverage import KINDS, Met
 from pgassay.bench.crash_states import CrashReport, CrashState, CrashWish
 from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
 from pgassay.bench.ledger import LedgerState
@@ -405,3 +405,13 @@ def test_cuts_of_one_epoch_count_once_and_on_a_drive_that_lies_all_are_of_one() 
     found = {flush: summed(cuts, flush) for flush in ("honest", "lies", "data-first")}
     counts = {flush: (each["cut_epochs"], each["unsafe_epochs"]) for flush, each in found.items()}
     assert counts == {"honest": (2.0, 1.0), "lies": (1.0, 1.0), "data-first": (1.0, 1.0)}
+
+
+def test_an_epoch_counts_for_the_bound_by_a_cut_after_a_whole_checkpoint() -> None:
+    after = Met(1, in_checkpoint=False, recycled_wal=False, written=())
+    before = replace(after, checkpoints=0)
+    met = ((3, after), (3, None), (3, after), (8, None), (9, before), (11, after))
+    cuts = [replace(RECORD, epoch=epoch, met=each) for epoch, each in met]
+    found = {flush: summed(cuts, flush)["cut_epochs_after_checkpoint"] for flush in ("honest", "lies")}
+    assert found == {"honest": 2.0, "lies": 1.0}
+    assert summed([RECORD], HONEST)["cut_epochs_after_checkpoint"] == 0.0

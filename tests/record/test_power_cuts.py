@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from pgassay.analysis.crash_coverage import Met
 from pgassay.record.power_cuts import CutRecord, decode, encode
 
@@ -22,6 +24,13 @@ def test_what_a_cut_met_comes_out_and_older_records_have_none_of_it() -> None:
     assert decode(json.dumps({**line, "met": {**line["met"], "weather": "fine"}}).encode()) == (replace(CUT, met=met),)
     del line["met"]
     assert decode(json.dumps(line).encode()) == (CUT,)
+
+
+@pytest.mark.parametrize("checkpoints", [-1, 10**15])
+def test_a_number_of_checkpoints_that_no_window_has_is_refused(checkpoints: int) -> None:
+    met = Met(checkpoints, in_checkpoint=True, recycled_wal=False, written=())
+    with pytest.raises(ValueError, match="checkpoints"):
+        decode(encode([replace(CUT, met=met)]))
 
 
 def test_what_a_later_version_adds_is_left_out() -> None:

@@ -8,19 +8,22 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.claims import ClaimJudgement, Mark
-from pgassay.analysis.crash_coverage import KINDS, UNRECORDED
+from pgassay.analysis.crash_coverage import KINDS, UNRECORDED, Met
 from pgassay.analysis.crash_risk import sequence_upper
 from pgassay.analysis.messages import bound_per_cent
 from pgassay.analysis.verdicts import Kind
+from pgassay.record.power_cuts import CutRecord
 from pgassay.record.reading import Run
 from pgassay.report import doubts, headline, markdown, power_cuts, published, text, verdict
 from pgassay.report.findings import Findings
 from pgassay.report.power_cuts import SECTION, arms
 from pgassay.report.section import Figure, Folded, Surface, Table, Verdicts
 from pgassay.report.words import MISSING
+from pgassay.study.levels import Arm
 from pgassay.study.model import Claim
 from tests.report.blocks import plain, tables
 from tests.report.cut_runs import BLOCKS, CUTS, MET, SOUND, make_cuts
+from tests.report.cut_runs import TORN as TORN_PAGE
 
 FULL, TORN, UNSYNCED, LYING, WHOLE, DATA_FIRST = range(6)
 """Treatments of the study, in its order."""
@@ -40,8 +43,8 @@ def test_each_treatment_is_judged_by_its_own_cuts(run: Run) -> None:
     found = [each.verdict for each in arms(Findings(run))]
     assert [each.kind for each in found] == [Kind.SAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.SAFE, Kind.UNSAFE]
     assert found[FULL].text == (
-        "safe: 0 of 60 cuts lost or damaged anything: below 5.77 % a cut with 95 % certainty,"
-        " across 10 checkpoints (60 within one, 60 after one)"
+        "safe: 0 of 60 cuts after a whole checkpoint lost or damaged anything: below 5.77 % a cut with 95 % certainty,"
+        " across 10 checkpoints (60 cuts in all, 60 within one)"
     )
     assert found[TORN].text == (
         "unsafe: 5 of 60 cuts did damage, the first at cut 3: invalid page in block 3 of relation base/5/16396"
@@ -142,7 +145,7 @@ def test_commits_that_may_be_lost_are_told_in_ms_and_are_no_damage(tmp_path: Pat
     made = make_cuts(tmp_path / "run", lambda arm: [replace(SOUND, lost_commits=3, loss_ms=312.4)])
     found = arms(Findings(made))[FULL].verdict
     assert found.kind is Kind.SAFE
-    assert found.text.startswith("safe: 0 of 5 cuts did damage: below ")
+    assert found.text.startswith("safe: 0 of 5 cuts after a whole checkpoint did damage: below ")
     assert found.text.endswith("; at most the last 312 ms of commits were lost, as synchronous_commit = off allows")
     safe, *_ = headline.headline_of(Findings(made)).sentences
     assert "(0 of 5 cuts across 10 checkpoints did damage: below " in safe
@@ -186,6 +189,52 @@ def test_nothing_is_called_safe_that_was_not_tried(tmp_path: Path, missing: str)
     assert not any(re.search(r"(?<!crash-)\bsafe\b", each) for each in shown)
     assert {each.mark for each in findings.claims} == {Mark.NOT_TESTABLE}
     assert plain(findings)["power_cuts"][0]["untried"] == [missing]
+
+
+@pytest.mark.parametrize("others", [None, replace(MET, checkpoints=0)])
+def test_the_bound_of_safe_counts_only_cuts_after_a_whole_checkpoint(tmp_path: Path, others: Met | None) -> None:
+    """Once the other 995 cuts, which could show little, made it 0.377 %."""
+    cuts = [replace(SOUND, epoch=place, met=MET if place == 1 else others) for place in range(1, 201)]
+    findings = Findings(make_cuts(tmp_path / "run", lambda arm: cuts))
+    found = arms(findings)[FULL]
+    bound = bound_per_cent(sequence_upper(0, BLOCKS))
+    assert found.verdict.text.startswith(
+        f"safe: 0 of 5 cuts after a whole checkpoint lost or damaged anything: below {bound} % a cut"
+    )
+    assert "(1,000 cuts in all, " in found.verdict.text
+    assert (
+        f"(0 of 5 cuts across 10 checkpoints lost or damaged anything: below {bound} % a cut)"
+        in (headline.headline_of(findings).sentences[0])
+    )
+    overview, *_ = tables(SECTION, findings)
+    assert overview.rows[0][1:5] == ("1,000", "5", "0", f"{bound} %")
+    (row, *_) = plain(findings)["power_cuts"]
+    assert (row["cuts"], row["epochs"], row["upper"]) == (1000, 5, sequence_upper(0, BLOCKS))
+
+
+def test_damage_counts_among_all_cuts(tmp_path: Path) -> None:
+    early = replace(MET, checkpoints=0)
+    cuts = [replace(SOUND, epoch=1, met=early), replace(TORN_PAGE, epoch=2, met=early), replace(SOUND, epoch=3)]
+    found = arms(Findings(make_cuts(tmp_path / "run", lambda arm: cuts)))[FULL]
+    assert found.verdict.text.startswith("unsafe: 5 of 15 cuts did damage, the first at cut 2: ")
+    assert found.risk.upper == sequence_upper(5, 15)
+
+
+@pytest.mark.parametrize("met", [MET, None])
+def test_nothing_is_said_of_lost_commits_that_nobody_looked_for(tmp_path: Path, met: Met | None) -> None:
+    def cuts(arm: Arm) -> list[CutRecord]:
+        return [replace(SOUND, met=met, ledger=arm.levels["drive.atomic_write_bytes"].typed == "16384")]
+
+    findings = Findings(make_cuts(tmp_path / "run", cuts))
+    blind, full = "damaged anything (lost commits were not looked for)", "lost or damaged anything"
+    said = headline.headline_of(findings).sentences[0]
+    for each in arms(findings):
+        words, other = (full, blind) if "=16384" in each.name else (blind, full)
+        assert words in each.verdict.text
+        assert other not in each.verdict.text
+        name = "the baseline" if each.name == findings.baseline else power_cuts.called(findings, each)
+        about = said.partition(f"{name} (0 of 5 cuts")[2].partition("0 of 5 cuts")[0]
+        assert (blind in about) is (words == blind)
 
 
 def test_what_several_trials_did_not_try_is_named_at_once(tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 A file that was never written back is damage only once a checkpoint has moved the start of recovery past its changes,
 and a crash in the middle of a checkpoint recovers from the one before. So cuts must come both while a checkpoint is
 under way and after whole ones, while WAL goes to segments that held older WAL, and between writes to each kind of file.
-How often a cut that met all of this did damage is the matter of `crash_risk`.
+How often a cut did damage is the matter of `crash_risk`.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
 
 KINDS = {
     "heap": "a table",
@@ -29,10 +32,15 @@ class Met:
     which of `KINDS` it had written to since the cut before.
     """
 
-    checkpoints: int
+    checkpoints: Annotated[int, Meta(ge=0, le=999_999)]
     in_checkpoint: bool
     recycled_wal: bool
     written: tuple[str, ...]
+
+    @property
+    def after(self) -> bool:
+        """Did it come after a whole checkpoint? The bound of a safe configuration counts no other cut."""
+        return self.checkpoints > 0
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ def coverage_of(trials: Iterable[Sequence[Met | None]]) -> Coverage:
     if not met:
         return Coverage(0, 0, 0, (UNRECORDED,))
     within = sum(cut.in_checkpoint for cut in met)
-    after = sum(cut.checkpoints > 0 for cut in met)
+    after = sum(cut.after for cut in met)
     written = {kind for cut in met for kind in cut.written}
     unwritten = [words for kind, words in KINDS.items() if kind not in written]
     untried = [

@@ -14,8 +14,9 @@ from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design import messages
 
 UNSAFE, EPOCHS, DAMAGED, UNTRIED = "unsafe_cuts", "cut_epochs", "unsafe_epochs", "untried_by_cuts"
-"""Responses of a trial: its damaging cuts, the epochs in which power was cut, those with a damaging cut, and how much
-of what a verdict of safe needs no cut met."""
+AFTER = "cut_epochs_after_checkpoint"
+"""Responses of a trial: its damaging cuts, the epochs in which power was cut, those with a damaging cut, how much of
+what a verdict of safe needs no cut met, and the epochs with a cut after a whole checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Cuts:
     damaged: int = 0
     tried: bool = True
     """Did they meet all that `Kind.SAFE` needs? True also where that was not recorded, as earlier versions decided."""
+    after: int | None = None
+    """Epochs with a cut after a whole checkpoint, which the bound counts. None: all, as earlier versions decided."""
 
 
 def kind_of(damaged: int, upper: float, below: float | None, *, tried: bool) -> Kind:
@@ -39,24 +42,26 @@ def kind_of(damaged: int, upper: float, below: float | None, *, tried: bool) -> 
 
 def verdict_of(cuts: Cuts, below: float) -> Verdict:
     """What is said of an arm where this share was asked for; unresolved, with how many blocks are missing."""
-    upper = sequence_upper(cuts.damaged, cuts.epochs)
+    counted = cuts.epochs if cuts.after is None else cuts.after
+    upper = sequence_upper(cuts.damaged, counted)
     kind = kind_of(cuts.damaged, upper, below, tried=cuts.tried)
     if kind is Kind.UNSAFE:
         return Verdict(kind, messages.unsafe(cuts.damaged, cuts.epochs), against=())
     if kind is Kind.SAFE:
-        return Verdict(kind, messages.safe(cuts.epochs, below), against=())
+        return Verdict(kind, messages.safe(counted, below), against=())
     if upper < below:
-        text = f"no power cut of {cuts.epochs:,} did damage, yet they did not meet all that a verdict of safe needs"
+        text = f"no power cut of {counted:,} did damage, yet they did not meet all that a verdict of safe needs"
         return Verdict(kind, text, against=())
-    missing = epochs_below(below) - cuts.epochs
-    blocks = ceil(missing * cuts.blocks / cuts.epochs) if cuts.epochs else None
-    return Verdict(kind, messages.not_safe_yet(cuts.epochs, upper, below), blocks, against=())
+    missing = epochs_below(below) - counted
+    blocks = ceil(missing * cuts.blocks / counted) if counted else None
+    return Verdict(kind, messages.not_safe_yet(counted, upper, below), blocks, against=())
 
 
 def blocks_until_safe(below: float, cuts: Sequence[int]) -> int:
     """Blocks until the bound of each arm is below the share, where none of its `cuts` in a block does damage.
 
-    Each cut is taken to fall into an epoch of its own, as nearly all do where flushes are honest.
+    Each cut is taken to come after a whole checkpoint and in an epoch of its own, as nearly all do where flushes are
+    honest.
     """
     return ceil(epochs_below(below) / min(cuts))
 

@@ -110,8 +110,9 @@ def _cuts(arm: Arm, trials: Sequence[TrialRecord]) -> risk.Cuts:
     epochs, damaged = (
         round(sum(trial.responses.get(name) or 0.0 for trial in mine)) for name in (risk.EPOCHS, risk.DAMAGED)
     )
+    after = round(sum(trial.responses.get(risk.AFTER, trial.responses.get(risk.EPOCHS)) or 0.0 for trial in mine))
     untried = [count for trial in mine if (count := trial.responses.get(risk.UNTRIED)) is not None]
-    return risk.Cuts(len({trial.block for trial in mine}), epochs, damaged, min(untried, default=0.0) == 0.0)
+    return risk.Cuts(len({trial.block for trial in mine}), epochs, damaged, min(untried, default=0.0) == 0.0, after)
 
 
 def _worded(decision: Decision, line: Written, number: int) -> Written:

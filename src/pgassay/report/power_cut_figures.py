@@ -40,9 +40,9 @@ def figures(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Iterator[Bl
 
 
 def _bound(arms: "Sequence[ArmCuts]") -> Drawing | None:
-    """The course of the bound, a line a treatment; None for a single cut, which has no course."""
+    """The course of the bound, a line a treatment; None for at most one cut that counts, which has no course."""
     rows = [row for each in arms for row in course_rows(each)]
-    if max(row["cuts"] for row in rows) < 2:
+    if max((row["cuts"] for row in rows), default=0) < 2:
         return None
     import altair as alt
 
@@ -62,7 +62,8 @@ def _bound(arms: "Sequence[ArmCuts]") -> Drawing | None:
     return Drawing(
         _BOUND,
         "The share of cuts that may do damage, with 95 % certainty at every moment. Red crosses: cuts that did damage. "
-        "A line without crosses falls as cuts stay without damage; when to stop may be chosen while looking at it.",
+        "A line without crosses falls as cuts after a whole checkpoint stay without damage; when to stop may be chosen "
+        "while looking at it.",
         alt.layer(line, shown).properties(width=charts.WIDTH, height=_HEIGHT),
     )
 
@@ -70,8 +71,7 @@ def _bound(arms: "Sequence[ArmCuts]") -> Drawing | None:
 def course_rows(each: "ArmCuts") -> Iterator[dict[str, Any]]:
     """The bound as cuts were made, thinned; `damaged` where one did damage since the point before."""
     before = 0
-    outcomes = [(epoch, cut.verdict != SOUND) for epoch, cut in zip(each.epochs, each.cuts, strict=True)]
-    for risk in course_of(outcomes):
+    for risk in course_of(each.counted):
         yield {
             "treatment": each.name,
             "cuts": risk.cuts,

@@ -13,7 +13,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.crash_coverage import Coverage, Met, coverage_of
+from pgassay.analysis.crash_coverage import UNRECORDED, Coverage, Met, coverage_of
 from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
 from pgassay.analysis.ledger import MARGIN_NS
 from pgassay.analysis.messages import bound_per_cent, plural, rounded
@@ -78,7 +78,8 @@ BLIND = (
 """What no cut would have shown."""
 HOW = (
     f"the bounds are one-sided, at {_SURE} %, and hold whenever one looks; they go by epochs, since crash states"
-    f" between the same two flushes are not independent (docs/power-cut.md); {BLIND}"
+    " between the same two flushes are not independent, and without damage only by those with a cut after a whole"
+    f" checkpoint (docs/power-cut.md); {BLIND}"
 )
 
 
@@ -100,8 +101,22 @@ class ArmCuts:
 
     @cached_property
     def risk(self) -> Risk:
-        """How probable damage is."""
-        return risk_of((epoch, cut.verdict != SOUND) for epoch, cut in zip(self.epochs, self.cuts, strict=True))
+        """How probable damage is, by the cuts that count."""
+        return risk_of(self.counted)
+
+    @cached_property
+    def counted(self) -> Sequence[tuple[tuple[int, int], bool]]:
+        """Of each cut that the bound counts, its epoch and whether it did damage.
+
+        Where none did, cuts before a whole checkpoint do not count, since they would hardly have shown any. All count
+        where it was not recorded: nothing is called safe by them.
+        """
+        every = bool(self.damage) or UNRECORDED in self.coverage.untried
+        return [
+            (epoch, cut.verdict != SOUND)
+            for epoch, cut in zip(self.epochs, self.cuts, strict=True)
+            if every or (cut.met and cut.met.after)
+        ]
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -110,6 +125,11 @@ class ArmCuts:
         for (trial, _), cut in zip(self.epochs, self.cuts, strict=True):
             windows.setdefault(trial, []).append(cut.met)
         return coverage_of(windows.values())
+
+    @property
+    def ledger(self) -> bool:
+        """Were commits compared with the load's own log?"""
+        return any(cut.ledger for cut in self.cuts)
 
     @property
     def loss_ms(self) -> float:
@@ -128,16 +148,21 @@ class ArmCuts:
         kind = kind_of(len(self.damage), self.risk.upper, self.below, tried=not self.coverage.untried)
         if kind is Kind.UNSAFE:
             place, first = self.damage[0]
-            found = f"{_share(self.risk)} did damage, the first at cut {place}: {_evidence(first)}"
+            found = f"{_share(self)} did damage, the first at cut {place}: {_evidence(first)}"
             return Verdict(kind, f"unsafe: {found}")
         if self.coverage.untried:
-            return Verdict(kind, f"{_untried(self)}; {_share(self.risk)} lost or damaged anything")
+            return Verdict(kind, f"{_untried(self)}; {_share(self)} {_found(self)}")
         asked = "" if self.below is None else f", and {bound_per_cent(self.below)} % was asked for"
         return Verdict(kind, f"safe: {_sound(self)}" if kind is Kind.SAFE else f"unresolved: {_sound(self)}{asked}")
 
 
-def _share(risk: Risk) -> str:
-    return f"{risk.damaged_cuts:,} of {risk.cuts:,} {plural('cut', risk.cuts)}"
+def _share(each: ArmCuts) -> str:
+    return f"{len(each.damage):,} of {len(each.cuts):,} {plural('cut', len(each.cuts))}"
+
+
+def _found(each: ArmCuts) -> str:
+    """What no cut did, as far as it was looked for."""
+    return "lost or damaged anything" if each.ledger else "damaged anything (lost commits were not looked for)"
 
 
 def _untried(each: ArmCuts) -> str:
@@ -148,15 +173,15 @@ def _untried(each: ArmCuts) -> str:
 
 def _sound(each: ArmCuts) -> str:
     """What was found of a safe treatment, across how many checkpoints, and what its settings allow to be lost."""
-    met = each.coverage
-    across = (
-        f"across {words.counted(met.checkpoints, 'checkpoint')} ({met.within:,} within one, {met.after:,} after one)"
-    )
+    met, counted = each.coverage, each.risk.cuts
+    share = f"0 of {counted:,} {plural('cut', counted)} after a whole checkpoint"
+    made = f"{len(each.cuts):,} {plural('cut', len(each.cuts))} in all, {met.within:,} within one"
+    across = f"across {words.counted(met.checkpoints, 'checkpoint')} ({made})"
     sure = f"below {bound_per_cent(each.risk.upper)} % a cut with {_SURE} % certainty, {across}"
     if not each.loss_ms:
-        return f"{_share(each.risk)} lost or damaged anything: {sure}"
+        return f"{share} {_found(each)}: {sure}"
     lost = f"at most the last {words.number(each.loss_ms)} ms of commits were lost, as synchronous_commit = off allows"
-    return f"{_share(each.risk)} did damage: {sure}; {lost}"
+    return f"{share} did damage: {sure}; {lost}"
 
 
 def _evidence(cut: CutRecord) -> str:
@@ -276,17 +301,18 @@ def _not_tried(findings: "Findings", sound: Sequence[ArmCuts], text: Text) -> st
     """Treatments of which nothing can be said: no cut did damage, and none met what damage takes."""
     by_reason: dict[str, list[str]] = {}
     for each in sound:
-        made = text.number(f"{each.risk.cuts:,}", each.risk.cuts, f"power cuts with {each.name}")
-        found = f"{called(findings, each)} (0 of {made} cuts lost or damaged anything)"
+        made = text.number(f"{len(each.cuts):,}", len(each.cuts), f"power cuts with {each.name}")
+        found = f"{called(findings, each)} (0 of {made} cuts {_found(each)})"
         by_reason.setdefault(_untried(each), []).append(found)
     return "; ".join(f"{why}: {joined(parts)}" for why, parts in by_reason.items())
 
 
 def _safe_part(name: str, each: ArmCuts, text: Text, *, whole: bool) -> str:
     """A safe treatment with its bound; the first one of a sentence says the `whole` of it."""
-    made = text.number(f"{each.risk.cuts:,}", each.risk.cuts, f"power cuts with {each.name}")
+    counted = each.risk.cuts
+    made = text.number(f"{counted:,}", counted, f"power cuts after a whole checkpoint with {each.name}")
     bound = text.number(bound_per_cent(each.risk.upper), each.risk.upper, f"bound of damage with {each.name}")
-    did = " did damage" if each.loss_ms else " lost or damaged anything" if whole else ""
+    did = " did damage" if each.loss_ms else f" {_found(each)}" if whole or not each.ledger else ""
     lost = ""
     if each.loss_ms:
         lost_ms = text.number(words.number(each.loss_ms), each.loss_ms, f"commits lost with {each.name}, ms")
@@ -354,7 +380,7 @@ def _figures(each: ArmCuts) -> Sequence[str]:
     risk, met = each.risk, each.coverage
     recorded = any(cut.met for cut in each.cuts)
     return (
-        f"{risk.cuts:,}",
+        f"{len(each.cuts):,}",
         f"{risk.epochs:,}",
         f"{risk.damaged_cuts:,}",
         f"{bound_per_cent(risk.upper)} %",
@@ -377,7 +403,7 @@ def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
     if allowed := [each for each in sound if each.loss_ms]:
         lost = ", ".join(f"{words.number(each.loss_ms)} ms with {called(findings, each)}" for each in allowed)
         yield f"commits that the settings allow to be lost (synchronous_commit = off), at most before a cut: {lost}"
-    unchecked = [called(findings, each) for each in mine if not any(cut.ledger for cut in each.cuts)]
+    unchecked = [called(findings, each) for each in mine if not each.ledger]
     if unchecked:
         named = ", ".join(unchecked)
         yield (
@@ -413,6 +439,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                 "verdict": each.verdict.kind,
                 "text": each.verdict.text,
                 **asdict(each.risk),
+                "cuts": len(each.cuts),
                 "loss_ms": each.loss_ms,
                 "checkpoints": each.coverage.checkpoints,
                 "cuts_within_checkpoint": each.coverage.within,
