@@ -80,7 +80,7 @@ RULES: tuple[Rule, ...] = (
     Rule("load.keep_log", alternating=_WINDOW),
     *(
         Rule(f"load.{name}")
-        for name in ("clients", "cores", "jobs", "latency_limit", "max_tries", "protocol", "script")
+        for name in ("clients", "cores", "jobs", "latency_limit", "max_tries", "protocol", "script", "variables")
     ),
     *(
         Rule(f"load.{name}", alternating=_LOG)
