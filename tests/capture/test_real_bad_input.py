@@ -34,7 +34,7 @@ LIBRARY = {"shared_preload_libraries": "pg_stat_statements", "wal_level": "repli
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    with real.own_folder() as found:
+    with real.private_folder() as found:
         yield found
 
 

@@ -82,7 +82,7 @@ def slots(connection: "psycopg.Connection[tuple[object, ...]]") -> list[tuple[ob
 @contextmanager
 def watched_shop(installation: LocalInstallation, settings: dict[str, str]) -> Iterator[Watched]:
     """A web shop on a server of its own, with `EVERY_WRITE`."""
-    with real.private_folder() as folder, real.private_folder() as captures:
+    with real.private_folder() as folder, real.own_folder() as captures:
         installation.initialize(folder / "data", {})
         given = {"shared_preload_libraries": "pg_stat_statements", "fsync": "off", **EVERY_WRITE, **settings}
         server = installation.start(folder / "data", given, folder / "socket")
