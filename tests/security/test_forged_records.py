@@ -171,6 +171,12 @@ def test_forged_records_end_no_command(
         assert "Traceback" not in "".join(capsys.readouterr())
 
 
+@pytest.mark.parametrize("seed", [483])
+def test_what_a_thousand_found_is_mended(originals: dict[str, Path], tmp_path: Path, seed: int) -> None:
+    """483: seconds of no trial in a series."""
+    attack(originals, tmp_path, seed, report=False)
+
+
 @pytest.mark.slow
 def test_a_thousand_forged_records_end_no_command(
     originals: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -147,6 +147,7 @@ def _judged(gather: "Gather", numbers: Sequence[int], *, every: bool) -> dict[in
         wanted &= pl.col("trial").is_in(list(numbers))
     rows = gather(lambda series: series.filter(wanted).select("trial", "monotonic_ns", "source", "value"))
     table = rows.filter(~pl.col("source").str.ends_with(WARM_UP))  # apart: costly on all rows, cheap on these
+    table = table.drop_nulls(["trial", "monotonic_ns"])  # of no trial, or of no moment: only a forged record has such
     values = table["value"].fill_null(float("nan")).to_numpy()
     return courses_of_samples(table["trial"].to_numpy(), table["monotonic_ns"].to_numpy(), values)
 
