@@ -162,11 +162,12 @@ def attack(originals: dict[str, Path], folder: Path, seed: int, *, report: bool)
     shutil.rmtree(run)
 
 
+@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_forged_records_end_no_command(
-    originals: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    originals: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int
 ) -> None:
     first = first_seed()
-    for seed in range(first, first + FEW):
+    for seed in range(first, first + count):
         attack(originals, tmp_path, seed, report=seed % 10 == 0)
         assert "Traceback" not in "".join(capsys.readouterr())
 
@@ -175,13 +176,3 @@ def test_forged_records_end_no_command(
 def test_what_a_thousand_found_is_mended(originals: dict[str, Path], tmp_path: Path, seed: int) -> None:
     """483: seconds of no trial in a series."""
     attack(originals, tmp_path, seed, report=False)
-
-
-@pytest.mark.slow
-def test_a_thousand_forged_records_end_no_command(
-    originals: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = first_seed()
-    for seed in range(first, first + MANY):
-        attack(originals, tmp_path, seed, report=seed % 10 == 0)
-        assert "Traceback" not in "".join(capsys.readouterr())
