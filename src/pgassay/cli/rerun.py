@@ -5,7 +5,6 @@ original is not repeated. `--with RUN` compares a run that was made already.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, redirect_stdout
@@ -111,7 +110,6 @@ def _files(
             )
     if unknown := given.keys() - used:
         raise UsageError(f"--file {min(unknown)}: the study names no such file")
-    _open_to_servers(folder)
     return OwnFiles(found)
 
 
@@ -125,25 +123,6 @@ def _given(text: str) -> tuple[str, Path]:
             "write the factor, or the path in the study, and your copy of the file: --file load.init=dump.sql",
         )
     return name, here
-
-
-def _open_to_servers(folder: Path) -> None:
-    """Let the account of the servers read the files below a folder of root's, and nobody else."""
-    from pgassay.files import Directory
-    from pgassay.host import accounts
-
-    if os.geteuid() != 0:
-        return
-    owner = 0, accounts.choose(os.environ).gid
-    with Directory.open(folder.parent) as parent:
-        parent.give(folder.name, owner, 0o750)
-    with Directory.open(folder) as own:
-        for part in ("kept", "capsule/scripts"):
-            for path in sorted((folder / part).rglob("*")):
-                own.give(str(path.relative_to(folder)), owner, 0o750 if path.is_dir() else 0o640)
-        for name in ("kept", "capsule", "capsule/scripts"):
-            if (folder / name).is_dir():
-                own.give(name, owner, 0o750)
 
 
 def _document(original: "Run") -> dict[str, Any]:
