@@ -27,7 +27,7 @@ class FileLock:
         if self._descriptor is not None:
             return True
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = open_lock(self._path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -41,6 +41,11 @@ class FileLock:
         if self._descriptor is not None:
             unlock(self._descriptor)
             self._descriptor = None
+
+
+def open_lock(path: Path) -> int:
+    """Open the file of a lock, which is made if it is not there; raises `OSError`, and follows no link in its place."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def unlock(descriptor: int) -> None:
@@ -59,7 +64,7 @@ def alone(path: Path) -> Iterator[None]:
 
     Raises `OSError` where the file cannot be made.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = open_lock(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

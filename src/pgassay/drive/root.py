@@ -20,7 +20,7 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.drive import messages
 from pgassay.files import Directory, UntrustedError
-from pgassay.locks import unlock
+from pgassay.locks import open_lock, unlock
 
 NAME = "pgassay"
 SNAPSHOTS = "snapshots"
@@ -229,7 +229,7 @@ def sync_directory(path: Path) -> None:
 
 def take_lock(directory: Path) -> int | None:
     """Lock a directory for as long as the returned descriptor is open; None when another process has it."""
-    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = open_lock(directory / LOCK_FILE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -256,7 +256,7 @@ def alone(directory: Path) -> Iterator[None]:
 def _waited_for(path: Path) -> int | None:
     """The locked file; None where it is not the one at `path` any more, since who had it has removed the directory."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = open_lock(path)
     except FileNotFoundError:
         raise RemovedError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent)) from None
     with contextlib.ExitStack() as stack:
