@@ -135,6 +135,11 @@ class Account:
         """Whom its files go to; None where they stay ours."""
         return None if self.name is None else (self.uid, self.gid)
 
+    @property
+    def passable(self) -> tuple[tuple[int, int] | None, int]:
+        """Owner (-1: it stays) and mode of a directory of ours that it may pass through, not list and not change."""
+        return (None, 0o700) if self.name is None else ((-1, self.gid), 0o710)
+
 
 @dataclass(frozen=True)
 class Version:

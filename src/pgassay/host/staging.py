@@ -51,8 +51,9 @@ class Stage:
             folder = stack.enter_context(scratch.folder("load", PLACE))
             self._folder = folder
             with Directory.open(folder) as made:
-                made.give_self(self._entered_by_account, 0o710)
-                made.mkdir(_IN, 0o710, self._entered_by_account)
+                made.give_self(*account.passable)
+                owner, mode = account.passable
+                made.mkdir(_IN, mode, owner)
                 made.mkdir(_OUT, 0o700, account.owner)
             for file in sorted(dict.fromkeys(files), key=_describes):
                 if not may_read(file, account) or (output is not None and file.is_relative_to(output)):
@@ -101,11 +102,6 @@ class Stage:
                     with suppress(UntrustedError), written.reading(name) as source:
                         self._take(source, output / name)
 
-    @property
-    def _entered_by_account(self) -> tuple[int, int]:
-        """Owner and group of a directory, with mode 0710, that it may enter, not list and not change."""
-        return os.geteuid(), self._account.gid
-
     def _hand_in(self, file: Path) -> None:
         """A copy, at the same path below a directory of ours: files may name each other, and words their directories.
 
@@ -115,8 +111,9 @@ class Stage:
         for parent in reversed(file.absolute().parents[:-1]):
             folder = self._folder / _IN / str(parent).lstrip("/")
             if not folder.exists():
+                owner, mode = self._account.passable
                 with Directory.open(folder.parent) as above:
-                    above.mkdir(folder.name, 0o710, self._entered_by_account)
+                    above.mkdir(folder.name, mode, owner)
             if barrier(parent, self._account) is not None:
                 self.paths[str(parent)] = str(folder)
         if not file.exists():

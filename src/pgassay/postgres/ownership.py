@@ -21,7 +21,7 @@ from pathlib import Path
 from pgassay import scratch
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
-from pgassay.files import Directory, Owner, UntrustedError
+from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import messages
 from pgassay.postgres.processes import started_ticks
 
@@ -138,7 +138,7 @@ def private_directory(account: Account, parent: Path | None = None) -> Iterator[
     """
     with scratch.folder("sockets", parent or PRIVATE_PARENT) as path:
         with Directory.open(path) as private:
-            private.give_self(*_passable(account))
+            private.give_self(*account.passable)
         yield path
 
 
@@ -158,11 +158,6 @@ def empty_configuration(account: Account) -> Iterator[Path]:
         yield private / "data"
 
 
-def _passable(account: Account) -> tuple[Owner | None, int]:
-    """Owner and mode of a directory in which the servers' account may not even list names."""
-    return (None, 0o700) if account.owner is None else ((os.geteuid(), account.gid), 0o710)
-
-
 def prepare_socket_directory(directory: Path, account: Account) -> tuple[Path, int]:
     """Make or check `directory`, which is ours, and the one in it where servers make their sockets.
 
@@ -175,7 +170,7 @@ def prepare_socket_directory(directory: Path, account: Account) -> tuple[Path, i
     if not directory.exists():
         directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with Directory.open(directory.parent) as parent:
-            owner, mode = _passable(account)
+            owner, mode = account.passable
             parent.mkdir(directory.name, mode, owner)
     with Directory.open(directory) as private:
         mode = os.fstat(private.descriptor).st_mode & 0o777
