@@ -2,16 +2,16 @@
 
 import pytest
 
-from pgassay.importing.sysbench import read_sysbench
+from pgassay.importing.reader import ForeignFile, Options
+from pgassay.importing.sysbench import SysbenchReader, read_sysbench
 from pgassay.importing.values import Reading
-from pgassay.load.sysbench.output import is_sysbench
 from tests.importing.made import SAMPLES
 
 
 def sysbench(name: str) -> Reading | str:
-    text = (SAMPLES / f"{name}.txt").read_text(encoding="utf-8")
-    assert is_sysbench(text)
-    return read_sysbench(name, text)
+    file = ForeignFile.open(SAMPLES / f"{name}.txt")
+    assert SysbenchReader().recognises(file, Options())
+    return read_sysbench(name, file.text)
 
 
 def test_sysbench_s_totals_and_seconds() -> None:

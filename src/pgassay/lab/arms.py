@@ -26,7 +26,6 @@ from pgassay.lab.settings import PREPARING, STOCK_BYTES, settings_of
 from pgassay.lab.setup import Setup
 from pgassay.lab.site import Site
 from pgassay.postgres import copied
-from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
 from pgassay.study.units import format_bytes, parse_memory
@@ -169,17 +168,8 @@ class ResolvedArm:
         Arms with one key share one snapshot. It is made again at each call, because a file with the user's data may
         change during a run; the load reads such a file again only if it did.
         """
-        return _hash({"bindir": str(self.installation.bindir), **self._data_parts})
-
-    @property
-    def data_identity(self) -> str:
-        """As `snapshot_key`, the same on every host that would make the same data, wherever its programs lie."""
-        built = self.installation.found_by == FOUND_BY
-        return _hash({"build": self.installation.bindir.parent.name if built else "", **self._data_parts})
-
-    @property
-    def _data_parts(self) -> dict[str, object]:
         parts: dict[str, object] = {
+            "bindir": str(self.installation.bindir),
             "version": self.installation.version.text,
             "init": dict(sorted(self.setup.init_options.items())),
             "load": self.load.name,
@@ -190,7 +180,7 @@ class ResolvedArm:
             parts |= {"data": {}}
         if self.setup.copy_of is not None:
             parts |= {"data": {}, "copy": copied.identity(self.setup.copy_of)}
-        return parts
+        return _hash(parts)
 
 
 def _hash(parts: Mapping[str, object]) -> str:

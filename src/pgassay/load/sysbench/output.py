@@ -23,7 +23,6 @@ from pgassay.load import responses as shared
 from pgassay.load.sysbench.options import PROGRAM
 from pgassay.study.responses import Better, Response, Scale
 
-_BANNER = re.compile(r"^sysbench \d+\.\d+", re.MULTILINE)
 _THREADS = re.compile(r"^Number of threads: (\d+)$", re.MULTILINE)
 _STATEMENTS = re.compile(r"^ *(read|write|other): +(\d+)$", re.MULTILINE)
 _TRANSACTIONS = re.compile(r"^ *transactions: +(\d+) +\(([\d.]+) per sec\.\)$", re.MULTILINE)
@@ -90,11 +89,6 @@ class Second:
     percentile: int
     latency_ms: float | None
     errors: float
-
-
-def is_sysbench(text: str) -> bool:
-    """Does sysbench's banner stand in it?"""
-    return _BANNER.search(text) is not None
 
 
 def parse_totals(text: str) -> Totals | None:
