@@ -210,7 +210,7 @@ class Findings:
     ) -> tuple[Effect, ...]:
         """Every treatment, or `only` these, against the baseline, with intervals for the response's whole family.
 
-        Against another baseline each comparison stands for itself.
+        Against another baseline a comparison shares its error rate with no other.
         """
         ours = (against := baseline or self.baseline) == self.baseline
         primary = response.name == self.study.primary and ours
