@@ -1,17 +1,15 @@
 """Does an advice hold? Simulated servers with known truth: effects, an interaction, an optimum inside, placebos, noise.
 
 usage: python -m benchmarks.advise [--servers 40] [--noises 0.03,0.10,0.30] [--settings 15] [--samplers [WAYS]]
-           [--seed 1] [--recorded FILE] [--trial SECONDS] [--noise-from-start SHARE] [--only-ours] [--drift SHARE]
+           [--seed 1] [--trial SECONDS] [--noise-from-start SHARE] [--only-ours] [--drift SHARE]
 
 Each server has so many settings, of which four matter: two by their level, one with its best level inside, and one only
 together with the first. A trial has log-normal noise, a batch or block a common one of 10 %. Printed for each noise:
 the true gain left on the table (regret, in per cent of speed) after the same number of trials by pgassay advise, by
 random search and by Optuna's TPE whose winner is the best sample; what winner's sample and our confirmation promised
 too much; and how often a placebo was recommended. With --samplers only the search itself, without the proof, by the
-ways of benchmarks/advise_samplers.py: which one to take. With --recorded the truth is the surface that a recorded
-advice's trials draw (benchmarks/recorded_surrogate.py), at its noise unless --noises is given; which of its settings do
-nothing nobody knows. With --drift the machine changes by so much in a hundred trials, steadily. All figures are of a
-simulation.
+ways of benchmarks/advise_samplers.py: which one to take. With --drift the machine changes by so much in a hundred
+trials, steadily. All figures are of a simulation.
 
 --noises are of trials of 6 s, of which 2.6 s are the server's start and the clone. With --trial a trial is shorter or
 longer: so many more or fewer fit into the budget, and what is within the measured window, all but the share of the
@@ -24,13 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import exp, isfinite, log, sqrt
-from pathlib import Path
 from statistics import fmean, median
 
-from optuna.samplers import BaseSampler
-
-from benchmarks import advise_samplers, recorded_surrogate
-from benchmarks.recorded_surrogate import Surface
+from benchmarks import advise_samplers
 from benchmarks.simulated_study import played
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN, amounts
 from pgassay.advise.constraints import Limits
@@ -211,39 +205,18 @@ class Server:
         }
 
 
-@dataclass(kw_only=True)
-class RecordedServer(Server):
-    """A server whose truth is the surface of a recorded advice."""
-
-    surface: Surface
-    highest: float
-
-    def truth(self, configuration: Configuration) -> float:
-        """What the surface says."""
-        return self.surface.gain(configuration)
-
-    def best(self) -> float:
-        """The surface's highest point."""
-        return self.highest
-
-
 @dataclass(frozen=True)
 class Outcome:
-    """One server, one way: how much true gain was missed, what was promised too much, and placebos that it changes.
-
-    Nobody knows the placebos of a recorded server.
-    """
+    """One server, one way: how much true gain was missed, what was promised too much, and placebos that it changes."""
 
     regret: float
     promised: float | None
-    placebos: int | None
+    placebos: int
     trials: int
 
 
-def placebos(server: Server, configuration: Configuration) -> int | None:
+def placebos(server: Server, configuration: Configuration) -> int:
     """How many of the changes do nothing."""
-    if isinstance(server, RecordedServer):
-        return None
     real = {each.name for each in server.space.dimensions[:ACTIVE]}
     return sum(name not in real for name in configuration.changes_from(server.space.start))
 
@@ -278,11 +251,6 @@ def searched(server: Server, trials: int, way: str) -> Outcome:
     return Outcome(server.best() - truth, seen[winner] - truth, placebos(server, winner), server.trials)
 
 
-def sampler_of(name: str, seed: int) -> BaseSampler:
-    """One of Optuna's samplers."""
-    return advise_samplers.sampler_of(name, seed)
-
-
 def noise_at(noise: float, trial_s: float, from_start: float) -> float:
     """Of a trial of that length, where one of the usual length has `noise`."""
     window = (TRIAL_S - START_S) / (trial_s - START_S)
@@ -292,8 +260,7 @@ def noise_at(noise: float, trial_s: float, from_start: float) -> float:
 def row(name: str, noise: float, outcomes: Sequence[Outcome]) -> str:
     """A line of the table."""
     told = [each.promised for each in outcomes if each.promised is not None and isfinite(each.promised)]
-    known = [each.placebos > 0 for each in outcomes if each.placebos is not None]
-    wrong = f"{fmean(known):.0%}" if known else "-"
+    wrong = f"{fmean(each.placebos > 0 for each in outcomes):.0%}"
     return (
         f"{noise:5.1%}  {name:26}  {percent(median(each.regret for each in outcomes)):>8}"
         f"  {percent(fmean(each.regret for each in outcomes)):>8}  {percent(median(told)) if told else '-':>9}"
@@ -315,7 +282,7 @@ def main() -> None:
     """Simulate, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", type=int, default=40)
-    parser.add_argument("--noises", default="", help="of a trial (default: 0.03,0.10,0.30, or what was recorded)")
+    parser.add_argument("--noises", default="0.03,0.10,0.30", help="of a trial")
     parser.add_argument("--settings", type=int, default=15)
     parser.add_argument("--budget", type=float, default=1200.0, help="seconds")
     parser.add_argument(
@@ -325,24 +292,23 @@ def main() -> None:
         metavar="WAYS",
         help="the search alone (all ways)",
     )
-    parser.add_argument("--recorded", type=Path, metavar="FILE")
     parser.add_argument("--drift", type=float, default=0.0, help="of speed in a hundred trials, such as -0.2")
     parser.add_argument("--trial", type=float, metavar="SECONDS", help=f"of a trial (default: {TRIAL_S:g})")
     parser.add_argument("--noise-from-start", type=float, default=0.0, metavar="SHARE", help="of the noise's variance")
     parser.add_argument("--only-ours", action="store_true", help="pgassay advise alone")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    if arguments.trial is not None and (arguments.recorded or arguments.samplers or arguments.trial <= START_S):
-        parser.error(f"--trial is longer than {START_S:g} s, and neither with --recorded nor with --samplers")
+    if arguments.trial is not None and (arguments.samplers or arguments.trial <= START_S):
+        parser.error(f"--trial is longer than {START_S:g} s, and not with --samplers")
     trial_s = arguments.trial or TRIAL_S
-    made, own_noise = servers(arguments.recorded, arguments.settings, trial_s, log(1 + arguments.drift) / 100)
+    made = partial(Server, space_with(arguments.settings), trial_s=trial_s, drift=log(1 + arguments.drift) / 100)
     seeds = range(arguments.seed, arguments.seed + arguments.servers)
     ways: tuple[str, ...] = () if arguments.only_ours else ("random", "tpe")
     if arguments.samplers:
         ways = advise_samplers.possible(arguments.samplers.split(","))
     print(HEAD)
-    for usual in map(float, (arguments.noises or own_noise).split(",")):
-        noise = usual if arguments.recorded else noise_at(usual, trial_s, arguments.noise_from_start)
+    for usual in map(float, arguments.noises.split(",")):
+        noise = noise_at(usual, trial_s, arguments.noise_from_start)
         counts = dict.fromkeys(seeds, SAMPLED)
         if not arguments.samplers:
             ours = [advised(made(noise, seed), arguments.budget) for seed in seeds]
@@ -351,27 +317,6 @@ def main() -> None:
         for way in ways:
             found = [searched(made(noise, seed), counts[seed], way) for seed in seeds]
             print(row(way if way == advise_samplers.HALF else f"{way}, best so far", noise, found), flush=True)
-
-
-def servers(
-    path: Path | None, settings: int, trial_s: float = TRIAL_S, drift: float = 0.0
-) -> tuple[Callable[[float, int], Server], str]:
-    """What makes a server of a noise and a seed, and the noises that are tried unless others are asked for."""
-    if path is None:
-        made = partial(Server, space_with(settings), trial_s=trial_s, drift=drift)
-        return lambda noise, seed: made(noise, seed), "0.03,0.10,0.30"
-    kept = recorded_surrogate.read(path)
-    surface = recorded_surrogate.surface(kept)
-    print(recorded_surrogate.told(kept, surface))
-    highest = surface.highest(kept.limits)
-
-    def recorded(noise: float, seed: int) -> Server:
-        return RecordedServer(
-            kept.space, noise, seed, trial_s=kept.trial_s, room=kept.limits, drift=drift, surface=surface,
-            highest=highest,
-        )  # fmt: skip
-
-    return recorded, f"{surface.noise:.4f}"
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ from typing import ClassVar
 
 from optuna.samplers import BaseSampler, NSGAIISampler
 
-from benchmarks.advise import ACTIVE, BATCH_NOISE, LIMITS, RESOLUTION, TPS, TRIAL_S, Server, sampler_of, space_with
+from benchmarks.advise import ACTIVE, BATCH_NOISE, LIMITS, RESOLUTION, TPS, TRIAL_S, Server, space_with
+from benchmarks.advise_samplers import sampler_of
 from pgassay.advise.budget import BATCH, FRONT_POINTS, front_amounts
 from pgassay.advise.front import Gains, Seen, picked
 from pgassay.advise.front_walk import walk_front

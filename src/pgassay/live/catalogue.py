@@ -1,7 +1,7 @@
 """All runs below a directory, searched: an index in SQLite, made from the records and made again whenever it is lost.
 
 A record is read again only where its header or its journal has changed since, so a list of ten thousand runs takes
-their names and two looks at each (benchmarks/live_list.py). What is in the index is in the records, too.
+their names and two looks at each. What is in the index is in the records, too.
 """
 
 import os
