@@ -10,14 +10,12 @@ from pathlib import Path
 from pgassay.analysis.lint import Benchmark, Run, Setup
 from pgassay.analysis.lint.setup import NAMES
 from pgassay.importing import placement
-from pgassay.importing.files import read_files
-from pgassay.importing.messages import no_such_response
+from pgassay.importing.files import one_of, read_files
 from pgassay.importing.reader import Options
 from pgassay.record.formats import IMPORTED
 from pgassay.record.linted import benchmark_of, gave_up, results_of
 from pgassay.record.reading import Run as Recorded
 from pgassay.record.values import TrialRecord
-from pgassay.study.responses import full_name
 
 ALL_RUNS = "all runs"
 """What the one treatment is called when nothing tells treatments apart."""
@@ -38,9 +36,7 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
     """Foreign files. `baseline` as a treatment's label; empty for the first."""
     reading, roles = read_files(paths, options, compared=False)
     names = [response.name for response in reading.responses]
-    chosen = full_name(primary or names[0], names)
-    if chosen not in names:
-        raise no_such_response(chosen, names)
+    chosen = one_of(names, primary)
     runs, ordered = placement.in_time(reading.runs, reading.ordered)
     placed = placement.place(runs, roles, chosen)
     if not ordered and roles.block:
@@ -82,9 +78,7 @@ def of_run(path: Path, primary: str) -> Judged:
     record = Recorded.open(path, leave_out=True)
     study = record.asked
     names = [response.name for response in record.responses]
-    chosen = full_name(primary or study.primary, names)
-    if chosen not in names:
-        raise no_such_response(chosen, names)
+    chosen = one_of(names, primary or study.primary)
     source = record.host.get(IMPORTED)
     imported = isinstance(source, dict)
     benchmark = benchmark_of(record, study, chosen)

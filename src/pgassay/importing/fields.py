@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from pgassay.importing import messages
+from pgassay.errors import UsageError
 from pgassay.importing.values import FILE, FOLDER, ForeignRun, Reading
 
 _FIELD = re.compile(r"\{([A-Za-z_][\w.]*)\}")
@@ -37,7 +37,10 @@ def parse_pattern(text: str) -> Pattern:
     """A field is anything within one step of the path; the rest is literal. Raises `UsageError`."""
     names = tuple(_FIELD.findall(text))
     if not names or len(set(names)) < len(names):
-        raise messages.bad_pattern(text)
+        raise UsageError(
+            f'--pattern "{text}" must name at least one field in braces, each once',
+            "for example --pattern 'pg-{page_kB}/{scale}/run-{run}/pgbench.log'",
+        )
     pieces = _FIELD.split(text)
     literal = [re.escape(piece) if place % 2 == 0 else "([^/]+?)" for place, piece in enumerate(pieces)]
     return Pattern(names, re.compile(f"(?:^|/){''.join(literal)}$"))
@@ -59,7 +62,10 @@ def parse_given(text: str) -> Given:
     if not colon:
         value, files = rest, "*"
     if not equals or not name.strip() or not value.strip() or not files:
-        raise messages.bad_level(text)
+        raise UsageError(
+            f'--treatment wants NAME=VALUE or NAME=VALUE:PATTERN, not "{text}"',
+            "for example --treatment shared_buffers=8GB:'runs/8GB/*'",
+        )
     return Given(name.strip(), value.strip(), files)
 
 
@@ -140,7 +146,10 @@ def parse_roles(texts: Iterable[str]) -> Roles:
         if role in MANY:
             column, _, name = (part.strip() for part in column.partition(":"))
         if not equals or not column or role not in ALL or role in one:
-            raise messages.bad_column_role(text, ALL)
+            raise UsageError(
+                f'--columns wants ROLE=COLUMN, not "{text}"',
+                f"the roles are: {', '.join(ALL)}; for example --columns treatment=page_size,value=tps,block=run",
+            )
         if role in MANY:
             many[role].append(Use(column, name or column))
         else:
@@ -163,7 +172,7 @@ def settle_roles(
         roles = replace(roles, block=reading.repetition)
     for name in roles.fields:
         if name not in known and name not in (use.field for use in roles.value):
-            raise messages.no_field(name, known)
+            raise UsageError(f'the source has no field "{name}"', f"it has: {', '.join(sorted(known)) or 'none'}")
     taken = set(roles.fields)
     own = [name for name in dict.fromkeys(named) if name not in taken]
     if roles.treatment or own:
@@ -175,7 +184,11 @@ def settle_roles(
     if not chosen:
         chosen = _differing(asked, reading.runs) or free[:1]
     if not chosen and needed:
-        raise messages.no_treatment(known - {use.field for use in roles.value})
+        left = sorted(known - {use.field for use in roles.value})
+        raise UsageError(
+            "no option says which field distinguishes the treatments",
+            f"for example --columns treatment={next(iter(left), 'COLUMN')}; there are: {', '.join(left) or 'none'}",
+        )
     said = f"treatments differ by {' and '.join(chosen)}; no option says otherwise"
     roles = replace(roles, treatment=tuple(Use(name, name) for name in chosen))
     roles, more = _with_conditions(roles, reading)

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pgassay import plugins
-from pgassay.importing import messages
+from pgassay.errors import UsageError
 from pgassay.importing.fields import REPETITION, Roles, fields_of_path, file_names, natural, settle_roles, with_fields
 from pgassay.importing.hammerdb import HammerDbReader
 from pgassay.importing.pgbench import PgbenchReader
@@ -21,6 +21,7 @@ from pgassay.importing.sysbench import SysbenchReader
 from pgassay.importing.table import TableReader
 from pgassay.importing.values import FILE, FOLDER, LeftOut, Reading, combine
 from pgassay.plugins import PluginError
+from pgassay.study.responses import full_name
 
 READERS: tuple[Reader, ...] = (
     PgbenchReader(),
@@ -77,13 +78,28 @@ def read_files(paths: Sequence[Path], options: Options, *, compared: bool) -> tu
     if not runs:
         reasons = [(each.place, each.reason) for each in reading.left_out]
         if reading.runs:
-            reasons.append((f"{len(reading.runs)} runs", messages.filtered()))
-        raise messages.no_runs(reasons)
+            reasons.append((f"{len(reading.runs)} runs", "left out by --where"))
+        raise UsageError(
+            "there is no run to import", first_reasons(reasons) or "name files or folders with results in them"
+        )
     repetition = next((name for name in REPETITION if options.pattern and name in options.pattern.names), "")
     reading = replace(reading, runs=runs, repetition=reading.repetition or repetition)
     roles, remarks = settle_roles(reading, options.roles, options.named, needed=compared)
     unusable = [error.message for error in registry.broken]
     return replace(reading, remarks=(*reading.remarks, *remarks, *unusable)), roles
+
+
+def first_reasons(left_out: Iterable[tuple[str, str]]) -> str:
+    """Why the first three of what was left out were, each after its place."""
+    return "; ".join(f"{place}: {reason}" for place, reason in list(left_out)[:3])
+
+
+def one_of(names: Sequence[str], wanted: str) -> str:
+    """The full name of the response that `--primary` wants, the first without one; raises `UsageError`."""
+    name = full_name(wanted or names[0], names)
+    if name not in names:
+        raise UsageError(f'the source has no response "{name}"', f"it has: {', '.join(names)}")
+    return name
 
 
 def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> Iterator[Reading]:
@@ -123,10 +139,10 @@ def _read(
 
 def _unrecognised(file: ForeignFile, names: Sequence[str]) -> str:
     if file.is_long and not file.is_binary:
-        return messages.too_long(TEXT_BYTES_MAX // 2**20)
+        return f"has more than {TEXT_BYTES_MAX // 2**20} MB, so it is neither a summary nor a table"
     if not file.is_binary and not file.text.strip():
-        return messages.empty()
-    return messages.unrecognised(names)
+        return "is empty"
+    return f"has an unrecognised format (recognised: {', '.join(names)})"
 
 
 def _nothing(place: str, reason: str) -> Reading:

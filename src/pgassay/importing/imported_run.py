@@ -15,8 +15,8 @@ from typing import Any
 from pgassay import __version__
 from pgassay.analysis.lint.setup import NAMES
 from pgassay.errors import UsageError
-from pgassay.importing import messages, placement
-from pgassay.importing.files import read_files
+from pgassay.importing import placement
+from pgassay.importing.files import first_reasons, one_of, read_files
 from pgassay.importing.placement import Placed, named
 from pgassay.importing.reader import Options
 from pgassay.importing.values import LeftOut, Reading
@@ -27,7 +27,7 @@ from pgassay.record.linted import SAID
 from pgassay.record.values import UNKNOWN_TIME_NS, LevelRecord, TrialRecord
 from pgassay.study import document
 from pgassay.study.parsing import parse_recorded
-from pgassay.study.responses import Status, full_name
+from pgassay.study.responses import Status
 
 LABEL = "imported, not measured by pgassay"
 BLOCKS_LEAST = 5
@@ -104,9 +104,7 @@ def import_files(
     """
     reading, roles = read_files(paths, options, compared=True)
     names = [response.name for response in reading.responses]
-    primary = full_name(question.primary or names[0], names)
-    if primary not in names:
-        raise messages.no_such_response(primary, names)
+    primary = one_of(names, question.primary)
     runs, ordered = placement.in_time(reading.runs, reading.ordered)
     remarks = reading.remarks
     if roles.second:
@@ -136,7 +134,10 @@ def import_files(
         )
         parse_recorded("imported", made)  # a resolution or a name that no report could read is refused now
     except UsageError as error:
-        raise messages.with_left_out(error, source.left_out) from None
+        if not source.left_out:
+            raise
+        # what was left out may be what is missing
+        raise UsageError(error.message, f"{error.hint}; left out: {first_reasons(source.left_out)}") from None
     study = document.write(made, f"The study that these runs answer, as far as their source says; {LABEL}.")
     run.parent.mkdir(parents=True, exist_ok=True)
     write_run(run, _header(reading, command), study, source, list(zip(numbers, placed, strict=True)))
@@ -212,7 +213,10 @@ def treatments_of(placed: Sequence[Placed]) -> tuple[Mapping[str, str], ...]:
     """Distinct treatments in the order of their first run; raises `UsageError` where there is only one."""
     found = {each.place.treatment: each.treatment for each in placed}
     if len(found) < 2:
-        raise messages.one_treatment(next(iter(found), ""))
+        raise UsageError(
+            f'all runs are of one treatment, "{next(iter(found), "")}"',
+            "say what differs with --columns, --treatment or --pattern; to judge the runs alone, use pgassay lint",
+        )
     return tuple(found.values())
 
 
@@ -229,7 +233,8 @@ def baseline_of(given: str, treatments: Sequence[Mapping[str, str]]) -> Mapping[
         or (not wanted and given in treatment.values())
     ]
     if len(matching) != 1:
-        raise messages.baseline_unknown(given, [named(treatment) for treatment in treatments])
+        known = "; ".join(named(treatment) for treatment in treatments)
+        raise UsageError(f'baseline "{given}" is not one treatment', f"the treatments are: {known}")
     return matching[0]
 
 

@@ -15,7 +15,6 @@ from math import isfinite
 from statistics import fmean
 
 from pgassay.analysis.lint.benchmark import Length, fell_short_of
-from pgassay.importing import messages
 from pgassay.importing.fields import Roles, levels_of
 from pgassay.importing.values import ForeignRun, Second
 from pgassay.record.values import NO_VALUE, SHORT, Reason
@@ -80,14 +79,14 @@ def _judged(each: Placed, target_s: float | None, primary: str) -> Placed:
     reasons = list(each.reasons)
     codes = {reason.code for reason in reasons}
     if target_s is not None and each.run.seconds is not None and SHORT not in codes:
-        detail = messages.ran_short(each.run.seconds, target_s, said=each.run.planned_s is not None)
-        reasons.append(Reason(SHORT, detail))
+        of = "where similar runs took" if each.run.planned_s is None else "of"
+        reasons.append(Reason(SHORT, f"ran {each.run.seconds:.3g} s {of} {target_s:.5g} s"))
     value = each.run.responses.get(primary)
     if NO_VALUE not in codes:
         if value is None:
-            reasons.append(Reason(NO_VALUE, messages.value_missing(primary)))
+            reasons.append(Reason(NO_VALUE, f"there is no {primary}"))
         elif not isfinite(value) or value <= 0.0:
-            reasons.append(Reason(NO_VALUE, messages.value_impossible(primary, value)))
+            reasons.append(Reason(NO_VALUE, f"{primary} is {value:g}"))
     planned_s = each.run.planned_s if each.run.planned_s is not None else target_s
     return replace(each, planned_s=planned_s, reasons=tuple(reasons))
 

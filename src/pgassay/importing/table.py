@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.errors import UsageError
-from pgassay.importing import messages
 from pgassay.importing.fields import REPETITION, SETTING, Roles
 from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
 from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
@@ -55,7 +54,7 @@ class TableReader(Reader):
                 raise _no_value_column(parse_table(file.text, options.header))
             missing = _missing_columns(file.text, options)
             if missing:
-                yield file.path, messages.no_columns(missing)
+                yield file.path, f"is a table without the column {' and '.join(missing)}"
             else:
                 found = read_table(str(file.path), file.text, options.roles, options.header, options.better)
                 yield file.path, found
@@ -106,7 +105,9 @@ def parse_table(text: str, header: str = "") -> Table:
     if header:
         names = tuple(name.strip() for name in next(csv.reader([header], delimiter=sniff(header))))
         if not all(names) or len(set(names)) < len(names):
-            raise messages.bad_header(header)
+            raise UsageError(
+                f'--header "{header}" must give each column a name of its own', "for example --header 'size;run;tps'"
+            )
         return Table(names, tuple(rows))
     return Table(rows[0][1], tuple(rows[1:])) if rows else Table((), ())
 
@@ -121,7 +122,8 @@ def read_table(name: str, text: str, roles: Roles, header: str = "", better: Bet
     for line, cells in table.rows:
         place = f"{name} line {line}"
         if len(cells) != len(table.header):
-            left_out.append(LeftOut(place, messages.cells(len(cells), len(table.header))))
+            held = f"{len(cells)} {'cell' if len(cells) == 1 else 'cells'}"
+            left_out.append(LeftOut(place, f"has {held} where the header has {len(table.header)}"))
             continue
         row = dict(zip(table.header, cells, strict=True))
         faults = list(_not_numbers(row, roles))
@@ -162,7 +164,7 @@ def _not_numbers(row: Mapping[str, str], roles: Roles) -> Iterator[str]:
     for column in (*(use.field for use in roles.value), *(each for each in single if each)):
         text = row[column]
         if text.lower() not in _MISSING and number(text) is None:
-            yield messages.not_a_number(column, text)
+            yield f'"{column}" is "{text[:40]}", which is not a number'
 
 
 def number(text: str) -> float | None:
