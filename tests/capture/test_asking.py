@@ -96,12 +96,31 @@ def test_what_is_made_once_is_made_by_one_of_two_who_ask_at_the_same_time(tmp_pa
 
 def test_a_script_that_fails_is_left_out_and_named(tmp_path: Path) -> None:
     found = asked(tmp_path, capture(KEYED, SORTED))
-    less = found.without({"001": "duplicate key"})
-    assert [each.name for each in less.load.played] == ["002"]
-    assert less.load.time_share == pytest.approx(0.25)
+    less = found.without({"002": "duplicate key"})
+    assert [each.name for each in less.load.played] == ["001"]
+    assert less.load.time_share == pytest.approx(0.75)
     assert less.load.unplayed[0].reason == "it fails here: duplicate key"
-    with pytest.raises(CaptureError, match="no statement of the capture can be played"):
-        found.without({"001": "a", "002": "b"})
+    with pytest.raises(CaptureError, match=r"^25\.0% of the source's time can be played.*75\.0%: SELECT status .*: a$"):
+        found.without({"001": "a"})
+
+
+def test_a_load_of_which_less_than_half_can_be_played_is_refused_before_the_data_are_read(tmp_path: Path) -> None:
+    hidden = Statement(3, "SELECT note FROM orders WHERE length(note) > $1", 9, 75.0, 9)
+    with pytest.raises(CaptureError) as refused:
+        asked(tmp_path, capture(hidden, SORTED))
+    assert refused.value.message.startswith("25.0% of the source's time can be played, so the answer would be about")
+    assert "75.0%: SELECT note FROM orders WHERE length(note) > $1: the value of $1 is" in refused.value.message
+    assert "--log FILE --with-literals" in str(refused.value.hint)
+    assert not (tmp_path / "asked").exists()
+    assert asked(tmp_path, capture(hidden, replace(SORTED, exec_ms=75.0))).load.time_share == 0.5
+    with pytest.raises(CaptureError, match="the capture has no statements"):
+        asked(tmp_path, capture())
+
+
+def test_commits_take_time_of_the_statements_that_they_commit(tmp_path: Path) -> None:
+    commit = Statement(3, "COMMIT", 30, 900.0, 0)
+    found = asked(tmp_path, capture(commit, KEYED))
+    assert (found.load.time_share, len(found.load.played)) == (1.0, 1)
 
 
 def test_what_differs_from_the_server_is_told(tmp_path: Path) -> None:

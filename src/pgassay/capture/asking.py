@@ -18,7 +18,8 @@ from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
 from pgassay.capture import dump, messages
 from pgassay.capture.format import Capture
-from pgassay.capture.mixture import ScriptedLoad, scripted
+from pgassay.capture.messages import CaptureError
+from pgassay.capture.mixture import ScriptedLoad, brief, scripted
 from pgassay.capture.needing import Needing
 from pgassay.capture.pace import FULL, Pace
 from pgassay.capture.pace import of as pace_of
@@ -29,6 +30,10 @@ from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.locks import alone
 
 FOLDER = "asked"
+PLAYED_LEAST = 0.5
+"""The least share of the source's time, or of its calls where no time is known, that a question is asked about."""
+_MISSING = 3
+"""As many statements that are not played are named where a question is refused."""
 _NAME_MAX = 100
 """Of a folder named for extensions; longer names become a hash, since file systems have 255 bytes for one."""
 _LOCK = ".lock"
@@ -79,12 +84,12 @@ class Asked:
         )
 
     def without(self, failed: Mapping[str, str]) -> "Asked":
-        """The same without the scripts that failed when they were tried; raises `CaptureError` if none is left."""
+        """The same without the scripts that failed when tried; raises `CaptureError` where too little is left."""
         if self.capture.load is None:
             return self
         left = self.load.without(failed, self.capture.load)
-        if self.load.played and not left.played:
-            raise messages.nothing_playable(each.reason for each in left.unplayed)
+        if self.load.played:
+            _require_played(left, self.capture)
         return replace(self, load=left)
 
 
@@ -106,7 +111,7 @@ def write(
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 
     Raises `CaptureError` for a capture that has no data, whose tables need extensions that are not here, or of which
-    nothing can be played.
+    less than `PLAYED_LEAST` can be played.
     """
     if not capture.data.file:
         raise messages.no_data(path)
@@ -121,8 +126,8 @@ def write(
     libraries, strange = _libraries(capture, question, installations, runner)
     unscripted = own_scripts or replayed is not None
     load = ScriptedLoad((), ()) if unscripted else scripted(described)
-    if not load.played and not unscripted:
-        raise messages.nothing_playable(each.reason for each in load.unplayed)
+    if not unscripted:
+        _require_played(load, capture)
     folder = _new_folder((path / FOLDER).absolute(), stamp)
     for each in load.tried:
         (folder / f"{each.name}.sql").write_text(each.text, encoding="utf-8")
@@ -139,6 +144,23 @@ def write(
     if strangers := [each for each in _extensions_asked(question) if each not in there]:
         warnings["settings_of_nothing"] = messages.settings_of_nothing(strangers)
     return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed, pace)
+
+
+def _require_played(load: ScriptedLoad, capture: Capture) -> None:
+    """Raise `CaptureError`, with what takes most of the time, where the answer would be about another load."""
+    if load.played and load.time_share >= PLAYED_LEAST:
+        return
+    what = "time" if load.timed else "calls"
+    missing = [f"{each.time_share:.1%}: {brief(each.statement)}: {each.reason}" for each in load.unplayed[:_MISSING]]
+    real = capture.with_literals and capture.load is not None and capture.load.logged is not None
+    raise CaptureError(
+        f"{load.time_share if load.played else 0:.1%} of the source's {what} can be played, so the answer would be"
+        f" about another load; not played, {'; '.join(missing) or 'the capture has no statements'}",
+        "name scripts of your own with --set load.script=FILE"
+        if real
+        else "capture again with --log FILE --with-literals, which plays real values (--replay plays the log itself,"
+        " best on a base backup of its beginning), or name scripts of your own with --set load.script=FILE",
+    )
 
 
 def _new_folder(parent: Path, stamp: str) -> Path:

@@ -145,14 +145,6 @@ def no_data(path: Path) -> CaptureError:
     return CaptureError(f'"{path}" holds no data, so nothing can be run on it', "capture again with --data dump")
 
 
-def nothing_playable(reasons: Iterable[str]) -> CaptureError:
-    """No statement of the capture can be played."""
-    first = next(iter(reasons), "the capture has no statements")
-    return CaptureError(
-        f"no statement of the capture can be played: {first}", "name scripts of your own with --set load.script=FILE"
-    )
-
-
 def nothing_asked() -> UsageError:
     """`ask` without levels and without an index."""
     return UsageError("nothing is asked", "for example: pgassay ask app.capture work_mem=4MB,64MB")

@@ -21,6 +21,8 @@ SCRIPTS_MAX = 120
 """pgbench takes 128 scripts at most."""
 TRANSACTIONS_MAX = 40
 """Scripts of transactions; each kind may have two, for COMMIT and ROLLBACK."""
+BRIEF = 60
+"""As many characters of a statement name it."""
 _CONTROL = {
     "begin": "BEGIN",
     "start": "BEGIN",
@@ -112,6 +114,11 @@ class ScriptedLoad:
         return replace(self, tried=scripts, unplayed=tuple(unplayed))
 
 
+def brief(statement: Statement) -> str:
+    """The beginning of its text; its identifier where the text is not known."""
+    return " ".join(statement.text.split())[:BRIEF] or f"statement {statement.query_id}"
+
+
 def scripted(capture: Capture, seed: int = 0) -> ScriptedLoad:
     """The load of a capture; raises `PgassayError` where the parser is not installed."""
     load = capture.load
@@ -121,8 +128,8 @@ def scripted(capture: Capture, seed: int = 0) -> ScriptedLoad:
     singles: list[CapturedScript] = []
     reasons: dict[int, str] = {}
     for statement in load.statements:
-        if within and control_of(statement.text):
-            continue  # it is played as part of the transactions
+        if control_of(statement.text):
+            continue  # a transaction's script has its own, and a statement alone is committed, too
         try:
             text = script(capture, statement, Random(f"{seed} {statement.query_id}"))
         except CannotDrawError as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pgassay import outgoing
 from pgassay.capture.format import Capture, Cost, Logged
-from pgassay.capture.mixture import ScriptedLoad
+from pgassay.capture.mixture import BRIEF, ScriptedLoad, brief
 from pgassay.capture.physical import fetching as physical
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.physical.fetching import Wish
@@ -17,7 +17,6 @@ from pgassay.study.units import format_number, format_size
 _SHOWN = 5
 _TOLD = 0.01
 """A statement whose share of the time differs by less is not told."""
-_WIDTH = 60
 
 
 def announcement(
@@ -157,8 +156,7 @@ def _played(load: ScriptedLoad) -> Iterator[str]:
     if len(load.taken_apart) > _SHOWN:
         yield f"  taken apart: {len(load.taken_apart) - _SHOWN} more kinds of transactions"
     for each in load.unplayed[:_SHOWN]:
-        text = " ".join(each.statement.text.split()) or f"statement {each.statement.query_id}"
-        yield f"  not played, {each.time_share:.1%} of the {what}: {text[:_WIDTH]}: {each.reason}"
+        yield f"  not played, {each.time_share:.1%} of the {what}: {brief(each.statement)}: {each.reason}"
     if len(load.unplayed) > _SHOWN:
         rest = load.unplayed[_SHOWN:]
         yield f"  and {len(rest)} more, {sum(each.time_share for each in rest):.1%} of the {what}"
@@ -190,7 +188,7 @@ def _statements(found: Likeness) -> Iterator[str]:
     for each in far[:_SHOWN]:
         calls, time = (f"{one:.1%} → {other:.1%}" for one, other in _shares(each))
         mean = " → ".join("none" if value is None else f"{value:.3g} ms" for value in (each.source_ms, each.here_ms))
-        yield f"    {calls}, {time}, {mean}: {' '.join(each.text.split())[:_WIDTH]}"
+        yield f"    {calls}, {time}, {mean}: {' '.join(each.text.split())[:BRIEF]}"
 
 
 def _shares(pair: StatementPair) -> tuple[tuple[float, float], tuple[float, float]]:
