@@ -2,6 +2,7 @@
 
 import pytest
 
+from pgassay.capture.format import Column, Table
 from pgassay.capture.parameters import Parsed, Role, parse
 from tests.capture.schemas import TABLES
 
@@ -110,3 +111,33 @@ def test_aggregates_and_limits_are_seen() -> None:
     assert found("SELECT sum(id) FROM orders").aggregates
     assert found("SELECT id FROM orders LIMIT $1").limited
     assert not found("SELECT id FROM orders").aggregates
+
+
+CARE = Table("care", "message", 100.0, 2, 40_000, (Column("channel", "text", common_values=("sms", "letter")),))
+OLD = Table("public", "message", 9.0, 1, 8192, (Column("channel", "text", common_values=("fax",)),))
+
+
+@pytest.mark.parametrize(
+    ("paths", "name", "wanted"),
+    [
+        ([("care", "ops", "public")], "message", CARE),
+        ([("public", "care")], "message", OLD),
+        ([("care", "public"), ("care",)], "message", CARE),
+        ([("ops",)], "care.message", CARE),
+        ([("care",)], "public.message", OLD),
+        ([], "message", OLD),
+    ],
+)
+def test_a_name_means_the_table_that_the_server_takes(paths: list[tuple[str, ...]], name: str, wanted: Table) -> None:
+    parsed = parse(f"SELECT * FROM {name} WHERE channel = $1", (OLD, CARE), (), paths)
+    assert (parsed.refused, parsed.uses[1].table) == ("", wanted)
+
+
+@pytest.mark.parametrize("paths", [[("care", "public"), ("public", "care")], [("ops",)]])
+def test_a_name_that_may_mean_two_tables_is_not_guessed(paths: list[tuple[str, ...]]) -> None:
+    parsed = parse("UPDATE message SET channel = $1", (OLD, CARE), (), paths)
+    assert "message is" in parsed.refused
+    assert "care.message" in parsed.refused
+    assert "public.message" in parsed.refused
+    alone = parse("UPDATE message SET channel = $1", (CARE,), (), [("ops",)])
+    assert (alone.refused, alone.uses[1].table) == ("", CARE)

@@ -40,6 +40,7 @@ class FakeServer:
                 ("public", "t", "password", 0.5, 9, 2.0, None, ["x"], [0.5], None),
             ],
             "the functions": [("pay",)],
+            "the search paths": [("me", '"$user", public', 1.0, True)],
             "pg_stat_activity": [("active", "", 2), ("active", "IO: WALSync", 1), ("idle", "", 4)],
             **{name.replace("_", " ") if name != "pg_stats" else name: found for name, found in answers.items()},
         }  # fmt: skip
@@ -184,3 +185,18 @@ def test_the_list_of_reads_comes_first_and_the_cost_last() -> None:
     shown = summary(taken(FakeServer()).capture, Path("app.capture"))
     assert "0.8 calls a second" in shown
     assert "its processor time cannot be seen from here" in shown
+
+
+def test_names_are_looked_for_where_the_busiest_role_does_not_where_ours_does() -> None:
+    tables = [("public", "t", 1.0, 1, 8192), ("care", "t", 1.0, 1, 8192), ("Ops 1", "t", 1.0, 1, 8192)]
+    paths = [
+        ("monitor", '"$user", public', 3.0, True),
+        ("app", 'care, "Ops 1",nowhere, Public', 900.0, False),
+        ("seldom", "public", 2.0, False),
+        ("care", '"$user", public', 100.0, False),
+    ]
+    source = taken(FakeServer(the_tables=tables, the_search_paths=paths)).capture.source
+    assert source.search_paths == (("care", "Ops 1", "public"), ("care", "public"))
+    assert source.settings["search_path"] == '"care", "Ops 1", "public"'
+    alone = taken(FakeServer()).capture.source
+    assert (alone.search_paths, "search_path" in alone.settings) == ((("public",),), False)

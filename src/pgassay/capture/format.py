@@ -163,6 +163,11 @@ class Source:
     left_out: tuple[str, ...]
     libraries: tuple[str, ...]
     extensions: Mapping[str, str]
+    search_paths: tuple[tuple[str, ...], ...] = ()
+    """Of the roles that the load is of: schemas with tables in the order of each search_path, the busiest role's first.
+
+    Empty in captures that do not tell.
+    """
 
 
 @dataclass(frozen=True)

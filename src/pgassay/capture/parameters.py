@@ -2,7 +2,8 @@
 
 Statements are parsed by libpg_query, PostgreSQL's own grammar (pglast, an optional dependency). A parameter that stands
 for none of these (an argument of a function, an interval that is subtracted) is `UNKNOWN` with the reason: a value
-would be invented. Names are looked up among all relations of the statement, which suffices unless two share a column.
+would be invented. Names of columns are looked up among all relations of the statement, which suffices unless two share
+a column; names of tables as the server does, by the search_path of the roles that the load is of.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,8 +93,16 @@ class Parsed:
     refused: str = ""
 
 
-def parse(text: str, tables: Sequence[Table], volatile: Sequence[str] = ()) -> Parsed:
-    """Parse one statement against the tables of its capture; raises `PgassayError` where pglast is not installed."""
+def parse(
+    text: str,
+    tables: Sequence[Table],
+    volatile: Sequence[str] = (),
+    search_paths: Sequence[Sequence[str]] = (),
+) -> Parsed:
+    """Parse one statement against the tables of its capture; raises `PgassayError` where pglast is not installed.
+
+    `search_paths` are those of the roles that may have sent it; a name that means several tables is refused.
+    """
     try:
         from pglast import parse_sql
         from pglast.parser import ParseError, scan
@@ -113,7 +122,7 @@ def parse(text: str, tables: Sequence[Table], volatile: Sequence[str] = ()) -> P
     tree: Any = trees[0].stmt
     if type(tree).__name__ not in _PLAYED:
         return Parsed(text, refused=f"a {_kind(tree)} is not played")
-    reader = _Reader(tables)
+    reader = _Reader(tables, search_paths)
     reader.read(tree)
     called = [name for name in reader.functions if name in volatile]
     refused = ""
@@ -121,6 +130,8 @@ def parse(text: str, tables: Sequence[Table], volatile: Sequence[str] = ()) -> P
         refused = "SELECT INTO makes a table"
     elif reader.strangers:
         refused = f"it reads {', '.join(reader.strangers)}, which is no table of the capture"
+    elif reader.ambiguous:
+        refused = f"{'; '.join(reader.ambiguous)}: search_path does not say which"
     elif called:
         refused = f"it calls {', '.join(dict.fromkeys(called))}, which may do more than it shows"
     uses = {number: reader.uses.get(number, Use(Role.UNKNOWN, reason=_NOWHERE)) for _, _, number in places}
@@ -170,7 +181,9 @@ def _plain(text: str, tokens: Sequence[Any]) -> tuple[str, tuple[tuple[int, int,
 class _Reader:
     """Walks a tree once for its relations, then for its parameters."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[Table], search_paths: Sequence[Sequence[str]]) -> None:
+        self._search_paths = search_paths or (("public",),)
+        self.ambiguous: list[str] = []
         self._tables: dict[str, list[Table]] = {}
         for table in tables:
             self._tables.setdefault(table.name, []).append(table)
@@ -209,7 +222,10 @@ class _Reader:
             self.uses.setdefault(number, use)
 
     def _relation(self, node: Any) -> None:
-        table = self._of(node)
+        named = self._named(node)
+        if len(named) > 1:
+            self.ambiguous.append(f"{node.relname} is {' or '.join(f'{each.schema}.{each.name}' for each in named)}")
+        table = next(iter(named), None)
         if table is None:
             if node.schemaname not in ("pg_catalog", "information_schema") and not node.relname.startswith("pg_"):
                 self.strangers.append(node.relname)
@@ -217,9 +233,16 @@ class _Reader:
         self._aliases[node.alias.aliasname if node.alias else node.relname] = table
 
     def _of(self, relation: Any) -> Table | None:
-        found = self._tables.get(relation.relname, [])
-        named = [each for each in found if relation.schemaname in (None, each.schema)]
-        return next(iter(sorted(named, key=lambda each: each.schema != "public")), None)
+        return next(iter(self._named(relation)), None)
+
+    def _named(self, relation: Any) -> list[Table]:
+        """What the name means by one search_path or another; where none has it, a session's own must have."""
+        by_schema = {each.schema: each for each in self._tables.get(relation.relname, [])}
+        if relation.schemaname is not None:
+            return [by_schema[relation.schemaname]] if relation.schemaname in by_schema else []
+        firsts = (next((each for each in path if each in by_schema), None) for path in self._search_paths)
+        schemas = dict.fromkeys(each for each in firsts if each is not None)
+        return [by_schema[each] for each in schemas] or list(by_schema.values())
 
     def _column(self, node: Any) -> tuple[Table, Column] | None:
         while _is(node, "TypeCast"):

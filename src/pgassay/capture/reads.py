@@ -4,6 +4,7 @@ Columns of views that differ between versions are chosen by `major`; the oldest 
 by which our own reads are left out of pg_stat_statements (manual, "pg_stat_statements").
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 MARK = "pgassay capture"
@@ -29,6 +30,7 @@ ALWAYS = (
     Read("pg_extension, pg_database", "version, size, encoding, collation, extensions"),
     Read("pg_class, pg_attribute, pg_index, pg_constraint", "tables, columns and their types, unique keys, sizes"),
     Read("pg_proc", "names of your functions that are declared volatile"),
+    Read("pg_roles, pg_db_role_setting", "search_path of the roles that the load is of"),
 )
 STATISTICS = Read("pg_stats", "of each column: distinct values, share of nulls, width, correlation; no values")
 VALUES = Read("pg_stats", "of each column: also its commonest values and its histogram")
@@ -100,6 +102,33 @@ def statistics(*, values: bool) -> str:
         f"SELECT {_OURS} schemaname, tablename, attname, null_frac, avg_width, n_distinct, correlation,"
         f" {found if values else 'NULL::text[], most_common_freqs::float8[], NULL::text[]'} FROM pg_stats"
         " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY inherited"
+    )
+
+
+def search_paths(schema: str, query_ids: Iterable[int]) -> str:
+    """Role, its search_path in this database, its time in these statements of pg_stat_statements, whether it is ours.
+
+    Without statements each role that may connect counts, except superusers and our own.
+    """
+    own, ids = "r.rolname = current_user", ", ".join(map(str, query_ids))
+    weight = (
+        f"CASE WHEN {own} OR r.rolsuper OR NOT r.rolcanlogin OR NOT has_database_privilege(r.oid, d.oid, 'CONNECT')"
+        " THEN 0 ELSE 1 END"
+    )
+    if ids:
+        weight = (
+            f"(SELECT coalesce(sum(s.total_exec_time), 0) FROM {schema}.pg_stat_statements(false) s"
+            f" WHERE s.userid = r.oid AND s.dbid = d.oid AND s.queryid IN ({ids}))"
+        )
+    return (
+        f"SELECT {_OURS} r.rolname, CASE WHEN {own} THEN current_setting('search_path') ELSE coalesce("
+        "(SELECT substr(c.said, 13) FROM pg_db_role_setting x, unnest(x.setconfig) AS c(said)"
+        " WHERE c.said LIKE 'search\\_path=%' AND x.setrole IN (r.oid, 0) AND x.setdatabase IN (d.oid, 0)"
+        " ORDER BY x.setrole = 0, x.setdatabase = 0 LIMIT 1),"
+        " (SELECT CASE WHEN source IN ('database', 'user', 'database user', 'client', 'session') THEN boot_val"
+        " ELSE setting END FROM pg_settings WHERE name = 'search_path')) END,"
+        f" ({weight})::float8, {own} FROM pg_roles r, pg_database d WHERE d.datname = current_database()"
+        f" AND (r.rolcanlogin OR {own}) ORDER BY 1"
     )
 
 

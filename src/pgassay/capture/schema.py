@@ -1,6 +1,10 @@
-"""The tables of a server with what ANALYZE found in their columns, from the rows of three reads; pure."""
+"""The tables of a server with what ANALYZE found in their columns, and where roles look for them; pure.
 
-from collections.abc import Iterable
+From the rows of four reads.
+"""
+
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +12,25 @@ from pgassay.capture.format import Column, Table
 from pgassay.capture.privacy import private_name
 
 Rows = Iterable[tuple[Any, ...]]
+_LEAST_SHARE = 0.01
+"""Of the load: a role with less has no say."""
+_NAME = re.compile(r'"((?:[^"]|"")*)"|([^,"\s]+)')
+
+
+def search_paths_of(rows: Rows, schemas: Collection[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Our own search_path, and those of the roles that the load is of, the busiest first; `schemas` are those with
+    tables, and others are left out. Rows as `reads.search_paths` gives them.
+    """
+    weights: dict[tuple[str, ...], float] = {}
+    own: tuple[str, ...] = ()
+    for role, said, weight, ours in rows:
+        names = (quoted.replace('""', '"') or plain.lower() for quoted, plain in _NAME.findall(said))
+        path = tuple(each for each in (role if name == "$user" else name for name in names) if each in schemas)
+        weights[path] = weights.get(path, 0.0) + weight
+        own = path if ours else own
+    total = sum(weights.values())
+    ordered = sorted(weights, key=lambda each: -weights[each])
+    return own, tuple(each for each in ordered if weights[each] > _LEAST_SHARE * total) or (own,)
 
 
 def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:

@@ -49,7 +49,7 @@ def prepared(
         raise CannotDrawError("its text is not part of the capture")
     if not is_query(statement.text):
         raise CannotDrawError("a utility statement is not played")
-    parsed = parse(statement.text, capture.tables, capture.volatile_functions)
+    parsed = parse(statement.text, capture.tables, capture.volatile_functions, capture.source.search_paths)
     if parsed.refused:
         raise CannotDrawError(parsed.refused)
     if STRIPPED in parsed.text:

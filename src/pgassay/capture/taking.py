@@ -4,7 +4,7 @@ The window lies between two snapshots of pg_stat_statements; while it lasts, the
 The data come last, so that reading them is not part of the load that was captured.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +17,7 @@ from pgassay.capture.logs import Event, LogFiles
 from pgassay.capture.physical import fetching as physical
 from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.privacy import secret_in, without_literals
-from pgassay.capture.schema import tables_of
+from pgassay.capture.schema import search_paths_of, tables_of
 from pgassay.capture.source import Readable, Row
 from pgassay.capture.statements import HIDDEN, between, merged
 from pgassay.postgres.inspection import stays
@@ -138,6 +138,9 @@ def take(
     tables, private = tables_of(
         session.read("the tables", reads.tables()).rows, session.read("the columns", reads.columns()).rows, statistics
     )
+    counted = [each.query_id for each in load.statements] if load is not None and identity.schema is not None else []
+    roles = session.read("the search paths", reads.search_paths(identity.schema or "", counted)).rows
+    source = _with_search_paths(identity.source, roles, {each.schema for each in tables})
     functions = tuple(str(row[0]) for row in session.read("the functions", reads.volatile_functions()).rows)
     secrets = [f"values of {name}: its name says that they are private" for name in private]
     warnings = [*([messages.replica()] if identity.source.replica else []), *heard]
@@ -150,7 +153,7 @@ def take(
     capture = Capture(
         captured_utc=datetime.fromtimestamp(began / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         program_version=__version__,
-        source=identity.source,
+        source=source,
         tables=tables,
         volatile_functions=functions,
         load=load,
@@ -160,6 +163,15 @@ def take(
         secrets=tuple(secrets),
     )
     return Taken(capture, tuple(warnings))
+
+
+def _with_search_paths(source: Source, rows: Iterable[Row], schemas: Collection[str]) -> Source:
+    """Where names are looked for; the study's sessions look where those of the busiest role do, not where ours did."""
+    own, found = search_paths_of(rows, schemas)
+    held = dict(source.settings)
+    if found[0] != own:
+        held["search_path"] = ", ".join('"' + name.replace('"', '""') + '"' for name in found[0])
+    return replace(source, settings=held, search_paths=found)
 
 
 def _whole_load(
