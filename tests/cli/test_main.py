@@ -310,6 +310,7 @@ def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:
     assert laid_out.startswith("a trial about 10 s, 8 s of it under load, 2 s for laying out its file of 5.00 GB: ")
     assert told(**{**timed, "load_s": 9.7}).startswith("a trial about 10 s: "), "to the second it is all load"
     assert told(**{**timed, "preparation_s": 43.0}).endswith("to 3 min 20 s, 43 s of it for snapshots")
+    assert told(**{**timed, "paced_by": 3}).startswith("a trial about 10 s, 8 s of it under load, by 3 runs here: ")
     calibrated = {**timed, "load_s": None, "trial_calibrated": True}
     assert told(**calibrated) == "a trial about 10 s, as calibrated: 1 min 40 s to 3 min 20 s"
     assert told(**{**timed, "ageing_s": 40.0}).endswith("to 3 min 20 s, 40 s for ageing the drives")

@@ -16,12 +16,12 @@ from pgassay.design.blocks import rounds_of, turns
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import disagreements
-from pgassay.lab.live_trial import TRANSACTIONS_MIN
 from pgassay.lab.run import recorded_study
 from pgassay.lab.site import Site
 from pgassay.record.decisions import Step, decisions_in
 from pgassay.record.slices import SliceRecord, read_slices
-from pgassay.record.values import TrialRecord
+from pgassay.record.values import Reason, TrialRecord
+from pgassay.report.turns import busy, lengthened
 from pgassay.study.parsing import parse, parse_recorded
 from pgassay.study.responses import Status
 from pgassay.testing.fakes.drive import FakeDrive
@@ -169,12 +169,62 @@ def test_rounds_that_are_spoilt_are_left_out_and_kept(place: Path) -> None:
         assert each.regime["rounds_left_out"] == 1.0
 
 
-def test_slices_shorter_than_transactions_end_the_run_with_a_hint(place: Path) -> None:
+@pytest.mark.parametrize(("every", "status"), [(1, Status.VALID), (4, Status.VALID)])
+def test_other_programs_that_are_busy_all_the_time_discard_no_round(
+    place: Path, monkeypatch: pytest.MonkeyPatch, every: int, status: Status
+) -> None:
+    """They slow all servers equally; where they are busy in few rounds, those are left out as before."""
+    reasons = (Reason("foreign_cpu", "other programs used 90% of the CPU during the window"),)
+    monkeypatch.setattr(
+        "pgassay.lab.alternation.disturbances",
+        lambda turn, most: reasons if turn.round % every == 0 and turn.position == 1 else (),
+    )
+    simulation = simulate(place, study=study_of(**ALTERNATE), events={})
+    simulation.carry_on()
+    assert ending(simulation)
+    trials = simulation.run.trials
+    assert {each.status for each in trials} == {status}
+    lost = {one.round for each in trials for one in read_slices(simulation.run, each.number) if one.discarded}
+    assert lost == ({4, 8} if every == 4 else set())
+    assert {each.regime.get("rounds_busy") for each in trials} == ({None} if every == 4 else {8.0})
+    said = list(busy(trials))
+    assert said == [] if every == 4 else "slows all servers in turns equally" in said[0]
+
+
+@pytest.mark.parametrize("code", ["steal", "clock_jump"])
+def test_what_slows_no_server_equally_makes_a_block_invalid(
+    place: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    monkeypatch.setattr("pgassay.lab.alternation.disturbances", lambda turn, most: (Reason(code, code),))
+    simulation = simulate(place, study=study_of(**ALTERNATE), events={})
+    simulation.carry_on()
+    assert {each.status for each in simulation.run.trials} == {Status.INVALID}
+
+
+def test_slices_that_prove_too_short_are_made_longer_and_the_record_says_so(place: Path) -> None:
+    """Three transactions of a client in a second are too few; what was played by then is counted and not measured."""
     simulation = simulate(place, study=study_of(**ALTERNATE), events={}, speeds={"100": 3.0, "90": 1300.0, "50": 900.0})
-    with pytest.raises(UsageError, match="too short for this load") as refused:
+    simulation.carry_on()
+    assert ending(simulation)
+    assert simulation.machine.left_behind() == []
+    for trial in simulation.run.trials:
+        slices = read_slices(simulation.run, trial.number)
+        assert trial.status is Status.VALID
+        assert (trial.regime["slice_too_short_s"], trial.regime["slice_s"]) == (1.0, 2.0)
+        assert [each.round for each in slices] == list(range(1, rounds_of(8, 2.0) + 1))
+        assert all(each.closed_ns - each.opened_ns >= 2 * 10**9 for each in slices)
+        assert trial.responses["tps"] == pytest.approx(tps_of(slices))
+        assert trial.regime["window_s"] == pytest.approx(8.0, rel=0.1)
+    said = " ".join(lengthened(simulation.run.trials))
+    assert "longer than the planned 1 s" in said
+    assert f"{simulation.run.trials[-1].block} blocks" in said
+
+
+def test_transactions_that_outlast_the_longest_slices_end_the_run_with_a_hint(place: Path) -> None:
+    simulation = simulate(place, study=study_of(**ALTERNATE), events={}, speeds={"100": 0.1, "90": 1300.0, "50": 900.0})
+    with pytest.raises(UsageError, match="slices of 10 s are too short for this load") as refused:
         simulation.carry_on()
-    assert f"{TRANSACTIONS_MIN - 2} transactions" in refused.value.message
-    assert "--slice" in (refused.value.hint or "")
+    assert "--pairing sequential" in (refused.value.hint or "")
     assert simulation.machine.left_behind() == []
     assert simulation.run.trials == ()
 

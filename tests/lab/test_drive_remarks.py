@@ -100,7 +100,7 @@ def test_later_runs_know_the_role_that_a_proof_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_run_and_its_plan_say_it(dry_run: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
+    monkeypatch.setattr(run, "surroundings", lambda bench, mount, study: ())
     smart = BelievedMounts(OneDrive(host_bytes_written=1.0), lambda drive: FOUND)
     bench = fake_bench(options={"dry_run": dry_run}, counting=lambda: smart, data_directory=Path("/mnt"))
     study = replace(study_of(), claims=(ABOUT_DRIVES,))
@@ -112,7 +112,7 @@ def test_a_run_and_its_plan_say_it(dry_run: bool, monkeypatch: pytest.MonkeyPatc
 
 def test_a_run_is_told_of_all_places_that_may_be_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A record once kept the last of them."""
-    monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
+    monkeypatch.setattr(run, "surroundings", lambda bench, mount, study: ())
     monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
     free = 2 * 16_000_000 + WAL_BYTES + 1
     places = {f"directory:/{name}": FakeDrive(Path(f"/{name}"), free_bytes=free) for name in "ab"}

@@ -1,6 +1,7 @@
 """What a plan says that a run will take, beside what real runs took."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,18 @@ from pgassay.lab.forecast import (
     OVERHEAD_S,
     PREPARATION_S,
     TRIAL_S,
+    TURN_S,
     Forecast,
     Overwriting,
     forecast,
     length_known,
     overwritings,
     planned_s,
+    times_expected,
 )
+from pgassay.lab.live_trial import CONNECTION_S
 from pgassay.load.drivers import make
+from pgassay.record.trial_lengths import Pace
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
@@ -66,6 +71,45 @@ def test_a_snapshot_that_is_kept_is_not_made_again(tmp_path: Path) -> None:
     assert forecast(simulation.resolved()).preparation_s > 0.0
     simulation.carry_on()
     assert forecast(simulation.resolved()).preparation_s == 0.0
+
+
+def test_servers_in_turns_take_what_comes_between_their_turns(tmp_path: Path) -> None:
+    """Three servers of 32 slices took 64 s a block, 21 s each, of which their plan had said 11."""
+    load = {"scale": "20", "duration": "8s", "warmup": "1s"}
+    site = Simulation(Machine(tmp_path)).site()
+    alone, turned = (
+        forecast(resolve(study_of(load=load, design={"pairing": pairing}), site))
+        for pairing in ("sequential", "alternate")
+    )
+    assert (alone.turns_s, turned.turns_s) == (0.0, CONNECTION_S + 32 * TURN_S)
+    assert turned.trial_s == pytest.approx(alone.trial_s + turned.turns_s)
+    assert 16.0 < turned.trial_s < 24.0
+
+
+def test_a_plan_is_as_slow_as_past_runs_were_here_and_load_stays_as_it_is(tmp_path: Path) -> None:
+    resolved = Simulation(Machine(tmp_path), _shared({"scale": "20"})).resolved()
+    once, thrice = forecast(resolved), forecast(resolved, Pace(3.0, 2.0))
+    assert thrice.load_s == once.load_s
+    assert thrice.trial_s - thrice.load_s == pytest.approx(3.0 * (once.trial_s - once.load_s))
+    assert thrice.preparation_s == pytest.approx(2.0 * once.preparation_s)
+
+
+def test_a_run_tells_how_many_times_as_long_as_expected_it_took(tmp_path: Path) -> None:
+    simulation = simulate(tmp_path)
+    resolved = simulation.resolved()
+    expected = forecast(resolved)
+    simulation.carry_on()
+    trials = simulation.run.trials
+    twice_s = expected.load_s + 2 * (expected.trial_s - expected.load_s)
+    slow = [replace(each, timings_s={"measure": twice_s}) for each in trials]
+    key = resolved.arms[0].snapshot_key
+    found = times_expected(resolved, slow, {key: 5 * expected.preparation_s / len(resolved.arms), "of another": 9.0})
+    assert found is not None
+    assert list(found) == pytest.approx([2.0, 5.0], rel=0.1), "arms are of different sizes"
+    assert times_expected(resolved, slow, {}) == (found[0], None)
+    assert times_expected(resolved, [], {}) is None
+    counted = Simulation(Machine(tmp_path), study_of(load={"transactions": "100"})).resolved()
+    assert times_expected(counted, slow, {}) is None, "a load that ends with its work has no length to go by"
 
 
 def test_a_file_that_each_clone_gets_is_laid_out_in_each_trial_and_not_cloned() -> None:

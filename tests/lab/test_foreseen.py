@@ -75,7 +75,7 @@ def machine(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         monkeypatch.setattr(blank, "require_ours", require_ours)
         monkeypatch.setattr(device, "precondition", precondition)
         monkeypatch.setattr(device, "state_of", lambda path, runner: "as it was found")
-        monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
+        monkeypatch.setattr(run, "surroundings", lambda bench, mount, study: ())
         monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
         yield found
         found.given_back.close()
@@ -117,7 +117,7 @@ def test_what_has_nothing_to_do_with_drives_is_refused_before_too(
     with pytest.raises(PgassayError, match="is not measured"):
         machine.prepare(machine.resolved(responses={"primary": "no_such"}))
 
-    def busy(bench: object, mount: object) -> None:
+    def busy(bench: object, mount: object, study: object) -> None:
         raise PgassayError("another PostgreSQL is busy")
 
     monkeypatch.setattr(run, "surroundings", busy)
@@ -136,7 +136,7 @@ def test_a_device_that_may_just_do_is_left_to_the_check_of_what_is_mounted(machi
             with (machine.disks / name).open("r+b") as file:
                 file.truncate(room_for)
         with pytest.raises(PgassayError, match="this study needs about") if refused else nullcontext():
-            foresee(resolved, lambda mount: None, begins=True)
+            foresee(resolved, lambda mount, study: None, begins=True)
 
 
 def test_what_killed_runs_left_in_the_directories_of_a_study_takes_no_room(
@@ -145,15 +145,15 @@ def test_what_killed_runs_left_in_the_directories_of_a_study_takes_no_room(
     ended: list[Path] = []
     monkeypatch.setattr(foreseen, "_end_killed", ended.append)
     wal = {"drive.data.precondition": "1", "drive.wal": f"directory:{tmp_path}"}
-    foresee(machine.resolved(fixed=wal), lambda mount: None, begins=True)
+    foresee(machine.resolved(fixed=wal), lambda mount, study: None, begins=True)
     assert ended == [machine.place, tmp_path], "each once, however many servers have it"
 
 
 def test_whether_servers_take_turns_is_decided_when_a_run_begins(machine: Machine) -> None:
     asked = machine.resolved(design={"pairing": "alternate"}, load={"checkpoint": "cycle"})
-    foresee(asked, lambda mount: None, begins=False)
+    foresee(asked, lambda mount, study: None, begins=False)
     with pytest.raises(PgassayError, match="turns"):
-        foresee(asked, lambda mount: None, begins=True)
+        foresee(asked, lambda mount, study: None, begins=True)
 
 
 def test_two_uses_of_one_device_are_refused_before_it_is_written_over(machine: Machine) -> None:

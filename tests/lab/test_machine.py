@@ -14,7 +14,18 @@ from pgassay.cli.plan import forecast_lines, until_safe
 from pgassay.design.blocks import rounds_of
 from pgassay.design.plan import plan as size_up
 from pgassay.lab.arms import resolve
-from pgassay.lab.machine import best_slice_s, known_noise, known_trial_s, known_turns, setting_of, user_file
+from pgassay.lab.forecast import forecast
+from pgassay.lab.machine import (
+    best_slice_s,
+    known_noise,
+    known_pace,
+    known_trial_s,
+    known_turns,
+    lengths_file,
+    remember_lengths,
+    setting_of,
+    user_file,
+)
 from pgassay.lab.pairing import settled
 from pgassay.lab.plan import SEQUENTIAL_WAY, WayForecast, forecast_of, known_ways, risk_forecast
 from pgassay.lab.site import Site
@@ -22,10 +33,11 @@ from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
 from pgassay.record.calibrations import REALTIME, TURNS, Calibration, NoiseRecord, TurnsRecord
 from pgassay.record.disk import RealDisk
+from pgassay.record.trial_lengths import Pace
 from pgassay.study.model import Design, Study
 from tests.design._make import study as blocks_study
 from tests.lab.machine import Machine
-from tests.lab.simulation import Simulation, study_of
+from tests.lab.simulation import Simulation, simulate, study_of
 
 MOUNT = Mount(Path("/data"), Path("/"), "ext4", "/dev/sda1", "rw", 1 << 40, 1 << 39, False)
 NOISE = {"tps": NoiseRecord(0.03, 0.02, 0.05, 0.0, 0.0, 0.03)}
@@ -195,3 +207,27 @@ def test_a_plan_of_another_question_has_no_bound() -> None:
     asked = blocks_study(2)
     assert risk_forecast(asked, [0, 0], size_up(asked, None), 0.0) is None
     assert until_safe(None) == ""
+
+
+def test_what_trials_took_here_is_remembered_for_the_next_plan(site: Site, place: Path) -> None:
+    simulation = simulate(place)
+    simulation.carry_on()
+    resolved = resolve(study_of(), site)
+    assert known_pace(resolved) == Pace()
+    expected = forecast(resolved)
+    slow_s = expected.load_s + 4 * (expected.trial_s - expected.load_s)
+    remember_lengths(resolved, [replace(each, timings_s={"measure": slow_s}) for each in simulation.run.trials], {})
+    pace = known_pace(resolved)
+    assert pace.trial == pytest.approx(4.0, rel=0.05)
+    assert pace.runs == 1
+    assert forecast(resolved, pace).trial_s == pytest.approx(slow_s, rel=0.05)
+    assert known_pace(resolve(study_of(load={"maintenance": "on"}), site)) == Pace(), "other steps, another length"
+
+
+def test_a_run_does_not_fail_for_what_cannot_be_remembered(site: Site, place: Path) -> None:
+    simulation = simulate(place)
+    simulation.carry_on()
+    lengths_file().parent.parent.mkdir(parents=True)
+    lengths_file().parent.write_text("no directory")
+    remember_lengths(resolve(study_of(), site), simulation.run.trials, {})
+    assert lengths_file().parent.read_text() == "no directory"

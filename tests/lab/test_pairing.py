@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay.design.blocks import cells, order, rounds_of, turns
-from pgassay.errors import UsageError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.calibration import document_of, turns_document
@@ -18,6 +18,7 @@ from pgassay.lab.run import write_study
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.results import RESPONSES
 from pgassay.record.calibrations import REALTIME, TURNS
+from pgassay.study.findings import Finding, Severity
 from pgassay.study.model import Design
 from pgassay.study.parsing import parse
 from pgassay.testing.fakes.drive import FakeDrive
@@ -130,12 +131,32 @@ def test_servers_are_paired_with_their_load_only_where_nothing_is_written(
 
 def test_why_servers_take_no_turns_is_no_reason_to_distrust_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """It once stood among the remarks, which a disk study reads as "while other programs were running"."""
-    monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
+    monkeypatch.setattr(run, "surroundings", lambda bench, mount, study: ())
     monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
     asked = study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"})
     prepared = run.prepare(resolve(asked, fake_site()), fake_bench())
     assert prepared.remarks == ()
     assert "one server after the other: " in prepared.pairing
+
+
+@pytest.mark.parametrize(("pairing", "refused"), [("auto", False), ("sequential", True)])
+def test_a_busy_postgresql_is_a_warning_where_servers_take_turns(
+    monkeypatch: pytest.MonkeyPatch, pairing: str, refused: bool
+) -> None:
+    busy = Finding("busy_neighbour", Severity.ERROR, "another PostgreSQL server is busy", "")
+    monkeypatch.setattr(run, "busy_neighbour", lambda: busy)
+    monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
+    resolved = resolve(study_of(design={"pairing": pairing}), fake_site())
+    bench = fake_bench(options={"allow_busy": False})
+    if refused:
+        with pytest.raises(PgassayError, match="is busy") as raised:
+            run.prepare(resolved, bench)
+        assert "--allow-busy" in (raised.value.hint or "")
+    else:
+        (remark,) = run.prepare(resolved, bench).remarks
+        assert (
+            remark.warning == remark.recorded == f"{busy.text}; the servers take turns, so it slows all of them equally"
+        )
 
 
 def test_a_new_study_is_auto_unless_it_says_otherwise() -> None:

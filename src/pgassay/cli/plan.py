@@ -162,6 +162,8 @@ def lengths(plan: Plan) -> str:
         laid_out = f"{words.duration(plan.layout_s)} for laying out its file of {words.size(plan.layout_bytes)}"
         under = f"{under}, {laid_out}" if under else f", {laid_out}"
     source = ", as calibrated" if plan.trial_calibrated else under
+    if plan.paced_by:
+        source += f", by {words.counted(plan.paced_by, 'run')} here"
     first = plan.preparation_s
     prepared = f", {words.duration(first)} of it for snapshots" if first >= _SHOWN_S else ""
     ageing = f", {words.duration(plan.ageing_s)} for ageing the drives" if plan.ageing_s else ""

@@ -18,14 +18,14 @@ from pgassay.bench.slices import Metronome
 from pgassay.design.blocks import rounds_of, turns
 from pgassay.lab import messages
 from pgassay.lab.live_trial import TRANSACTIONS_MIN, LiveTrial
-from pgassay.lab.turns import disturbances
+from pgassay.lab.turns import FOREIGN, disturbances
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.model import Design
 
 ROUNDS_LEFT_MIN = 0.5
 """A block's trials are invalid if a smaller share of its rounds than this is left."""
 LONGER_S = (0.5, 1.0, 2.0, 5.0, 10.0)
-"""Lengths that slices of slow transactions may have instead of the usual one, in seconds."""
+"""Lengths that slices of slow transactions, or on a busy machine, may have instead of the planned one, in seconds."""
 _PROBED_ROUNDS = 2
 """After as many rounds it is known whether slices are long enough: a pair, so that each arm had two."""
 
@@ -43,7 +43,8 @@ class AlternatingBlock:
         """Each trial's record and series, in the order given.
 
         Raises `BenchError` where the bench failed (and not a treatment), `RecordError` where the record did, and
-        `UsageError` for slices that are too short for the load. A host of the load that is lost costs all of them.
+        `UsageError` for a load that even the longest slices are too short for. A host of the load that is lost costs
+        all of them.
         """
         with ExitStack() as stack:
             try:
@@ -74,13 +75,24 @@ class AlternatingBlock:
         return metronome
 
     def _play(self, metronome: Metronome | None) -> int:
-        """All rounds; returns how many there were."""
+        """All rounds; returns how many there were. Where slices prove too short they begin again with longer ones."""
         arm = self._trials[0].arm
-        design = arm.study.design
-        slice_s = _length_s(design, self._living.values())
-        for trial in self._living.values():
-            trial.agree(slice_s)
-        rounds = rounds_of(float(arm.setup.load.duration_s or 0), slice_s)
+        slice_s = _length_s(arm.study.design, self._living.values())
+        while True:
+            for trial in self._living.values():
+                trial.agree(slice_s)
+            rounds = rounds_of(float(arm.setup.load.duration_s or 0), slice_s)
+            played = self._rounds(rounds, slice_s, metronome)
+            if played is not None:
+                return played
+            living = self._living.values()
+            slice_s = max(_longer_s(each, slice_s) for each in living)
+            self._discarded.clear()
+            for trial in living:
+                trial.begin_again()
+
+    def _rounds(self, rounds: int, slice_s: float, metronome: Metronome | None) -> int | None:
+        """How many of the rounds were played; None where the first ones show that their slices are too short."""
         before = metronome.beat() if metronome else None
         for round_ in range(1, rounds + 1):
             living = self._living
@@ -97,19 +109,27 @@ class AlternatingBlock:
                 for each in living.values():
                     each.note_machine(round_, before, after)
                 before = after  # nothing happens before the next round
-            if round_ == _PROBED_ROUNDS:
-                for each in self._living.values():
-                    _require_long_enough(each, slice_s)
+            if round_ == _PROBED_ROUNDS and any(_too_short(each, slice_s) for each in self._living.values()):
+                return None
         return rounds
 
     def _judge(self, rounds: int) -> tuple[Reason, ...]:
-        """Note which rounds are discarded; returns why the whole block is, if too few of its rounds are left."""
+        """Note which rounds are discarded; returns why the whole block is, if too few of its rounds are left.
+
+        Rounds in which other programs are busy count where they are too many to leave out: then the machine is busy all
+        the time, which slows all servers equally.
+        """
         found: dict[int, Reason] = {}
         for trial in self._trials:
             for turn in trial.turns:
                 reasons = disturbances(turn, trial.arm.site.foreign_share_max)
                 if reasons:
                     found.setdefault(turn.round, reasons[0])
+        busy = {round_ for round_, reason in found.items() if reason.code in FOREIGN}
+        if rounds - len(found) < ROUNDS_LEFT_MIN * rounds and busy:
+            found = {round_: reason for round_, reason in found.items() if round_ not in busy}
+            for trial in self._trials:
+                trial.note_busy(len(busy))
         self._discarded = {**{number: reason.detail for number, reason in found.items()}, **self._discarded}
         if rounds - len(found) >= ROUNDS_LEFT_MIN * rounds or not found:
             return ()
@@ -127,12 +147,27 @@ def _length_s(design: Design, living: Iterable[LiveTrial]) -> float:
     return next((each for each in LONGER_S if each >= needed_s), LONGER_S[-1])
 
 
-def _require_long_enough(trial: LiveTrial, slice_s: float) -> None:
-    """Raise `UsageError` where slices hold hardly a transaction, or their last ones last longer than they do."""
+def _too_short(trial: LiveTrial, slice_s: float) -> bool:
+    """Do slices hold hardly a transaction of each client, or do their last ones last longer than they do?"""
+    most, drain_s = _seen(trial)
+    return bool(trial.turns) and (most < TRANSACTIONS_MIN * trial.arm.setup.load.connections or drain_s > slice_s)
+
+
+def _longer_s(trial: LiveTrial, slice_s: float) -> float:
+    """The next length of slices, by what this trial did in those of `slice_s`; raises `UsageError` beyond the last."""
+    if not _too_short(trial, slice_s):
+        return slice_s
+    most, drain_s = _seen(trial)
     connections = trial.arm.setup.load.connections
-    slice_ns = slice_s * 1e9
-    seen = trial.turns[-_PROBED_ROUNDS:]
-    most = max((turn.played.transactions for turn in seen), default=0)
-    drain_ns = min((turn.played.drained_ns - turn.played.closed_ns for turn in seen), default=0)
-    if seen and (most < TRANSACTIONS_MIN * connections or drain_ns > slice_ns):
-        raise messages.slices_too_short(trial.name, slice_ns / 1e9, most, connections, drain_ns / 1e9)
+    needed_s = max(drain_s, TRANSACTIONS_MIN * connections / max(most, 1) * slice_s)
+    longer = [each for each in LONGER_S if each > slice_s]
+    if not longer:
+        raise messages.slices_too_short(trial.name, slice_s, most, connections, drain_s)
+    return next((each for each in longer if each >= needed_s), longer[-1])
+
+
+def _seen(trial: LiveTrial) -> tuple[int, float]:
+    """The most transactions of its probed slices, and how long the last ones of a slice at least went on after it."""
+    seen = [turn.played for turn in trial.turns[-_PROBED_ROUNDS:]]
+    most = max((each.transactions for each in seen), default=0)
+    return most, min((each.drained_ns - each.closed_ns for each in seen), default=0) / 1e9

@@ -236,11 +236,20 @@ def hosts_within_reach(entries: Sequence[Entry]) -> int | None:
 
 def preparation_s(entries: Sequence[Entry]) -> float:
     """How long making the snapshots took, in seconds; one made again after a pause counts once."""
-    first: dict[str, float] = {}
+    return sum(float(each.data["seconds"]) for each in _prepared(entries).values())
+
+
+def making_s(entries: Sequence[Entry]) -> Mapping[str, float]:
+    """By key how long each snapshot took that was made and not found, in seconds."""
+    return {key: float(each.data["seconds"]) for key, each in _prepared(entries).items() if each.data.get("made")}
+
+
+def _prepared(entries: Sequence[Entry]) -> dict[str, Entry]:
+    first: dict[str, Entry] = {}
     for entry in entries:
         if entry.kind == Kind.PREPARED:
-            first.setdefault(str(entry.data["key"]), float(entry.data["seconds"]))
-    return sum(first.values())
+            first.setdefault(str(entry.data["key"]), entry)
+    return first
 
 
 def history_of(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> History:

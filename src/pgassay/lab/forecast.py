@@ -1,21 +1,27 @@
 """How long a run will take, for its plan: load, the other steps of each trial, and snapshots that are missing.
 
 The rates are means over runs on one quiet machine (two cores, ext4, clones copied, PostgreSQL 15 with pages of 2 to
-8 kB, pgbench at scales 20 and 100); other drives differ, so a plan says "about". A run measures its own trials:
-its decisions go by those alone (see `decisions`).
+8 kB, pgbench at scales 20 and 100); other machines and drives differ, so a plan multiplies them by what past runs took
+here (`machine.known_pace`). A run measures its own trials: its decisions go by those alone (see `decisions`).
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.load import LoadOptions
+from pgassay.design.blocks import rounds_of
 from pgassay.drive.block.device import size_bytes
 from pgassay.drive.options import OneDrive
-from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.lab.live_trial import CONNECTION_S
 from pgassay.load import drivers
+from pgassay.record.trial_lengths import Pace
+from pgassay.record.values import TrialRecord
 from pgassay.study.drives import DriveKind
 from pgassay.study.levels import Arm
-from pgassay.study.model import Study
+from pgassay.study.model import ALTERNATE, Study
+from pgassay.study.responses import Status
 
 TRIAL_S = 0.4
 """A server's start and end, and two readings of every probe."""
@@ -26,6 +32,9 @@ UPKEEP_S_PER_GB = 4.1
 LAYOUT_S_PER_GB = 2.6
 """Writing the file that a load makes for itself in each clone (fio's), with an fsync at its end: the mean of three
 files of 1 GB on a busy machine, which took 1 to 5 s."""
+TURN_S = 0.2
+"""What a server's turn takes besides its slice: lead-in, last transactions, standing still, the metronome (two cores,
+three servers, 64 s of turns)."""
 PREPARATION_S = 0.5
 """initdb, start and end."""
 PREPARATION_S_PER_GB = 7.4
@@ -44,11 +53,6 @@ _GB = 1e9
 def planned_s(study: Study) -> float:
     """The length of a trial that decisions assume before one has been measured: the mean over the arms, in seconds."""
     return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
-
-
-def load_s(study: Study) -> float:
-    """Warm-up and window of a trial: the mean over the arms, in seconds."""
-    return sum(_load_s(study, arm) for arm in study.arms) / len(study.arms)
 
 
 def window_s(study: Study) -> float:
@@ -84,16 +88,19 @@ def _load_s(study: Study, arm: Arm) -> float:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Seconds: of load in a trial, all that a trial takes, and of that the layout of the load's own file (means over
-    the arms); of making the missing snapshots and of ageing the drives, once. `layout_bytes`: the largest such file.
+    """Seconds: of load in a trial, all that a trial takes, and of that its turns and the layout of the load's own file
+    (means over the arms); of making the missing snapshots and of ageing the drives, once. `layout_bytes`: the largest
+    such file. `paced_by`: of so many past runs here.
     """
 
     load_s: float
     trial_s: float
+    turns_s: float
     layout_s: float
     layout_bytes: int
     preparation_s: float
     ageing_s: float
+    paced_by: int
 
 
 @dataclass(frozen=True)
@@ -116,28 +123,74 @@ def overwritings(resolved: ResolvedStudy) -> tuple[Overwriting, ...]:
     return tuple(Overwriting(str(each.path), each.precondition, size_bytes(path)) for path, each in found.items())
 
 
-def forecast(resolved: ResolvedStudy) -> Forecast:
-    """How long a study will take; where arms count transactions `load_s` is a guess (see `length_known`)."""
-    beside_s = layout_s = 0.0
+def forecast(resolved: ResolvedStudy, pace: Pace | None = None) -> Forecast:
+    """How long a study will take at this pace; where arms count transactions `load_s` is a guess (see `length_known`).
+
+    Whether servers take turns must be decided by then.
+    """
+    pace = pace or Pace()
+    arms = len(resolved.arms)
+    loaded_s = sum(map(_loaded_s, resolved.arms)) / arms
     preparing: dict[str, float] = {}
     for arm in resolved.arms:
-        rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.setup.load.maintenance else 0.0)
-        layout_s += LAYOUT_S_PER_GB * arm.laid_out_bytes / _GB
-        beside_s += TRIAL_S + rate * arm.kept_bytes / _GB
         key = arm.snapshot_key
         if key not in preparing:
-            there = arm.drive.has_snapshot(key)
-            preparing[key] = 0.0 if there else PREPARATION_S + PREPARATION_S_PER_GB * arm.kept_bytes / _GB
-    loaded_s = load_s(resolved.study)
-    arms = len(resolved.arms)
+            preparing[key] = 0.0 if arm.drive.has_snapshot(key) else _preparing_s(arm)
     return Forecast(
         load_s=loaded_s,
-        trial_s=loaded_s + (beside_s + layout_s) / arms,
-        layout_s=layout_s / arms,
+        trial_s=loaded_s + pace.trial * sum(map(_besides_s, resolved.arms)) / arms,
+        turns_s=pace.trial * sum(map(_turns_s, resolved.arms)) / arms,
+        layout_s=pace.trial * sum(map(_layout_s, resolved.arms)) / arms,
         layout_bytes=max(arm.laid_out_bytes for arm in resolved.arms),
-        preparation_s=sum(preparing.values()),
+        preparation_s=pace.preparation * sum(preparing.values()),
         ageing_s=_ageing_s(resolved),
+        paced_by=pace.runs,
     )
+
+
+def times_expected(
+    resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]
+) -> tuple[float, float | None] | None:
+    """How many times as long as expected these trials took besides their load, and making snapshots (None: none were
+    made), of which `preparing_s` has the seconds by key.
+
+    None where trials do not tell: those of loads that end when their work is done.
+    """
+    by_name = {arm.arm.name: arm for arm in resolved.arms}
+    whole = [each for each in trials if each.status is not Status.OUTCOME and each.arm in by_name]
+    expected_s = sum(_besides_s(by_name[each.arm]) for each in whole)
+    took_s = sum(each.length_s - _loaded_s(by_name[each.arm]) for each in whole)
+    if not length_known(resolved.study) or expected_s <= 0.0 or took_s <= 0.0:
+        return None
+    by_key = {arm.snapshot_key: arm for arm in resolved.arms if arm.drive.ageing() is None}
+    made = by_key.keys() & preparing_s.keys()
+    asked_s = sum(_preparing_s(by_key[key]) for key in made)
+    return took_s / expected_s, sum(preparing_s[key] for key in made) / asked_s if made else None
+
+
+def _loaded_s(arm: ResolvedArm) -> float:
+    options = arm.setup.load
+    return (DURATION_S if options.duration_s is None else options.duration_s) + options.warmup_s
+
+
+def _besides_s(arm: ResolvedArm) -> float:
+    rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.setup.load.maintenance else 0.0)
+    return TRIAL_S + rate * arm.kept_bytes / _GB + _layout_s(arm) + _turns_s(arm)
+
+
+def _layout_s(arm: ResolvedArm) -> float:
+    return LAYOUT_S_PER_GB * arm.laid_out_bytes / _GB
+
+
+def _turns_s(arm: ResolvedArm) -> float:
+    design = arm.study.design
+    if design.pairing != ALTERNATE:
+        return 0.0
+    return CONNECTION_S + TURN_S * rounds_of(arm.setup.load.duration_s or DURATION_S, design.slice_s)
+
+
+def _preparing_s(arm: ResolvedArm) -> float:
+    return PREPARATION_S + PREPARATION_S_PER_GB * arm.kept_bytes / _GB
 
 
 def _ageing_s(resolved: ResolvedStudy) -> float:

@@ -19,9 +19,10 @@ from pgassay.lab.pairing import settled
 from pgassay.lab.preflight import check
 from pgassay.lab.site import Attach
 from pgassay.study.drives import DriveKind
+from pgassay.study.model import Study
 
 
-def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount], object], *, begins: bool) -> None:
+def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount, Study], object], *, begins: bool) -> None:
     """Raise `PgassayError` for all that would be refused; nothing is made or written over, but what a killed run left
     is removed.
 
@@ -34,7 +35,7 @@ def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount], object], *, begin
     planned = resolve(resolved.study, replace(resolved.site, drive=ahead(), ahead=None))
     if begins:
         planned, _ = settled(planned)
-    refuse(check(planned).mount)
+    refuse(check(planned).mount, planned.study)
 
 
 def _asks_for_device(options: DriveOptions) -> bool:

@@ -60,7 +60,8 @@ class LiveTrial(Trial):
         self.over = False
         self.turns: list[Turn] = []
         self._player: SlicePlayer | None = None
-        self._first: Turn | None = None
+        self._unmeasured: list[Turn] = []
+        """The connections' first turn, and slices that were too short: counted, as their backends count them."""
         self._kernel: Sampling | None = None
         self._views: Sampling | None = None
         self._views_before: tuple[Reading, ...] = ()
@@ -83,7 +84,7 @@ class LiveTrial(Trial):
     @property
     def needed_s(self) -> float:
         """How long a slice must at least be, by what its clients did before the first round."""
-        played = self._first.played if self._first is not None else None
+        played = self._unmeasured[0].played if self._unmeasured else None
         if played is None or not played.transactions:
             return 0.0  # what is wrong with it is named elsewhere
         return TRANSACTIONS_WANTED * self.arm.setup.load.connections / played.tps
@@ -94,6 +95,16 @@ class LiveTrial(Trial):
         lead_in_s = self._arm.study.design.lead_in_s
         placement = PAIRED if self._player is not None and self._player.paired else FREE
         self._notes.pairing.update(pairing=ALTERNATE, slice_s=slice_s, lead_in_s=lead_in_s, placement=placement)
+
+    def begin_again(self) -> None:
+        """Its turns so far were too short to be measured; the next ones are the first."""
+        self._notes.pairing.setdefault("slice_too_short_s", self._slice_s)
+        self._unmeasured += self.turns
+        self.turns, self._paid = [], 0
+        self._samples = [
+            replace(each, source=f"{SOURCE}{WARM_UP_SUFFIX}") if each.source == SOURCE else each
+            for each in self._samples
+        ]
 
     def beat(self, metronome: Metronome) -> Beat:
         """Measure how fast the machine is; the time counts as its own, since the budget pays for it."""
@@ -106,6 +117,10 @@ class LiveTrial(Trial):
             sooner, later = before.covariates(), after.covariates()
             means = {name: (sooner[name] + later[name]) / 2 for name in sooner.keys() & later.keys()}
             self.turns[-1] = replace(self.turns[-1], machine=means)
+
+    def note_busy(self, rounds: int) -> None:
+        """So many rounds count although other programs were busy in them."""
+        self._notes.pairing["rounds_busy"] = float(rounds)
 
     @property
     def place(self) -> Path:
@@ -178,8 +193,9 @@ class LiveTrial(Trial):
             self._views_before = self._views.read_all()
             self._gate()
         if not self.over:
-            self._first = self._turn(0, 0, CONNECTION_S)
-            self._notes.problems.update(responses.problems_of_slices([self._first.played]))
+            first = self._turn(0, 0, CONNECTION_S)
+            self._unmeasured.append(first)
+            self._notes.problems.update(responses.problems_of_slices([first.played]))
 
     def _gate(self) -> None:
         """Connect the load; a server that refuses it has failed."""
@@ -318,7 +334,7 @@ class LiveTrial(Trial):
     @property
     def _counted(self) -> list[Turn]:
         """All turns since the server's views were read, the first one included."""
-        return [*([self._first] if self._first is not None else []), *self.turns]
+        return [*self._unmeasured, *self.turns]
 
     def _summed(self) -> dict[str, float | None]:
         """What was counted in all turns together, whoever else used the machine between them; gauges at the end."""

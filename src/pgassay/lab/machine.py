@@ -1,12 +1,14 @@
 """What is known of this machine before a run begins: its noise, the length of trials and the capacities of its drives.
 
-It comes from calibrations and disk studies that the user has made here, kept in small files of the user's
-(`record.calibrations`, `record.disk_capacities`).
+It comes from calibrations, disk studies and runs that the user has made here, kept in small files of the user's
+(`record.calibrations`, `record.disk_capacities`, `record.trial_lengths`).
 """
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,13 @@ from pgassay.bench.places import Mount
 from pgassay.errors import PgassayError
 from pgassay.host.facts import host_id
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.lab.forecast import times_expected
 from pgassay.load import drivers
-from pgassay.record import calibrations, disk_capacities
+from pgassay.record import calibrations, disk_capacities, trial_lengths
 from pgassay.record.calibrations import REALTIME, TURNS, WAYS, Calibration, NoiseRecord, Setting, TurnsRecord
 from pgassay.record.disk import RealDisk
+from pgassay.record.trial_lengths import Kind, Lengths, Pace
+from pgassay.record.values import TrialRecord
 
 SCHEDULING = "host.scheduling"
 TPS = "tps"
@@ -130,6 +135,44 @@ def _nearest(resolved: ResolvedStudy, mount: Mount) -> Iterator[tuple[Calibratio
         yield nearest, nearest.setting.differences(setting) if nearest else ()
 
 
+def known_pace(resolved: ResolvedStudy, latest: int = trial_lengths.LATEST) -> Pace:
+    """How many times as long as expected trials of this kind took in the `latest` runs here."""
+    known = trial_lengths.read(resolved.site.disk, lengths_file())
+    return known.pace(_kind_of(resolved), _data_bytes(resolved), latest)
+
+
+def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]) -> None:
+    """Keep what these trials took for later plans. No run fails for what cannot be kept."""
+    if resolved.site.attached:
+        return
+    with suppress(PgassayError, OSError):
+        found = times_expected(resolved, trials, preparing_s)
+        if found is not None:
+            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            new = Lengths(now, _kind_of(resolved), _data_bytes(resolved), *found)
+            trial_lengths.remember(resolved.site.disk, lengths_file(), new)
+
+
+def _kind_of(resolved: ResolvedStudy) -> Kind:
+    first = resolved.arms[0]
+    options = first.setup.load
+    steps = {
+        "cuts": bool(options.cuts),
+        "maintenance": options.maintenance,
+        "page_space": options.page_space,
+        "compressibility": options.compressibility,
+        "check": first.setup.drive.check,
+    }
+    load = "+".join((options.driver, *(name for name, asked in steps.items() if asked)))
+    place = Setting(**place_of(first.drive.mount()), postgres="", load={})
+    drives = "/".join(sorted({arm.drive.kind for arm in resolved.arms}))
+    return Kind(place, drives, resolved.study.design.pairing, load)
+
+
+def _data_bytes(resolved: ResolvedStudy) -> int:
+    return max(arm.kept_bytes for arm in resolved.arms)
+
+
 def known_capacities(mount: Mount) -> dict[str, str | float]:
     """What the drive can do, from the last calibration of this place; empty without one."""
     place = Setting(host_id(), mount.filesystem, mount.device, "", {})
@@ -162,3 +205,8 @@ def user_file() -> Path:
 def disk_file() -> Path:
     """The user's file of what disk studies found."""
     return user_file().with_name(disk_capacities.FILE)
+
+
+def lengths_file() -> Path:
+    """The user's file of what trials took."""
+    return user_file().with_name(trial_lengths.FILE)

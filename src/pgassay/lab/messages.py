@@ -103,14 +103,6 @@ def huge_pages_taken(count: int) -> str:
     return f"other programs took {count} huge pages before the server started; as many were obtained again"
 
 
-def busy_neighbour(detail: str) -> PgassayError:
-    """For another PostgreSQL that is busy on this machine."""
-    return PgassayError(
-        detail,
-        "stop it or wait; with --allow-busy the study runs anyway, and its record says so",
-    )
-
-
 def unusable_place(place: Path, error: OSError) -> PgassayError:
     """For a directory for clusters that cannot be made."""
     return PgassayError(
@@ -219,7 +211,7 @@ def slices_too_short(arm: str, slice_s: float, transactions: int, connections: i
     return UsageError(
         f"slices of {slice_s:g} s are too short for this load: {arm} ended {transactions} transactions of"
         f" {connections} clients in one, and its last ones took {drain_s:.2g} s more",
-        "make them longer (--slice 5s), or run the treatments one after the other (--pairing sequential)",
+        "run the treatments one after the other (--pairing sequential)",
     )
 
 

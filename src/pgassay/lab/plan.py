@@ -15,8 +15,9 @@ from pgassay.host.accounts import describe as describe_account
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.building import STAND_IN
 from pgassay.lab.forecast import Overwriting, forecast, length_known, overwritings, window_s
-from pgassay.lab.machine import SCHEDULING, known_noise, known_trial_s, known_turns
+from pgassay.lab.machine import SCHEDULING, known_noise, known_pace, known_trial_s, known_turns
 from pgassay.lab.pairing import refusals
+from pgassay.lab.preflight import Room
 from pgassay.lab.run import Prepared, installations
 from pgassay.lab.settings import describe_defaults
 from pgassay.postgres.builds.builder import MissingBuild
@@ -87,9 +88,10 @@ class Elsewhere:
 class Plan:
     """What `pgassay run --dry-run` shows; None where it is not known.
 
-    `trial_s` is one trial, `load_s` of it under load, `layout_s` for writing the file that a disk study works on
-    (of `layout_bytes`, in each trial); `noise`, `resolution` and `precision` are shares. `difference_blocks` and
-    `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to show that there is none.
+    `trial_s` is one trial, as the latest `paced_by` runs here have it, `load_s` of it under load, `layout_s` for
+    writing the file that a disk study works on (of `layout_bytes`, in each trial); `noise`, `resolution` and
+    `precision` are shares. `difference_blocks` and `equivalence_blocks` are what this noise needs to tell a difference
+    of `resolution`, and to show that there is none.
     `risk` is None where no bound on damage by power cuts is asked for. `unbuilt` are the PostgreSQLs that a run would
     build first; the reboots are those that the study asks for, and `overwritings` the devices that it writes over
     first, whose time is in no other figure; `differs` is how an
@@ -128,6 +130,7 @@ class Plan:
     ageing_s: float
     overwritings: tuple[Overwriting, ...]
     trial_calibrated: bool
+    paced_by: int
     time_min_s: float | None
     time_max_s: float | None
     budget_s: float | None
@@ -159,7 +162,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     study, mount = resolved.study, checked.mount
     ways = known_ways(resolved, mount)
     noise = next((each for each in ways if each.way == _own_way(study, study.design.pairing)), None)
-    timed, ahead = length_known(study), forecast(resolved)
+    timed, ahead = length_known(study), forecast(resolved, known_pace(resolved))
     trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
@@ -185,12 +188,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         needed_bytes=checked.rooms[0].needed_bytes,
         free_bytes=mount.free_bytes,
         snapshots=sum(room.snapshots for room in checked.rooms),
-        elsewhere=tuple(
-            Elsewhere(
-                str(room.mount.path), room.mount.filesystem, room.mount.device, room.needed_bytes, room.mount.free_bytes
-            )
-            for room in checked.rooms[1:]
-        ),
+        elsewhere=tuple(map(_elsewhere, checked.rooms[1:])),
         blocks_min=study.design.blocks_min,
         blocks_max=study.design.blocks_max,
         trial_s=trial_s,
@@ -201,6 +199,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         ageing_s=ahead.ageing_s,
         overwritings=overwritings(resolved),
         trial_calibrated=trial_s is not None and not timed,
+        paced_by=ahead.paced_by if timed else 0,
         time_min_s=sizes.time_min_s,
         time_max_s=sizes.time_max_s,
         budget_s=study.design.budget_s,
@@ -223,6 +222,11 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         server=prepared.bench.describe(),
         changes=tuple(prepared.bench.changes(resolved)),
     )
+
+
+def _elsewhere(room: Room) -> Elsewhere:
+    mount = room.mount
+    return Elsewhere(str(mount.path), mount.filesystem, mount.device, room.needed_bytes, mount.free_bytes)
 
 
 def _reboots(study: Study, blocks: int) -> int:

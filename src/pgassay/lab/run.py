@@ -26,12 +26,12 @@ from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.decisions import extension_of
+from pgassay.lab.decisions import extension_of, making_s
 from pgassay.lab.drive_remarks import drive_remarks
 from pgassay.lab.foreseen import foresee
 from pgassay.lab.host_stage import unavailable
 from pgassay.lab.interruption import StopAsked
-from pgassay.lab.machine import known_capacities, known_disk, place_of
+from pgassay.lab.machine import known_capacities, known_disk, place_of, remember_lengths
 from pgassay.lab.named_files import rooted
 from pgassay.lab.pairing import settled
 from pgassay.lab.places import require_kept
@@ -126,8 +126,7 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     """Check everything that can be known before the first trial; builds what has to be built, decides the pairing.
     For a plan nothing is built, and what the machine lacks is gathered.
 
-    Raises `PgassayError` for the first thing that would fail, and for a busy PostgreSQL beside us unless the bench's
-    options allow it.
+    Raises `PgassayError` for the first thing that would fail, and as `surroundings` does.
     """
     bench.require(resolved)
     require_kept(bench.options.snapshots_in, resolved)
@@ -137,7 +136,7 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     resolved, reasons = settled(resolved)
     checked = check(resolved)
     told = (Remark(code, text, text) for code, text in (*bench.remarks(resolved), *drive_remarks(resolved, bench)))
-    remarks = (*surroundings(bench, checked.mount), *_scant(checked), *told)
+    remarks = (*surroundings(bench, checked.mount, resolved.study), *_scant(checked), *told)
     return Prepared(resolved, bench, checked, remarks, messages.one_after_the_other(reasons) if reasons else "")
 
 
@@ -150,17 +149,24 @@ def _scant(checked: Checked) -> Iterator[Remark]:
         yield Remark("room", said, said)
 
 
-def surroundings(bench: Workbench, mount: Mount) -> tuple[Remark, ...]:
+def surroundings(bench: Workbench, mount: Mount, study: Study) -> tuple[Remark, ...]:
     """What speaks against measuring here although the user wants to: a busy PostgreSQL, a place that is no drive.
 
-    Raises `PgassayError` for a busy PostgreSQL unless the bench's options allow it, or only a plan is asked for.
+    Raises `PgassayError` for a busy PostgreSQL unless it slows all servers equally, as those in turns, the bench's
+    options allow it, or only a plan is asked for.
     """
     remarks = []
     neighbour = busy_neighbour()
     if neighbour.severity not in (Severity.OK, Severity.NOTE):
-        if not (bench.options.allow_busy or bench.options.dry_run):
-            raise messages.busy_neighbour(neighbour.text)
-        remarks.append(Remark("busy_neighbour", neighbour.text, neighbour.text))
+        turned = study.design.pairing == ALTERNATE
+        if not (turned or bench.options.allow_busy or bench.options.dry_run):
+            raise PgassayError(
+                neighbour.text, "stop it or wait; with --allow-busy the study runs anyway, and its record says so"
+            )
+        said = (
+            f"{neighbour.text}; the servers take turns, so it slows all of them equally" if turned else neighbour.text
+        )
+        remarks.append(Remark("busy_neighbour", said, said))
     wrong = unsuitable(mount)
     if wrong is not None:
         said = f"in {mount.path}: {wrong}"
@@ -259,7 +265,10 @@ def conduct(
     """
     with journalled(run):
         conductor = Conductor(resolved, run, watcher or Watcher(), committed(run), one_block=one_block)
-        ended = conductor.conduct() is not None
+        try:
+            ended = conductor.conduct() is not None
+        finally:
+            remember_lengths(resolved, conductor.trials, making_s(run.journal.entries))
         if not ended:
             run.interrupted("reboot between blocks")
     return ended
@@ -355,7 +364,9 @@ def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
         foresee(resolved, partial(surroundings, bench), begins=False)
         checked = check(resolved)
         told = (Remark(code, text, text) for code, text in bench.remarks(resolved))
-        prepared = Prepared(resolved, bench, checked, (*surroundings(bench, checked.mount), *_scant(checked), *told))
+        prepared = Prepared(
+            resolved, bench, checked, (*surroundings(bench, checked.mount, resolved.study), *_scant(checked), *told)
+        )
     except BaseException:
         run.close()
         raise

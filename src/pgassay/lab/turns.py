@@ -16,6 +16,8 @@ from pgassay.record.values import Reason
 
 CLOCK_SHARE_MAX = 0.1
 """A slice loses its round if the wall clock's length of it differs by more than this share."""
+FOREIGN = ("foreign_cpu", "foreign_writes")
+"""Disturbances by other programs, which slow all servers of a block equally where they go on all the time."""
 _PAGE_BYTES = 4096
 MACHINE = "machine"
 """The source of the counters of the whole machine."""

@@ -76,7 +76,7 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)
     found += [*side_effects(trials), *overloads(trials), *late_clock(trials)]
     found += [*findings.remarks, disturbance(trials), drives.late_logs(trials)]
-    found += [*turns.carried_over(findings), *steadiness]
+    found += [*turns.busy(trials), *turns.carried_over(findings), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
         found.append(comparison.order(findings.study))
     return tuple(each for each in (*found, *findings.seconds.unread) if each)

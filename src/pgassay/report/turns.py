@@ -112,12 +112,35 @@ def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
     return tuple(found)
 
 
+def lengthened(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """In how many blocks slices proved too short, and how long they were made instead."""
+    found = [each for each in trials if each.regime.get("slice_too_short_s") is not None]
+    if found:
+        longest_s = max(float(each.regime["slice_s"] or 0.0) for each in found)
+        yield (
+            f"slices were longer than the planned {found[0].regime['slice_too_short_s']:g} s in"
+            f" {words.counted(len({each.block for each in found}), 'block')}, up to {longest_s:g} s: too few"
+            " transactions ended in them, because of the load or a busy machine"
+        )
+
+
+def busy(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """In how many blocks other programs were busy all the time, so that all rounds count."""
+    blocks = {each.block for each in trials if each.status is Status.VALID and each.regime.get("rounds_busy")}
+    if blocks:
+        yield (
+            f"in {words.counted(len(blocks), 'block')} other programs were busy in most rounds; these count, since what"
+            " goes on all the time slows all servers in turns equally: trust comparisons, not absolute speeds"
+        )
+
+
 def _blocks(findings: "Findings") -> Iterator[Block]:
     read, places = findings.once(slices_of), findings.once(places_of)
     yield Sentences(read.unread)
     if not places:
         return
     yield Sentences(tuple(sentence for place in places for sentence in _sentences(place, len(places) > 1)))
+    yield Sentences(tuple(lengthened(findings.trials)))
     yield Figure("slices", lambda: _drawing(findings))
     known = [(place, place.turns) for place in places if place.turns is not None]
     yield from (_sources(place, turns, len(places) > 1) for place, turns in known)
