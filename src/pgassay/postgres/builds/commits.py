@@ -2,20 +2,30 @@
 
 First parents only: what a merge brought in is one step, so that each step follows from the one before it, and the
 answer is a commit of the branch that was released.
+
+A repository may come from anyone, and its own configuration can name programs for nearly all that git does with it: a
+filter at an export, a converter of texts, a checker of signatures, a transport. So git looks there for its directories
+alone, and then reads objects and names from them under a configuration of ours.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.running import Runner
+from pgassay import scratch, untrusted
+from pgassay.bench.running import Completed, Runner
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.archives import NoArchiveError, extract
 
 _TIMEOUT_S = 300.0
-GIT = "reads a repository of ours"
+_GIT = "reads a repository of ours"
 """git refuses those of other owners, so it keeps our account."""
+_READ = ("objects", "refs", "packed-refs", "reftable", "shallow", "logs")
+"""Of what all worktrees share: what was committed, and its names."""
+_HEADS = ("HEAD", "FETCH_HEAD", "ORIG_HEAD")
+"""Of the worktree itself."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +91,7 @@ def has_file(runner: Runner, folder: Path, sha: str, file: str) -> bool:
 def export(runner: Runner, folder: Path, sha: str, into: Path, below: str = ".") -> None:
     """Write the commit's files below a path of it to the directory `into`; raises `BuildError`."""
     archive = into.with_name(f"{into.name}.tar")
-    command = _command(folder, "archive", "--format=tar", "-o", str(archive), sha, "--", below)
-    outcome = runner.run(command, privileged=GIT, timeout_s=_TIMEOUT_S)
+    outcome = git(runner, folder, "archive", "--format=tar", "-o", str(archive), sha, "--", below)
     try:
         if outcome.status != 0:
             said = (outcome.stderr.strip().splitlines() or ["git archive failed"])[0]
@@ -109,9 +118,7 @@ def _commit(line: str) -> Commit:
 def _resolved(runner: Runner, folder: Path, name: str) -> str:
     if name.startswith("-"):
         raise messages.unknown_commit(folder, name, "no such commit")
-    outcome = runner.run(
-        _command(folder, "rev-parse", "--verify", f"{name}^{{commit}}"), privileged=GIT, timeout_s=_TIMEOUT_S
-    )
+    outcome = git(runner, folder, "rev-parse", "--verify", f"{name}^{{commit}}")
     if outcome.status == 0:
         return outcome.stdout.strip()
     raise refused_name(runner, folder, name, outcome.stderr)
@@ -131,9 +138,27 @@ def refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> UsageE
 
 def _git(runner: Runner, folder: Path, *words: str) -> str:
     """What git prints; nothing where it fails, since its names were resolved before."""
-    outcome = runner.run(_command(folder, *words), privileged=GIT, timeout_s=_TIMEOUT_S)
+    outcome = git(runner, folder, *words)
     return outcome.stdout if outcome.status == 0 else ""
 
 
-def _command(folder: Path, *words: str) -> list[str]:
-    return ["git", "-C", str(folder), *words]
+def git(runner: Runner, folder: Path, *words: str) -> Completed:
+    """What git makes of a repository's objects and names, by a git directory of our own that has links to them."""
+    where = ("rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-object-format", "--show-ref-format")
+    found = runner.run(["git", "-C", str(folder), *where], privileged=_GIT, timeout_s=_TIMEOUT_S)
+    if found.status != 0:
+        return found
+    own, common, objects, names = found.stdout.splitlines()
+    extensions = f"objectFormat = {objects}\n" + "refStorage = reftable\n" * (names == "reftable")
+    with scratch.folder("git") as made:
+        (made / "config").write_text(
+            f"[core]\nrepositoryFormatVersion = 1\nbare = true\n[extensions]\n{extensions}", encoding="utf-8"
+        )
+        for name in _HEADS:
+            with suppress(FileNotFoundError):
+                (made / name).write_bytes(untrusted.read_bytes(Path(own, name)))
+        for name in _READ:
+            there = folder.absolute() / common / name
+            if there.exists():
+                (made / name).symlink_to(there)
+        return runner.run(["git", f"--git-dir={made}", *words], privileged=_GIT, timeout_s=_TIMEOUT_S)

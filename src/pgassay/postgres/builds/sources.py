@@ -17,11 +17,9 @@ from pgassay.errors import UsageError
 from pgassay.postgres.builds import download, messages
 from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.cache import Cache, file_sha256
-from pgassay.postgres.builds.commits import GIT, export, refused_name
+from pgassay.postgres.builds.commits import export, git, refused_name
 from pgassay.postgres.builds.download import Opener, open_url
 from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
-
-_GIT_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ class Sources:
         return found
 
     def _git(self, path: Path, *words: str) -> str:
-        outcome = self.runner.run(["git", "-C", str(path), *words], privileged=GIT, timeout_s=_GIT_TIMEOUT_S)
+        outcome = git(self.runner, path, *words)
         if outcome.status != 0:
             raise refused_name(self.runner, path, words[-1].removesuffix("^{commit}"), outcome.stderr)
         return outcome.stdout
