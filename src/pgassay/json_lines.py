@@ -3,21 +3,22 @@
 So a line that a crash cut short was not acted upon, and a reader passes over it.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from pgassay import untrusted
 
 
 def whole(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of whole lines, in order; none where there is no file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        lines = untrusted.read_bytes(path).splitlines()
     except OSError:
         return
-    for line in text.splitlines():
+    for line in lines:
         try:
-            found = json.loads(line)
+            found = untrusted.json(line)
         except ValueError:
             continue
         if isinstance(found, dict):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from pgassay import untrusted
 from pgassay.advise import messages
 from pgassay.advise.question import Question
 from pgassay.advise.task import Task
@@ -59,8 +60,8 @@ def point_file(label: str) -> str:
 def advised(folder: Path) -> dict[str, str]:
     """The lines of an advice that has ended, by setting; none where nothing was confirmed. Raises `UsageError`."""
     try:
-        found = msgspec.json.decode((folder / RESULT_FILE).read_bytes(), type=_Result)
-    except (OSError, msgspec.DecodeError):
+        found = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Result)
+    except (OSError, ValueError):
         raise messages.not_ended(folder) from None
     return found.settings
 
@@ -73,8 +74,8 @@ def is_advice(folder: Path) -> bool:
 def answered(folder: Path) -> Path:
     """The run whose page has the answer of an advice; raises `UsageError` where it has not ended, or has no page."""
     try:
-        found = msgspec.json.decode((folder / RESULT_FILE).read_bytes(), type=_Answer)
-    except (OSError, msgspec.DecodeError):
+        found = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Answer)
+    except (OSError, ValueError):
         raise messages.not_ended(folder) from None
     if found.study is None:
         raise messages.no_page(folder)
@@ -92,6 +93,6 @@ def begin(folder: Path, kept: Kept) -> None:
 def read(folder: Path) -> Kept:
     """The task of a folder; raises `UsageError` where there is none."""
     try:
-        return msgspec.json.decode((folder / TASK_FILE).read_bytes(), type=Kept)
-    except (OSError, msgspec.DecodeError):
+        return untrusted.json(untrusted.read_bytes(folder / TASK_FILE), Kept)
+    except (OSError, ValueError):
         raise messages.not_an_advice(folder) from None

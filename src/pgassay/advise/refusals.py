@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from pgassay import untrusted
 from pgassay.advise.elimination import Compared
 from pgassay.advise.space import Configuration
 from pgassay.analysis.effects import Effect
@@ -38,7 +39,7 @@ def known(folder: Path) -> Mapping[Configuration, str]:
     path = folder / FILE
     if not path.exists():
         return {}
-    return {each.configuration: each.why for each in msgspec.json.decode(path.read_bytes(), type=list[Refused])}
+    return {each.configuration: each.why for each in untrusted.json(untrusted.read_bytes(path), list[Refused])}
 
 
 def keep(folder: Path, refused: Mapping[Configuration, str]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.live.figures import PANELS
 from pgassay.record import glance, trials
 from pgassay.record.disk import RealDisk
@@ -130,7 +131,7 @@ def _differences(before: Glance, now: Glance) -> Mapping[str, float]:
 def _progress(folder: Path, trial: _Trial) -> Iterator[Row]:
     """The lines of pgbench's progress report that were not there before; other loads have none."""
     try:
-        with (folder / _PROGRESS_FILE).open("rb") as file:
+        with untrusted.open_file(folder / _PROGRESS_FILE, links=False) as file:
             file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
             text = file.read(_TAIL_BYTES).decode(errors="replace")
     except OSError:

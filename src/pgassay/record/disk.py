@@ -18,6 +18,8 @@ from pgassay.files import UntrustedError, accounts_of_ours
 from pgassay.locks import unlock
 
 BLOCK_BYTES = 1 << 20
+_STANDING = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Of a file that is there: a FIFO in its place would keep us waiting."""
 
 
 class HeldError(Exception):
@@ -104,10 +106,10 @@ class RealDisk:
         _write_and_sync(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), data)
 
     def append(self, path: Path, data: bytes) -> None:
-        _write_and_sync(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC), data)
+        _write_and_sync(os.open(path, os.O_WRONLY | os.O_APPEND | _STANDING), data)
 
     def truncate(self, path: Path, size: int) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_WRONLY | _STANDING)
         try:
             os.ftruncate(descriptor, size)
             os.fsync(descriptor)
@@ -213,7 +215,7 @@ def _write_and_sync(descriptor: int, data: bytes) -> None:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

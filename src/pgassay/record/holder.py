@@ -4,20 +4,24 @@ A reader that tried the lock would hold it for a moment, and a runner that start
 kernel lists who holds what in /proc/locks (proc(5)); the lock file names the process that should.
 """
 
+import os
 import re
 import socket
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.record.directory import LOCK_FILE
 
 _OWNER = re.compile(r"process (\d+) on (.+)")
+_LOCK_BYTES_MAX = 4096
 
 
 def holder(run: Path, locks: Path = Path("/proc/locks")) -> int | None:
     """Its process id; None where nobody writes, or somebody on another machine or in another container."""
     try:
-        inode = (run / LOCK_FILE).stat().st_ino
-        owner = _OWNER.fullmatch((run / LOCK_FILE).read_text(encoding="utf-8", errors="replace").strip())
+        with untrusted.open_file(run / LOCK_FILE, links=False) as file:
+            inode = os.fstat(file.fileno()).st_ino
+            owner = _OWNER.fullmatch(file.read(_LOCK_BYTES_MAX).decode(errors="replace").strip())
         listed = locks.read_text(encoding="ascii", errors="replace")
     except OSError:
         return None

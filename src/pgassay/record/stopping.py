@@ -18,7 +18,7 @@ REASON = "asked to stop after a block"
 def ask(run: Path) -> None:
     """Ask the runner of this run to end with the block in hand; asked twice is asked once."""
     with as_record_error(run, "ask for a stop"):
-        os.close(os.open(run / FILE, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
+        os.close(os.open(run / FILE, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644))
 
 
 def is_asked(disk: Disk, run: Path) -> bool:

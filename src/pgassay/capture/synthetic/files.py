@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from pgassay import untrusted
 from pgassay.capture.format import Column, Table
 from pgassay.capture.synthetic import messages
 from pgassay.capture.synthetic.generation import Synthesis
@@ -24,8 +25,8 @@ def save(schema: Schema, folder: Path) -> int:
 def read(folder: Path) -> Synthesis:
     """The data by the statistics in `folder`; raises `SyntheticError`."""
     try:
-        return Synthesis(msgspec.json.decode((folder / FILE).read_bytes(), type=Schema))
-    except (OSError, msgspec.MsgspecError) as error:
+        return Synthesis(untrusted.json(untrusted.read_bytes(folder / FILE), Schema))
+    except (OSError, ValueError) as error:
         raise messages.unreadable(folder / FILE, str(error)) from None
 
 
