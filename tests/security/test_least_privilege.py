@@ -8,7 +8,9 @@ import os
 import pwd
 import stat
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ from pgassay.load.program import watch
 from pgassay.testing import real
 from tests.load.loads import pgbench, sysbench_tpcc
 from tests.load.test_pgbench_runs import BASE
+from tests.security.attackers import as_account, nobody
 
 pytestmark = [
     pytest.mark.system,
@@ -173,6 +176,50 @@ def test_what_a_program_leaves_is_taken_without_following_it(tmp_path: Path) -> 
     facts = (out / "log").stat()
     assert (facts.st_uid, stat.S_IMODE(facts.st_mode) & 0o7000) == (0, 0)
     assert (out / "result").read_text() == "ours"
+
+
+@pytest.mark.parametrize("group", ["its own", "the servers'"])
+def test_no_other_account_reaches_what_a_program_reads_and_writes(tmp_path: Path, group: str) -> None:
+    """pgbench's logs lie in /tmp while it runs: nobody else can list, read, swap or plant there."""
+    out, script = tmp_path / "out", tmp_path / "script.sql"
+    out.mkdir()
+    script.write_text("SELECT 'secret';\n")
+    script.chmod(0o600)
+    words = ["sh", "-c", f"cat {script} >{out}/log; echo ready >{out}/ready; sleep 600"]
+    running = real.runner().start(words, stdout=out / "said", stderr=out / "said", files=[script], output=out)
+    try:
+        theirs = running.place(out)
+        deadline = time.monotonic() + 120
+        while not (theirs / "ready").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        copies = [each for each in (theirs.parent / "in").rglob("*.sql")]
+        assert (theirs / "log").read_text() == script.read_text() == copies[0].read_text()
+        other = nobody() if group == "its own" else replace(nobody(), gid=choose().gid)
+        attempts = [
+            lambda: list(theirs.parent.iterdir()),
+            lambda: list(theirs.iterdir()),
+            lambda: (theirs / "log").read_text(),
+            lambda: (theirs / "log").open("a").close(),
+            lambda: (theirs / "log").unlink(),
+            lambda: (theirs / "planted").touch(),
+            lambda: (theirs.parent / "planted").touch(),
+            lambda: theirs.rename(theirs.with_name("moved")),
+            lambda: theirs.parent.rename(theirs.parent.with_name("pgassay-moved")),
+            lambda: copies[0].read_text(),
+            lambda: copies[0].unlink(),
+            lambda: os.link(copies[0], theirs.parent.parent / "pgassay-second-name"),
+        ]
+        for number, attempt in enumerate(attempts):
+
+            def refused(attempt: Callable[[], object] = attempt, number: int = number) -> None:
+                with pytest.raises(PermissionError):
+                    print(number, attempt())
+
+            as_account(other, refused)
+    finally:
+        running.terminate()
+    assert (out / "log").read_text() == script.read_text()
 
 
 def test_what_root_needs_rights_for_keeps_them() -> None:
