@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,8 @@ def builder(building: "Building | None" = None) -> "Builder":
 
 
 def _build(arguments: argparse.Namespace) -> int:
+    from pgassay.host.keeper import Keeper
+    from pgassay.lab import gone
     from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes, compiler_flags, parse_spec, wal_block_bytes
     from pgassay.postgres.builds.request import BuildRequest
     from pgassay.postgres.find import parse_requested_version
@@ -83,9 +86,10 @@ def _build(arguments: argparse.Namespace) -> int:
         )
         for size in arguments.block_size.split(",")
     ]
-    maker = builder(building_of(arguments))
-    for request in requests:
-        print(maker.installation(request).bindir)
+    with closing(Keeper(gone.COMMAND)):
+        maker = builder(building_of(arguments))
+        for request in requests:
+            print(maker.installation(request).bindir)
     return messages.SUCCESS
 
 
