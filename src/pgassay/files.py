@@ -89,6 +89,12 @@ class Directory:
                 f'look whether all in it is yours, then run: chmod go-w "{self.path}"',
             )
 
+    def made(self, name: str) -> "Directory":
+        """The directory `name` in this one, made if it is not there."""
+        with suppress(FileExistsError):
+            self.mkdir(name, mode=None)
+        return self.inner(name)
+
     def names(self) -> list[str]:
         """What is in it, sorted."""
         return sorted(os.listdir(self.descriptor))  # noqa: PTH208 (a path cannot be asked by descriptor)
@@ -137,9 +143,9 @@ class Directory:
             self.unlink(fresh)
             raise
 
-    def mkdir(self, name: str, mode: int = 0o700, owner: Owner | None = None) -> None:
-        """A new directory; raises `FileExistsError` for whatever is there."""
-        os.mkdir(_single(name), 0o700, dir_fd=self.descriptor)
+    def mkdir(self, name: str, mode: int | None = 0o700, owner: Owner | None = None) -> None:
+        """A new directory; raises `FileExistsError` for whatever is there. Without a `mode` as `replace`."""
+        os.mkdir(_single(name), 0o777 if mode is None else 0o700, dir_fd=self.descriptor)
         with self.inner(name) as made:
             _give(made.descriptor, owner, mode)
 

@@ -98,7 +98,8 @@ def _noted(kind: str, path: Path) -> Iterator[None]:
     notes = state_directory() / NOTES
     with ExitStack() as stack:
         with suppress(OSError, UntrustedError):
-            notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for each in (notes.parent, notes):
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
             with Directory.open(notes) as directory:
                 directory.require_ours()
             note = notes / secrets.token_hex(8)

@@ -3,6 +3,7 @@
 import os
 import pwd
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,24 @@ def test_a_report_is_not_written_where_a_link_leads(tmp_path: Path, precious: Pa
     assert main(["report", str(run), "--no-figures"]) == 2
     assert "is a symbolic link" in capsys.readouterr().err
     assert [each.name for each in precious.parent.iterdir()] == [precious.name]
+
+
+def test_a_report_stays_in_its_folder_when_that_is_replaced_meanwhile(
+    tmp_path: Path, precious: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its data and figures are reached from the folder that was opened, not by its path again."""
+    run, html = make_run(tmp_path / "run").path, page.html
+    (precious.parent / files.DATA).mkdir()
+
+    def swapping(*given: Any, **more: Any) -> str:
+        (run / "report").rename(run / "moved")
+        (run / "report").symlink_to(precious.parent)
+        return html(*given, **more)
+
+    monkeypatch.setattr(page, "html", swapping)
+    assert main(["report", str(run), "--no-figures"]) == 0
+    assert list((precious.parent / files.DATA).iterdir()) == []
+    assert list((run / "moved" / files.DATA).iterdir()) != []
 
 
 def test_a_report_goes_where_the_users_own_link_leads(tmp_path: Path, precious: Path) -> None:

@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, everything: bool) -> None:
     """Write the figures as hosts.svg and days.svg, as .png, and their numbers; says so where nothing can be drawn."""
+    from pgassay.files import Directory
     from pgassay.report import drift
     from pgassay.report.charts import specified
     from pgassay.report.environments import drawing
@@ -78,9 +79,10 @@ def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, ever
         print(messages.NOTHING_TO_DRAW, file=sys.stderr)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    folder = folder.resolve()
-    write_data((), tuple(figures), folder)
-    for name, why in write_pictures(tuple(figures), folder).items():
+    with Directory.open(folder.resolve()) as place:
+        write_data((), tuple(figures), place)
+        lost = write_pictures(tuple(figures), place)
+    for name, why in lost.items():
         messages.warn(f"there is no picture of figure {name}: {why}")
 
 

@@ -77,7 +77,8 @@ class Ledger:
     def add(self, kind: str, path: Path, before: str = "") -> None:
         """Owe one more; on disk when this returns."""
         change = Change(kind, str(path), before, self._boot)
-        with self.path.open("a", encoding="utf-8") as file:
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(change)) + "\n")
             file.flush()
             os.fsync(file.fileno())

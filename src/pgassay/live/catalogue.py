@@ -110,7 +110,10 @@ class Catalogue:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """What runs are called is nobody else's business; SQLite gives the files beside it the same mode."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    path.chmod(0o600)  # of a version that did not care
     return sqlite3.connect(path, timeout=10.0)
 
 

@@ -222,7 +222,7 @@ def read(disk: Disk, path: Path) -> Known:
 def remember(disk: Disk, path: Path, new: Calibration) -> None:
     """Add one to the user's file; raises `RecordError`."""
     with as_record_error(path, "keep the calibration"):
-        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)), private=True)
 
 
 def read_beside_run(disk: Disk, run: Path) -> Calibration | None:

@@ -73,6 +73,6 @@ def read(disk: Disk, path: Path) -> KnownProofs:
 def remember(disk: Disk, path: Path, new: CounterProof) -> None:
     """Add one to the machine's file; raises `RecordError`."""
     with as_record_error(path, "keep what a known write showed of the counters"):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with alone(path.with_suffix(".lock")):
-            keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+            keep_file(disk, path, formats.encode(read(disk, path).with_one(new)), private=True)

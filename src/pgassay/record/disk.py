@@ -44,11 +44,11 @@ class Lock(Protocol):
 class Disk(Protocol):
     """Files and directories below absolute paths; every method raises `OSError` as the operating system does."""
 
-    def mkdir(self, path: Path) -> None:
-        """Make one directory; its name is durable after `sync_directory` of the parent."""
+    def mkdir(self, path: Path, mode: int = 0o777) -> None:
+        """Make one directory, as mkdir(2); its name is durable after `sync_directory` of the parent."""
 
-    def write_file(self, path: Path, data: bytes) -> None:
-        """Make a new file with these contents and fsync it; `FileExistsError` if there is one."""
+    def write_file(self, path: Path, data: bytes, mode: int = 0o644) -> None:
+        """Make a new file with these contents and this mode, and fsync it; `FileExistsError` if there is one."""
 
     def append(self, path: Path, data: bytes) -> None:
         """Add to the end of an existing file and fsync it; a failure may leave a part of `data`."""
@@ -99,11 +99,11 @@ class Disk(Protocol):
 class RealDisk:
     """The operating system's disk; every method does what `Disk` says of it."""
 
-    def mkdir(self, path: Path) -> None:
-        path.mkdir()
+    def mkdir(self, path: Path, mode: int = 0o777) -> None:
+        path.mkdir(mode)
 
-    def write_file(self, path: Path, data: bytes) -> None:
-        _write_and_sync(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), data)
+    def write_file(self, path: Path, data: bytes, mode: int = 0o644) -> None:
+        _write_and_sync(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), data)
 
     def append(self, path: Path, data: bytes) -> None:
         _write_and_sync(os.open(path, os.O_WRONLY | os.O_APPEND | _STANDING), data)
@@ -222,21 +222,21 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def replace_file(disk: Disk, path: Path, data: bytes) -> None:
+def replace_file(disk: Disk, path: Path, data: bytes, mode: int = 0o644) -> None:
     """Put `data` under `path` so that a crash leaves either the old file or the new one, whole."""
     fresh = path.with_name(f".{path.name}.new")
     if disk.exists(fresh):
         disk.remove(fresh)
-    disk.write_file(fresh, data)
+    disk.write_file(fresh, data, mode)
     disk.rename(fresh, path)
 
 
-def keep_file(disk: Disk, path: Path, data: bytes) -> None:
-    """As `replace_file`, in a directory that is made first where it is missing."""
+def keep_file(disk: Disk, path: Path, data: bytes, *, private: bool = False) -> None:
+    """As `replace_file`, in a directory that is made first where it is missing; a `private` one is its account's."""
     missing = [each for each in (path.parent, *path.parent.parents) if not disk.exists(each)]
     for folder in reversed(missing):
-        disk.mkdir(folder)
-    replace_file(disk, path, data)
+        disk.mkdir(folder, 0o700 if private else 0o777)
+    replace_file(disk, path, data, 0o600 if private else 0o644)
 
 
 def files_below(disk: Disk, directory: Path) -> Iterator[Path]:

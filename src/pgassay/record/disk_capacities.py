@@ -68,4 +68,4 @@ def read(disk: Disk, path: Path) -> KnownDisks:
 def remember(disk: Disk, path: Path, new: DiskCapacities) -> None:
     """Add one to the user's file; raises `RecordError`."""
     with as_record_error(path, "keep what the disk can do"):
-        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)), private=True)

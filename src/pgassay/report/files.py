@@ -9,7 +9,6 @@ The folder may lie in a run directory that somebody else made: a link in a file'
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.files import Directory
@@ -28,15 +27,13 @@ SCALE = 2
 """Pixels of a PNG per point: sharp on a projector."""
 
 
-def write_data(tables: Iterable[Table], figures: Iterable["DrawnFigure"], folder: Path) -> None:
-    """Write NAME.csv and NAME.json of each table and figure into `folder`, which is made."""
-    folder.mkdir(exist_ok=True)
-    with Directory.open(folder) as place:
-        for table in tables:
-            rows = [dict(zip(_columns(table.head), map(str, row), strict=False)) for row in table.rows]
-            _write(place, table.name, table.title, rows)
-        for figure in figures:
-            _write(place, figure.name, figure.title, rows_of(figure.specification))
+def write_data(tables: Iterable[Table], figures: Iterable["DrawnFigure"], place: Directory) -> None:
+    """Write NAME.csv and NAME.json of each table and figure."""
+    for table in tables:
+        rows = [dict(zip(_columns(table.head), map(str, row), strict=False)) for row in table.rows]
+        _write(place, table.name, table.title, rows)
+    for figure in figures:
+        _write(place, figure.name, figure.title, rows_of(figure.specification))
 
 
 def _columns(head: Sequence[str]) -> Sequence[str]:
@@ -86,29 +83,27 @@ def _sets(part: Any) -> Iterator[Sequence[Mapping[str, Any]]]:
                 yield from _sets(each)
 
 
-def write_pictures(made: Sequence["DrawnFigure"], folder: Path) -> dict[str, str]:
-    """Write each figure as NAME.png and NAME.svg into `folder`, which is made; returns why, by name, where that failed.
+def write_pictures(made: Sequence["DrawnFigure"], place: Directory) -> dict[str, str]:
+    """Write each figure as NAME.png and NAME.svg; returns why, by name, where that failed.
 
     The renderer ends the whole process for a character that XML cannot hold, so texts are made visible first.
     """
     import vl_convert  # a renderer of its own, which a page alone does not need
 
-    folder.mkdir(exist_ok=True)
     lost = {}
-    with Directory.open(folder) as place:
-        for figure in made:
-            picture, drawing = (f"{figure.name}.{kind}" for kind in ("png", "svg"))
-            specification = drawable(figure.specification)
-            try:
-                pixels = vl_convert.vegalite_to_png(specification, scale=SCALE)
-                lines = vl_convert.vegalite_to_svg(specification)
-            except (KeyboardInterrupt, SystemExit):
-                raise
-            except BaseException as failure:  # a panic of Rust is no Exception
-                lost[figure.name] = f"{type(failure).__name__}: {failure}".partition("\n")[0]
-                place.unlink(picture)  # an earlier report's
-                place.unlink(drawing)
-            else:
-                place.replace(picture, pixels, mode=None)
-                place.replace(drawing, lines, mode=None)
+    for figure in made:
+        picture, drawing = (f"{figure.name}.{kind}" for kind in ("png", "svg"))
+        specification = drawable(figure.specification)
+        try:
+            pixels = vl_convert.vegalite_to_png(specification, scale=SCALE)
+            lines = vl_convert.vegalite_to_svg(specification)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as failure:  # a panic of Rust is no Exception
+            lost[figure.name] = f"{type(failure).__name__}: {failure}".partition("\n")[0]
+            place.unlink(picture)  # an earlier report's
+            place.unlink(drawing)
+        else:
+            place.replace(picture, pixels, mode=None)
+            place.replace(drawing, lines, mode=None)
     return lost

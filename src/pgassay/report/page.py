@@ -86,8 +86,13 @@ def write(
     directory.mkdir(parents=True, exist_ok=True)
     with Directory.open(directory) as place:
         place.replace(PAGE, html(findings, made, pictures=pictures, menu=menu), mode=None)
-        write_data([table for chapter in made for table in chapter.tables], figures(made), directory / DATA)
-        if pictures and (lost := write_pictures(figures(made), directory / FIGURES)):
+        with place.made(DATA) as data:
+            write_data([table for chapter in made for table in chapter.tables], figures(made), data)
+        if not pictures:
+            return directory / PAGE
+        with place.made(FIGURES) as drawn:
+            lost = write_pictures(figures(made), drawn)
+        if lost:
             place.replace(PAGE, html(findings, made, pictures=pictures, menu=menu, lost=lost), mode=None)
     return directory / PAGE
 

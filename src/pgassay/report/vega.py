@@ -63,8 +63,9 @@ def drawable(part: Any, name: str = "") -> Any:
 
 def _keep(path: Path, text: str) -> None:
     """By one rename: another report may read it meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with scratch.place("script of figures", path.with_name(f".vega-{os.getpid()}")) as fresh:
+        fresh.touch(mode=0o600)
         fresh.write_text(f"{_digest(text)}\n{text}", encoding="utf-8")
         fresh.replace(path)
 

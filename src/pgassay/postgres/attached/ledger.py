@@ -88,7 +88,7 @@ class AttachedLedger:
         text = json.dumps({"kind": debt.kind, "name": debt.name, "before": debt.before, "after": debt.after}) + "\n"
         if new:
             text = json.dumps(self._head()) + "\n" + text
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write(text if new or _ends_whole(self.path) else "\n" + text)
             file.flush()

@@ -127,12 +127,12 @@ class FakeDisk:
 
     # The interface of `Disk`.
 
-    def mkdir(self, path: Path) -> None:
+    def mkdir(self, path: Path, mode: int = 0o777) -> None:
         """One step; the name lasts after an fsync of its directory."""
         self._step("mkdir", path)
         self._link(path, _Directory())
 
-    def write_file(self, path: Path, data: bytes) -> None:
+    def write_file(self, path: Path, data: bytes, mode: int = 0o644) -> None:
         """See `Disk`: three steps, create, write and fsync."""
         self._step("create", path)
         node = _File()

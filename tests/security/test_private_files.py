@@ -1,0 +1,85 @@
+"""What pgassay keeps in the user's state and cache is nobody else's to read: 0600 in directories of 0700."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pgassay import scratch, state
+from pgassay.host.changes import Ledger
+from pgassay.live.catalogue import Catalogue, Query
+from pgassay.live.server import index_of
+from pgassay.locks import FileLock
+from pgassay.record import calibrations, counter_proofs, disk_capacities
+from pgassay.record.disk import RealDisk
+from pgassay.report import vega
+from tests.record import test_calibrations, test_counter_proofs, test_disk_capacities
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home directory without anything of ours, and the usual umask."""
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", state.VARIABLE):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    before = os.umask(0o022)
+    yield tmp_path
+    os.umask(before)
+
+
+def open_to_others(home: Path) -> dict[str, str]:
+    """The mode of each file and directory of ours that another account may use."""
+    found = {}
+    for path in home.rglob("*"):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077 and path.name not in ("xdg_state_home", "xdg_cache_home"):
+            found[str(path.relative_to(home))] = f"{mode:04o}"
+    return found
+
+
+def test_state_is_closed_to_others(home: Path) -> None:
+    disk, place = RealDisk(), state.state_directory()
+    with scratch.folder("test"):
+        pass
+    assert FileLock(place / "host-changes.lock").take()
+    Ledger(place, "boot").add("value", Path("/proc/sys/x"), "1")
+    counter_proofs.remember(disk, place / counter_proofs.FILE, test_counter_proofs.FOUND)
+    user = calibrations.user_file(os.environ, home)
+    calibrations.remember(disk, user, test_calibrations._calibration())
+    disk_capacities.remember(disk, user.with_name(disk_capacities.FILE), test_disk_capacities.FOUND)
+    assert {each.name for each in home.rglob("*.json")} == {
+        calibrations.FILE, counter_proofs.FILE, disk_capacities.FILE,
+    }  # fmt: skip
+    assert open_to_others(home) == {}
+
+
+@pytest.mark.parametrize("first", ["scratch", "lock", "proofs"])
+def test_whatever_is_kept_first_closes_the_state_directory(home: Path, first: str) -> None:
+    place = state.state_directory()
+    if first == "scratch":
+        with scratch.folder("test"):
+            pass
+    elif first == "lock":
+        assert FileLock(place / "host-changes.lock").take()
+    else:
+        counter_proofs.remember(RealDisk(), place / counter_proofs.FILE, test_counter_proofs.FOUND)
+    assert open_to_others(home) == {}
+
+
+def test_the_cache_is_closed_to_others(home: Path) -> None:
+    runs = home.parent / f"{home.name}-runs"
+    runs.mkdir()
+    index = index_of(runs)
+    Catalogue(runs, index).search(Query())
+    vega._keep(index.with_name("vega.js"), "text")
+    assert {each.name for each in index.parent.iterdir()} >= {index.name, "vega.js"}
+    assert open_to_others(home) == {}
+
+
+def test_an_index_of_an_earlier_version_is_closed(home: Path) -> None:
+    index = index_of(home)
+    index.parent.mkdir(parents=True, mode=0o700)
+    index.touch(mode=0o644)
+    Catalogue(home, index).search(Query())
+    assert open_to_others(home) == {}
