@@ -23,7 +23,7 @@ from pgassay.host.keeper import Keeper
 from pgassay.host.runner import LocalRunner
 
 place = Path(sys.argv[1])
-said = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_text('|'.join(sys.argv[2:]))"
+said = "import os, sys, pathlib; pathlib.Path(sys.argv[1]).write_text('|'.join([*sys.argv[2:], str(os.nice(0))]))"
 keeper = Keeper([sys.executable, "-c", said])
 keeper.add(str(place / "said"))
 keeper.add("a word")
@@ -81,7 +81,9 @@ def test_whatever_a_killed_lab_has_started_ends(tmp_path: Path) -> None:
     process.wait()
     assert eventually(lambda: not any(map(still_there, family)) and not marked(process.pid)), marked(process.pid)
     assert eventually((tmp_path / "said").exists)
-    assert eventually(lambda: (tmp_path / "said").read_text() == "a word"), "the command has the words that were added"
+    said = tmp_path / "said"
+    assert eventually(lambda: said.read_text().startswith("a word|")), "the command has the words that were added"
+    assert int(said.read_text().partition("|")[2]) == (_keeper._PRIORITY if os.geteuid() == 0 else os.nice(0))
 
 
 def test_a_keeper_outlives_signals_that_are_meant_for_its_lab(tmp_path: Path) -> None:

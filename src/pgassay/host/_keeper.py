@@ -17,6 +17,7 @@ from pathlib import Path
 GRACE_S = 2.0
 PATIENCE_S = 60.0
 """With what the kernel does not end at once: a process that waits for a drive."""
+_PRIORITY = -10
 _LOOK_S = 0.05
 _LOOKS = 3
 """So many looks without a find: a program that was just being started is not seen in one."""
@@ -29,6 +30,8 @@ def main(arguments: list[str]) -> None:
     for number in _IGNORED:  # whoever sends them to all of a session or a unit means the lab
         signal.signal(number, signal.SIG_IGN)
     words = sys.stdin.buffer.read().split(b"\0")[:-1]
+    with suppress(OSError):  # only root may; the end of what was killed is not to wait behind other programs
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
     end_family(mark.encode())
     for number in _IGNORED:
         signal.signal(number, signal.SIG_DFL)

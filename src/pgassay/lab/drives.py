@@ -24,12 +24,12 @@ from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.preparation import Proof, Tell, tell_nobody
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import Root, find_root
-from pgassay.drive.sessions import Session
 from pgassay.drive.trust import BelievedCounters, BelievedMounts, Known, identity_of, nobody
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.lab import drive_messages, messages
+from pgassay.lab.gone import end_killed
 from pgassay.postgres import repair
 from pgassay.record import counter_proofs
 from pgassay.record.counter_proofs import CounterProof
@@ -261,17 +261,3 @@ def remove_left(directory: Path) -> list[str]:
 def remove_leftovers(directory: Path, root: Root) -> list[str]:
     """Remove what killed runs have left below `directory`; returns what, a line each. Raises `DriveError`."""
     return [*end_killed(directory, root), *named.repair(root)]
-
-
-def end_killed(directory: Path, root: Root) -> list[str]:
-    """End the runs that were killed below `directory`, as attaching a drive there does; returns what, a line each.
-
-    Servers go first, then their sessions with mounts, loop devices and daemons.
-    """
-    done = []
-    for leftover in repair.leftovers([directory]):
-        repair.end(leftover)
-        done.append(f"server of {leftover.directory.name}")
-    session = Session(root)
-    session.close(keep_snapshots=True)
-    return [*done, *session.repaired.removed]

@@ -14,7 +14,8 @@ from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import RemovedError, find_root
 from pgassay.lab.arms import ResolvedStudy, resolve
-from pgassay.lab.drives import Drives, end_killed
+from pgassay.lab.drives import Drives
+from pgassay.lab.gone import end_killed
 from pgassay.lab.pairing import settled
 from pgassay.lab.preflight import check
 from pgassay.lab.site import Attach

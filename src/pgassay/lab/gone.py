@@ -1,7 +1,8 @@
 """What the keeper of a killed lab runs last: `python -m pgassay.lab.gone DIRECTORY…`.
 
 It gives back the drives below the directories where that lab worked, as the next run there would: file systems are
-unmounted, then the daemons of emulated drives end. Temporary places of killed processes go, too.
+unmounted, then the daemons of emulated drives end. Temporary places of killed processes go, too. Somebody may wait for
+it on a busy machine, so it imports little.
 """
 
 import sys
@@ -10,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from pgassay import children, scratch
-from pgassay.drive.root import find_root
+from pgassay.drive.root import Root, find_root
+from pgassay.drive.sessions import Session
 from pgassay.errors import PgassayError
-from pgassay.lab.drives import end_killed
+from pgassay.postgres import repair
 
 COMMAND = tuple(children.interpreter("pgassay.lab.gone"))
 
@@ -26,6 +28,20 @@ def main(directories: Sequence[str]) -> None:
                 end_killed(directory, root)
     with suppress(PgassayError, OSError):
         scratch.remove_left()
+
+
+def end_killed(directory: Path, root: Root) -> list[str]:
+    """End the runs that were killed below `directory`, as attaching a drive there does; returns what, a line each.
+
+    Servers go first, then their sessions with mounts, loop devices and daemons.
+    """
+    done = []
+    for leftover in repair.leftovers([directory]):
+        repair.end(leftover)
+        done.append(f"server of {leftover.directory.name}")
+    session = Session(root)
+    session.close(keep_snapshots=True)
+    return [*done, *session.repaired.removed]
 
 
 if __name__ == "__main__":
