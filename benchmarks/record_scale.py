@@ -31,7 +31,7 @@ METERS = 20
 class UnsafeDisk(RealDisk):
     """The real disk without its fsyncs, so that making the synthetic run does not take an hour."""
 
-    def write_file(self, path: Path, data: bytes) -> None:
+    def write_file(self, path: Path, data: bytes, mode: int = 0o644) -> None:
         """Write without fsync."""
         path.write_bytes(data)
 

@@ -60,7 +60,7 @@ def point_file(label: str) -> str:
 def advised(folder: Path) -> dict[str, str]:
     """The lines of an advice that has ended, by setting; none where nothing was confirmed. Raises `UsageError`."""
     try:
-        found = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Result)
+        found: _Result = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Result)
     except (OSError, ValueError):
         raise messages.not_ended(folder) from None
     return found.settings
@@ -74,7 +74,7 @@ def is_advice(folder: Path) -> bool:
 def answered(folder: Path) -> Path:
     """The run whose page has the answer of an advice; raises `UsageError` where it has not ended, or has no page."""
     try:
-        found = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Answer)
+        found: _Answer = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Answer)
     except (OSError, ValueError):
         raise messages.not_ended(folder) from None
     if found.study is None:
@@ -93,6 +93,7 @@ def begin(folder: Path, kept: Kept) -> None:
 def read(folder: Path) -> Kept:
     """The task of a folder; raises `UsageError` where there is none."""
     try:
-        return untrusted.json(untrusted.read_bytes(folder / TASK_FILE), Kept)
+        found: Kept = untrusted.json(untrusted.read_bytes(folder / TASK_FILE), Kept)
     except (OSError, ValueError):
         raise messages.not_an_advice(folder) from None
+    return found

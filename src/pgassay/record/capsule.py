@@ -20,7 +20,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -289,8 +289,8 @@ def _size(where: Path | bytes) -> int:
     return len(where) if isinstance(where, bytes) else where.stat().st_size
 
 
-def _opened(where: Path | bytes) -> BinaryIO:
-    return io.BytesIO(where) if isinstance(where, bytes) else untrusted.open_file(where)
+def _opened(where: Path | bytes) -> io.BytesIO | io.BufferedReader:
+    return io.BytesIO(where) if isinstance(where, bytes) else where.open("rb")
 
 
 def _sha256(where: Path | bytes) -> str:
