@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from math import inf, log, nan, sqrt
 from statistics import fmean
 
-from pgassay.analysis import messages
 from pgassay.analysis.boundaries import fixed_critical
 
 ROUNDS_MIN = 2
@@ -117,7 +116,7 @@ def _whole_rounds(
         reason = next((_unusable(row) for row in mine if _unusable(row)), "")
         absent = [arm for arm in arms if sum(row.arm == arm for row in mine) != 1]
         if absent and not reason:
-            reason = messages.not_one_slice(absent)
+            reason = _not_one_slice(absent)
         if reason:
             lost.append(LostRound(block, number, reason))
         else:
@@ -127,9 +126,9 @@ def _whole_rounds(
 
 def _unusable(row: SliceRow) -> str:
     if row.discarded:
-        return messages.discarded_slice(row.arm, row.discarded)
+        return _discarded_slice(row.arm, row.discarded)
     if not (0.0 < row.transactions < inf and 0.0 < row.active_s < inf and 0.0 <= row.flush_s < inf):
-        return messages.discarded_slice(row.arm, messages.nothing_done(row.transactions, row.seconds))
+        return _discarded_slice(row.arm, f"{row.transactions:g} transactions in {row.seconds:g} s")
     return ""
 
 
@@ -309,3 +308,14 @@ def _carry(arm: str, shifts: Sequence[float], level: float) -> Carry:
     spread = sqrt(sum((shift - mean) ** 2 for shift in shifts) / (count - 1)) if count > 1 else nan
     half = fixed_critical(count, 1.0 - level) * spread / sqrt(count) if count > 1 else inf
     return Carry(arm, mean, mean - half, mean + half)
+
+
+def _not_one_slice(arms: Sequence[str]) -> str:
+    """Why a round of alternating slices is lost: these arms have none in it, or more than one."""
+    named = ", ".join(arm or "baseline" for arm in arms)
+    return f"{named} {'has' if len(arms) == 1 else 'have'} not exactly one slice"
+
+
+def _discarded_slice(arm: str, reason: str) -> str:
+    """Why a round of alternating slices is lost: the slice of `arm` may not count."""
+    return f"{arm or 'baseline'}: {reason}"

@@ -134,7 +134,7 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
         whole += [block] if usable else []
         left_out += [] if usable else [messages.incomplete(block)]
     if min(len(clusters), len(whole), len(runs)) < LEAST:
-        return messages.no_calibration(len(clusters), len(whole), len(runs))
+        return _no_calibration(len(clusters), len(whole), len(runs))
     grid = [[[seen[cluster, block, run] for run in runs] for block in whole] for cluster in clusters]
     values = np.log(np.asarray([[[each.value for each in cell] for cell in row] for row in grid], dtype=np.float64))
     hours = np.asarray([[[each.hours for each in cell] for cell in row] for row in grid], dtype=np.float64)
@@ -189,3 +189,11 @@ def _first_run(values: Floats) -> Change:
 def _change(middle: float, half: float) -> Change:
     middle, low, high = (exp(min(end, log(1e300))) - 1.0 for end in (middle, middle - half, middle + half))
     return Change(middle, low, high)
+
+
+def _no_calibration(clusters: int, blocks: int, runs: int) -> str:
+    """Too few trials to tell one source of noise from another."""
+    return (
+        f"{clusters} {messages.plural('cluster', clusters)}, {blocks} whole {messages.plural('block', blocks)} and "
+        f"{runs} {messages.plural('run', runs)} after each restart: at least two of each are needed"
+    )

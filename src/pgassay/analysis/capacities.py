@@ -53,25 +53,25 @@ def bounds(costs: Mapping[str, float | None], capacities: Sequence[Capacity], me
     for capacity in capacities:
         cost = costs.get(capacity.response)
         if cost is None or not isfinite(cost):
-            left_out.append(messages.no_cost(capacity.title))
+            left_out.append(f"{capacity.title}: its cost per transaction was not measured")
         elif not (isfinite(capacity.per_s) and capacity.per_s > 0.0):
-            left_out.append(messages.no_capacity(capacity.title, capacity.source))
+            left_out.append(
+                f"{capacity.title}: its capacity is not known{f' ({capacity.source})' if capacity.source else ''}"
+            )
         elif cost <= 0.0:
-            left_out.append(messages.no_use(capacity.title))
+            left_out.append(f"{capacity.title}: the load does not use it")
         else:
             limit = capacity.per_s / cost
             used = measured_per_s / limit
             if used > OVERUSED:
-                left_out.append(messages.understated(capacity.title, used, capacity.source))
+                left_out.append(_understated(capacity.title, used, capacity.source))
             else:
                 found.append(Bound(capacity, cost, limit, used))
     found.sort(key=lambda bound: bound.per_s)
     if not found:
         return Bounds((), tuple(left_out), messages.nothing_bounds())
     first = found[0]
-    return Bounds(
-        tuple(found), tuple(left_out), messages.saturates_first(first.capacity.title, first.per_s, first.used)
-    )
+    return Bounds(tuple(found), tuple(left_out), _saturates_first(first.capacity.title, first.per_s, first.used))
 
 
 NOT_MEASURED = "not measured: pgassay calibrate measures it"
@@ -125,3 +125,17 @@ def capacities_of(measured: Sequence[MeasuredCapacity]) -> tuple[Capacity, ...]:
         mine = known.get(resource, MeasuredCapacity(resource, nan, NOT_MEASURED))
         found += [Capacity(name, title, mine.per_s, mine.source) for name, title in costs]
     return tuple(found)
+
+
+def _saturates_first(title: str, per_s: float, used: float) -> str:
+    """The tightest bound in a sentence: `per_s` transactions a second, of which the share `used` was measured."""
+    if used >= 0.995:
+        return f"{title} is full: all of it was in use"
+    text = f"{title} saturates first, at about {messages.rounded(per_s)} transactions per second"
+    return f"{text}; {100 * used:.0f} % of it was in use"
+
+
+def _understated(title: str, used: float, source: str) -> str:
+    """A capacity of which the load used more than there is: it says nothing about the limit."""
+    told = f"{title}: the load used {used:.2g} times the capacity that was measured"
+    return f"{told} ({source}), so that figure is too low for a limit"

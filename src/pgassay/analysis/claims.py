@@ -76,10 +76,10 @@ def judge(
     if not repeatable:
         return not_testable(claim, f"the interval is too wide {wide}")
     if verdict is not None and not verdict.settled:
-        blocks, needed = verdict.more_blocks, messages.claim_waits(verdict.more_blocks)
+        blocks, needed = verdict.more_blocks, f"the verdict comes first: it {messages.needs(verdict.more_blocks, None)}"
     else:
         blocks = _more_blocks(effect, low, high, blocks_max)
-        needed = messages.claim_needs(blocks, settled=verdict is not None)
+        needed = _claim_needs(blocks, settled=verdict is not None)
     return not_testable(claim, f"the interval is too wide {wide}; {needed}", blocks)
 
 
@@ -276,3 +276,10 @@ def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> in
         effect.spread, distance, comparisons=effect.comparisons, blocks_max=blocks_max, level=effect.level
     )
     return None if total is None else max(1, total - effect.blocks)
+
+
+def _claim_needs(blocks: int | None, *, settled: bool) -> str:
+    """What a claim would take by itself; where its comparison is `settled`, why it takes more than the verdict."""
+    if not settled:
+        return f"it {messages.needs(blocks, None)}"
+    return f"the verdict asks only for a difference and is settled, to tell this range {messages.needs(blocks, None)}"

@@ -260,7 +260,11 @@ def _of_kind(blocks: int, fitted: BetweenHosts, certainty: Certainty, alpha: flo
 
 def _one_host(hosts: tuple[str, ...]) -> tuple[str, ...]:
     """What an effect from one host of a fleet says no more than."""
-    return (messages.one_host(hosts[0]),) if len(set(hosts)) == 1 else ()
+    return (
+        (f"all blocks ran on {hosts[0]}: the interval holds for this host, not for hosts of its kind",)
+        if len(set(hosts)) == 1
+        else ()
+    )
 
 
 def _spread(values: Floats, mean: float) -> float:
@@ -294,7 +298,11 @@ def _cautions(blocks: int, spread: float, certainty: Certainty) -> tuple[str, ..
     least = FIRST_LOOK if certainty.every_block else 2
     if blocks < least:
         return (messages.few_blocks(blocks, least),)
-    cautions = [messages.no_spread(blocks)] if spread == 0.0 else []
+    cautions = (
+        [f"all {blocks} blocks give exactly the same contrast, so the interval has no width"] if spread == 0.0 else []
+    )
     if certainty.every_block and blocks > certainty.horizon:
-        cautions.append(messages.beyond_horizon(blocks, certainty.horizon))
+        cautions.append(
+            f"{blocks} blocks where {certainty.horizon} were planned: the interval was widened for the extra looks"
+        )
     return tuple(cautions)

@@ -72,7 +72,7 @@ def confounded(treatments: Treatments) -> tuple[str, ...]:
         first = {level: place for place, level in reversed(list(enumerate(moves)))}
         if len(first) > 1:  # two factors move together when they split the treatments alike
             groups.setdefault(tuple(first[level] for level in moves), []).append(name)
-    return tuple(messages.moved_together(names) for names in groups.values() if len(names) > 1)
+    return tuple(_moved_together(names) for names in groups.values() if len(names) > 1)
 
 
 def _factors(treatments: Treatments) -> tuple[str, ...]:
@@ -146,6 +146,18 @@ def _contrasts(table: Table, terms: Sequence[Term], scale: Scale) -> Contrasts:
     kept = tuple(block for block, keep in zip(blocks, whole, strict=True) if keep)
     left_out = tuple(messages.incomplete(block) for block, keep in zip(blocks, whole, strict=True) if not keep)
     if len(rows) < len(terms):
-        left_out += (messages.pairs_missing(len(terms) - len(rows), len(terms)),)
+        left_out += (_pairs_missing(len(terms) - len(rows), len(terms)),)
     means = stacked[:, np.asarray(whole, dtype=bool)].mean(axis=0) if rows else np.zeros(0)
     return Contrasts(kept, means, np.full(len(kept), np.nan), left_out)
+
+
+def _moved_together(factors: Sequence[str]) -> str:
+    """Factors whose levels always change together, so that their effects cannot be separated."""
+    named = f"{', '.join(factors[:-1])} and {factors[-1]}"
+    return f"{named} always move together, so this study cannot tell which of them has the effect"
+
+
+def _pairs_missing(missing: int, of: int) -> str:
+    """A factorial contrast averaged over fewer combinations than the study has."""
+    combinations = messages.plural("combination", of)
+    return f"{missing} of {of} {combinations} of the other factors have no valid trial and are left out"

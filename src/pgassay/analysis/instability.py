@@ -67,7 +67,12 @@ def _instability(x: np.ndarray, y: np.ndarray, treatment: str, cell: Cell, level
         return result(nan, 0.0, inf, messages.few_blocks(n, FIRST_LOOK))
     ours, theirs = float(x.std(ddof=1)), float(y.std(ddof=1))
     if ours == 0.0 or theirs == 0.0:
-        return result(inf if ours > 0.0 else nan if theirs == 0.0 else 0.0, 0.0, inf, messages.steady())
+        return result(
+            inf if ours > 0.0 else nan if theirs == 0.0 else 0.0,
+            0.0,
+            inf,
+            "one of the two has no spread at all, so their ratio has no interval",
+        )
     correlation = float(np.corrcoef(x, y)[0, 1])
     t = fixed_critical(n - 1, 1.0 - level)  # n - 2 degrees of freedom
     k = 1.0 + 2.0 * max(0.0, 1.0 - correlation**2) * t * t / (n - 2)

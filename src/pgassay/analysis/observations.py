@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.analysis import messages
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Scale, Status
 
@@ -124,7 +123,9 @@ def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Ta
             unusable.setdefault(seen.treatment, set()).add(seen.block)
         elif seen.value is not None:
             if seen.block in column:
-                reasons.append(messages.twice(seen.block, seen.treatment))
+                reasons.append(
+                    f"block {seen.block}: {seen.treatment or 'baseline'} has more than one value, the last is used"
+                )
             column[seen.block] = float(seen.value)
     return Table(
         values,
@@ -136,11 +137,14 @@ def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Ta
 
 def _unusable(seen: Observation, scale: Scale) -> str | None:
     if seen.value is None:
-        return messages.no_value(seen.block, seen.treatment)
+        return f"block {seen.block}: {seen.treatment or 'baseline'} has no value"
     if not isfinite(seen.value):
-        return messages.not_finite(seen.block, seen.treatment, seen.value)
+        return f"block {seen.block}: {seen.treatment or 'baseline'} has the value {seen.value}"
     if scale is Scale.RATIO and seen.value <= 0.0:
-        return messages.not_positive(seen.block, seen.treatment, seen.value)
+        return (
+            f"block {seen.block}: {seen.treatment or 'baseline'} has the value {seen.value:g}, "
+            "and a ratio needs a positive one"
+        )
     return None
 
 
@@ -161,7 +165,7 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
     ours, theirs = table.values.get(treatment, {}), table.values.get(baseline, {})
     left_out = [*table.left_out.get(treatment, ()), *table.left_out.get(baseline, ())]
     left_out += [
-        messages.no_valid_trial(name, tried=name in table.values)
+        _no_valid_trial(name, tried=name in table.values)
         for name, column in ((treatment, ours), (baseline, theirs))
         if not column
     ]
@@ -171,10 +175,10 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
         # A trial whose value cannot be used is named above, and has no second reason.
         known = table.unusable.get(baseline, frozenset())
         alone = sorted(ours.keys() - theirs.keys() - known)
-        left_out += [messages.no_partner(block, baseline) for block in alone]
+        left_out += [_no_partner(block, baseline) for block in alone]
         last, known = max(ours), table.unusable.get(treatment, frozenset())
         gaps = sorted(block for block in theirs.keys() - ours.keys() - known if block < last)
-        left_out += [messages.no_partner(block, treatment) for block in gaps]
+        left_out += [_no_partner(block, treatment) for block in gaps]
     mine = np.fromiter(map(ours.__getitem__, both), np.float64, len(both))
     base = np.fromiter(map(theirs.__getitem__, both), np.float64, len(both))
     values = np.log(mine) - np.log(base) if scale is Scale.RATIO else mine - base
@@ -321,3 +325,13 @@ def places(observations: Sequence[Observation]) -> tuple[Place, ...]:
         groups = observations.layout.groups.items()
         return tuple(Place(treatment, *cell) for cell, members in groups for treatment in members)
     return tuple(dict.fromkeys(seen.place for seen in observations))
+
+
+def _no_partner(block: int, missing: str) -> str:
+    """A block in which only one of the two was measured."""
+    return f"block {block}: {missing or 'baseline'} is missing, so there is nothing to compare"
+
+
+def _no_valid_trial(treatment: str, *, tried: bool = False) -> str:
+    """A treatment of the study without a single usable value; `tried`: it has valid trials, but none of them usable."""
+    return f"{treatment or 'baseline'} has no {'usable value' if tried else 'valid trial'}"

@@ -141,10 +141,14 @@ def of_others(found: Verdict, effect: Effect, objections: Sequence[str]) -> Verd
     if found.kind in (Kind.FAILED, Kind.NOT_COMPARED):
         return found
     if found.kind is Kind.UNRESOLVED:
-        text = messages.unresolved_of_others(effect.blocks, FIRST_LOOK, effect.nothing_in_common, objections)
+        text = _unresolved_of_others(effect.blocks, FIRST_LOOK, effect.nothing_in_common, objections)
         return Verdict(Kind.UNRESOLVED, text, against=found.against)
     if objections:
-        return Verdict(Kind.UNRESOLVED, messages.objected(found.text, objections), against=found.against)
+        return Verdict(
+            Kind.UNRESOLVED,
+            f"unresolved: {found.text.replace(': ', ' by the numbers alone: ', 1)}, but {'; '.join(objections)}",
+            against=found.against,
+        )
     return found
 
 
@@ -217,3 +221,12 @@ def _equivalent(effect: Effect, response: Response, width: float, resolution: fl
     if effect.low > effect.none or effect.high < effect.none:
         return f"{text} ({_amount(effect, response)})"
     return text
+
+
+def _unresolved_of_others(blocks: int, least: int, why: str, objections: Sequence[str]) -> str:
+    """The verdict on runs of others that show neither a difference nor equivalence: nobody can add blocks to them."""
+    if blocks < least:
+        text = f"unresolved: {blocks} {messages.plural('block', blocks)}, and a verdict takes {least}"
+    else:
+        text = "unresolved: these runs show neither a difference nor equivalence"
+    return "; ".join([text, *([why] if why else []), *objections])

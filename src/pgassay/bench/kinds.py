@@ -74,9 +74,9 @@ def whole(least: int = 1, most: int | None = None) -> Kind[int]:
         try:
             number = int(text.strip().replace("_", ""))
         except ValueError:
-            raise messages.not_whole(name, text, least, most) from None
+            raise _not_whole(name, text, least, most) from None
         if number < least or (most is not None and number > most):
-            raise messages.not_whole(name, text, least, most)
+            raise _not_whole(name, text, least, most)
         return number
 
     bounds = f"from {least}" if most is None else f"from {least} to {most}"
@@ -103,9 +103,9 @@ def seconds(least: int = 1) -> Kind[int]:
         try:
             number = float(stripped) if is_number(stripped) else parse_time_ms(stripped) / 1e3
         except UsageError:
-            raise messages.not_seconds(name, text, least) from None
+            raise _not_seconds(name, text, least) from None
         if number != int(number) or number < least:
-            raise messages.not_seconds(name, text, least)
+            raise _not_seconds(name, text, least)
         return int(number)
 
     return Kind(parse, lambda value: f"{value}s", "a length of whole seconds: 60s, 10min")
@@ -118,9 +118,9 @@ def size(least_bytes: int = 1) -> Kind[int]:
         try:
             count = parse_memory(text)
         except UsageError:
-            raise messages.not_a_size(name, text, format_bytes(least_bytes)) from None
+            raise _not_a_size(name, text, format_bytes(least_bytes)) from None
         if count < least_bytes:
-            raise messages.not_a_size(name, text, format_bytes(least_bytes))
+            raise _not_a_size(name, text, format_bytes(least_bytes))
         return count
 
     return Kind(parse, format_bytes, "a size with its unit: 8kB, 1GB")
@@ -130,7 +130,7 @@ def _parse_switch(name: str, text: str) -> bool:
     try:
         return parse_boolean(text)
     except UsageError:
-        raise messages.not_a_switch(name, text) from None
+        raise UsageError(f'"{name}" must be on or off, not "{text}"') from None
 
 
 def _parse_path(name: str, text: str) -> Path:
@@ -152,3 +152,21 @@ def is_number(text: str) -> bool:
     """Is it a plain decimal number without sign, exponent or unit?"""
     digits = text.replace(".", "", 1)
     return digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX
+
+
+def _not_whole(name: str, text: str, least: int, most: int | None) -> UsageError:
+    """A level that must be a whole number within bounds."""
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    return UsageError(f'"{name}" must be a whole number {bounds}, not "{text}"')
+
+
+def _not_seconds(name: str, text: str, least: int) -> UsageError:
+    """A level that must be a length of time in whole seconds."""
+    return UsageError(
+        f'"{name}" must be a length of whole seconds, at least {least}s, not "{text}"', 'for example 60, "60s", "10min"'
+    )
+
+
+def _not_a_size(name: str, text: str, least: str) -> UsageError:
+    """A level that must be an amount of memory or storage."""
+    return UsageError(f'"{name}" must be a size of at least {least}, not "{text}"', 'for example "8kB", "1GB"')

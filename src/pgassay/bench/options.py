@@ -37,9 +37,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast
 
-from pgassay.bench import messages
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.kinds import NONE, Change, Kind
+from pgassay.errors import UsageError
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 
@@ -154,7 +154,9 @@ class Options:
         known = [each.pattern for each in factors_of(cls)]
         for name in levels:
             if _full(cls.namespace, name) not in known:
-                raise messages.unknown_option(_full(cls.namespace, name), known)
+                raise UsageError(
+                    f'"{_full(cls.namespace, name)}" is not an option here', f"known options: {', '.join(known)}"
+                )
         return _read(cls, cls.namespace, levels)
 
     def to_levels(self) -> dict[str, str]:

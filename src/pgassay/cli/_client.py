@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli import _fleet
 from pgassay.cli.parser import whole
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.client import ClientHost
@@ -51,7 +52,7 @@ def clients_of(arguments: argparse.Namespace) -> "Iterator[Callable[[str], Clien
         yield None
         return
     _fleet.require_extra()
-    from pgassay.fleet import dask_crew, messages
+    from pgassay.fleet import dask_crew
     from pgassay.fleet.addresses import parse
     from pgassay.fleet.client import PORT, WorkerClient
     from pgassay.host import accounts
@@ -59,7 +60,7 @@ def clients_of(arguments: argparse.Namespace) -> "Iterator[Callable[[str], Clien
     from pgassay.load.network import Loopback
 
     if _fleet.asked(arguments):
-        raise messages.blocks_with_client()
+        raise UsageError("--on and --client exclude each other", "run the blocks here and the load on the worker")
     address = parse(address_text)
     if arguments.dry_run:
         yield lambda name: Loopback(LocalRunner(accounts.choose()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli.messages import tell_dashboard
 from pgassay.cli.parser import whole
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.extras import install_command
 
 if TYPE_CHECKING:
@@ -80,9 +80,10 @@ def asked(arguments: argparse.Namespace) -> bool:
 def require_own_places(arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for a place of prepared data, which workers have of their own."""
     if arguments.snapshots_in is not None:
-        from pgassay.fleet.messages import snapshots_of_hosts
-
-        raise snapshots_of_hosts()
+        raise UsageError(
+            "--on and --snapshots-in exclude each other",
+            "workers keep prepared data where their clusters live; leave out --snapshots-in",
+        )
 
 
 def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":

@@ -10,7 +10,6 @@ arms, and leaving out an arm does not change the order of the others. Factors th
 import hashlib
 from collections.abc import Collection, Sequence
 
-from pgassay.design import messages
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 
@@ -54,7 +53,10 @@ def rounds_of(duration_s: float, slice_s: float) -> int:
 
 def cautions(study: Study) -> tuple[str, ...]:
     """A sentence for the report about each factor that keeps its order inside a block."""
-    return tuple(messages.kept_order(name) for name in study.design.fixed_order)
+    return tuple(
+        f"{name} keeps its order inside every block, so drift within a block would look like its effect"
+        for name in study.design.fixed_order
+    )
 
 
 def _ranks(study: Study, factor: str) -> dict[str, int]:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.design import messages
 
 ENOUGH = 3
 """Hosts that a run over three or more waits for. Two tell how far apart they are, but not which of them is odd."""
@@ -27,7 +26,7 @@ def withheld(verdicts: Mapping[str, Verdict], heard: int, wanted: int) -> Mappin
     """
     if not 0 < heard < wanted:
         return verdicts
-    text = messages.hosts_not_heard(heard, wanted)
+    text = f"unresolved: blocks of {heard} hosts so far, and of {wanted} are wanted"
     return {
         arm: replace(each, kind=Kind.UNRESOLVED, text=text, more_blocks=wanted - heard, more_s=None)
         if each.settled

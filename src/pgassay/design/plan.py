@@ -8,6 +8,7 @@ from math import ceil, log, sqrt
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.forecast import blocks_to_distinguish, blocks_to_show_equivalence
+from pgassay.analysis.messages import duration, plural
 from pgassay.design import messages, risk
 from pgassay.design.schedule import is_baseline
 from pgassay.study.model import Study
@@ -45,14 +46,26 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
     block_s = None if trial_s is None else arms * trial_s
     allowed = design.blocks_max
     few = design.blocks_max < FIRST_LOOK and study.primary != risk.UNSAFE  # each power cut is judged by itself
-    warnings = [messages.too_few_blocks(design.blocks_max, FIRST_LOOK)] if few else []
+    warnings = (
+        [
+            (
+                f"no verdict can come from {design.blocks_max} {plural('block', design.blocks_max)}: "
+                f"the first comparison needs {FIRST_LOOK}"
+            )
+        ]
+        if few
+        else []
+    )
     affordable = None
     if design.budget_s is not None and block_s:
         affordable = min(design.blocks_max, max(1, int((design.budget_s - preparation_s) // block_s)))
         allowed = affordable
         if affordable < design.blocks_min:
             least_s = preparation_s + design.blocks_min * block_s
-            warnings.append(messages.budget_short(design.budget_s, affordable, design.blocks_min, least_s))
+            warnings.append(
+                f"the budget of {duration(design.budget_s)} is too small: it holds about {affordable} "
+                f"{plural('block', affordable)}, a verdict needs at least {design.blocks_min} ({duration(least_s)})"
+            )
     equivalence = difference = None
     if noise is not None:
         spread, width = noise * sqrt(2.0), log(1.0 + design.resolution)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from pgassay.analysis.crash_risk import epochs_below, sequence_upper
+from pgassay.analysis.messages import bound_per_cent, plural
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design import messages
 
@@ -54,7 +55,13 @@ def verdict_of(cuts: Cuts, below: float) -> Verdict:
         return Verdict(kind, text, against=())
     missing = epochs_below(below) - counted
     blocks = ceil(missing * cuts.blocks / counted) if counted else None
-    return Verdict(kind, messages.not_safe_yet(counted, upper, below), blocks, against=())
+    return Verdict(
+        kind,
+        f"no power cut of {counted:,} {plural('epoch', counted)} did damage: below {bound_per_cent(upper)} % a cut,"
+        f" and {bound_per_cent(below)} % was asked for",
+        blocks,
+        against=(),
+    )
 
 
 def blocks_until_safe(below: float, cuts: Sequence[int]) -> int:

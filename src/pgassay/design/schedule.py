@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from pgassay.analysis.messages import duration
+from pgassay.analysis.messages import duration, plural
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
 from pgassay.design import messages
 from pgassay.design.blocks import cells, order
@@ -165,9 +165,13 @@ def _failing(study: Study, history: History) -> Decision | None:
     for baseline in lost:
         mates = [arm for arm in arms if _same_cell(arm, baseline) and arm != baseline]
         if len(mates) + 1 == len(arms):
-            return Stop(messages.baseline_fails(baseline.name, OUTCOMES_MAX))
+            return Stop(_baseline_fails(baseline.name, OUTCOMES_MAX))
         if mates:
-            return Drop(mates[0], messages.without_baseline(baseline.name), failed=True)
+            return Drop(
+                mates[0],
+                f"its baseline ({baseline.name or 'baseline'}) kept failing, so it cannot be compared with anything",
+                failed=True,
+            )
         return Drop(baseline, messages.failing(OUTCOMES_MAX), failed=True)
     return None
 
@@ -244,7 +248,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     with_baseline = [arm for arm in open_arms if BASELINE in _against(arm, verdicts)]
     for arm in arms:
         if is_reference(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in with_baseline):
-            return Drop(arm, messages.nothing_to_compare(), failed=False)
+            return Drop(arm, f"{SETTLED}: no treatment is left to compare with it", failed=False)
     return None
 
 
@@ -278,9 +282,9 @@ def _why_done(history: History, *, decided: bool) -> str:
     """Why no arm is open any more."""
     aside = sum(reason.startswith(SET_ASIDE) for reason in history.drops.values())
     if aside:
-        return messages.others_settled(aside)
+        return f"every verdict that the budget allows is settled; {aside} {plural('treatment', aside)} set aside"
     settled = decided or any(reason.startswith(SETTLED) for reason in history.drops.values())
-    return messages.all_settled() if settled else messages.nothing_left()
+    return "every verdict is settled" if settled else _nothing_left()
 
 
 def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> Drop | None:
@@ -307,7 +311,7 @@ def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -
     if history.block_s(tuple(arm.name for arm in arms if arm not in lost)) > left_s:
         return None
     worst = max(lost, key=lambda arm: still[arm.name])
-    return Drop(worst, messages.set_aside(verdicts[worst.name].more_blocks), failed=False)
+    return Drop(worst, _set_aside(verdicts[worst.name].more_blocks), failed=False)
 
 
 def _blocks_needed(verdict: Verdict) -> float:
@@ -328,7 +332,7 @@ def _end(study: Study, history: History) -> Stop | None:
     design, done = study.design, history.block
     arms = in_play(study, history)
     if done and all(is_reference(study, arm) and _has_mates(study, arm) for arm in arms):
-        return Stop(messages.nothing_left())
+        return Stop(_nothing_left())
     if done >= design.blocks_max:
         if design.blocks_asked is not None and design.budget_s is not None:
             budget = duration(design.budget_s)
@@ -352,7 +356,7 @@ def _end(study: Study, history: History) -> Stop | None:
 
 def _start_block(study: Study, seed: int, history: History) -> Decision:
     first = next_in_block(study, seed, history.block + 1, replace(history, trials=()))
-    return first or Stop(messages.nothing_left())
+    return first or Stop(_nothing_left())
 
 
 def _same_cell(one: Arm, other: Arm) -> bool:
@@ -362,3 +366,22 @@ def _same_cell(one: Arm, other: Arm) -> bool:
 def _has_mates(study: Study, baseline: Arm) -> bool:
     """False when the study has nothing to set against this baseline (a study of covariates alone)."""
     return any(_same_cell(arm, baseline) and not is_reference(study, arm) for arm in study.arms)
+
+
+def _baseline_fails(baseline: str, outcomes: int) -> str:
+    """Why the run ends: its only baseline failed `outcomes` times in a row, so nothing can be compared."""
+    times = f"{outcomes} {plural('time', outcomes)}"
+    return f"the baseline ({baseline or 'baseline'}) failed {times} in a row because of its settings"
+
+
+def _set_aside(blocks: int | None) -> str:
+    """Why an arm leaves: it needs too many `blocks` for the budget (None: any number), and others need the time."""
+    needs = (
+        "no affordable number of blocks would settle it" if blocks is None else f"it needs about {blocks} more blocks"
+    )
+    return f"{SET_ASIDE}: {needs}, so the rest of the budget goes to the treatments that it can settle"
+
+
+def _nothing_left() -> str:
+    """Why the run ends: only baselines are left."""
+    return "no treatment is left beside the baseline"

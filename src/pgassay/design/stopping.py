@@ -18,7 +18,6 @@ from pgassay.analysis.compare import LEVEL, compare
 from pgassay.analysis.effects import Effect, mean_of
 from pgassay.analysis.observations import Observation, arrange
 from pgassay.analysis.verdicts import Kind, Verdict, margin, verdict, with_precision
-from pgassay.design import messages
 from pgassay.design.schedule import baseline_name, own_baseline
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
@@ -102,7 +101,7 @@ def merged(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str
 
 
 def _both(one: Verdict, other: Verdict, response: Response) -> Verdict:
-    named = replace(other, text=messages.about(response.title, other.text), precise=one.precise)
+    named = replace(other, text=_about(response.title, other.text), precise=one.precise)
     if one.settled and other.settled:
         return one if other.kind is Kind.NOT_COMPARED else replace(one, text=f"{one.text}; {named.text}")
     if one.settled or other.settled:
@@ -165,3 +164,8 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
         return Verdict(Kind.EQUIVALENT, f"known within ±{known}")
     needed = max(1, round(n * (half / width) ** 2) - n) if isfinite(half) and width > 0.0 else max(1, FIRST_LOOK - n)
     return Verdict(Kind.UNRESOLVED, words.unresolved(needed, None), needed)
+
+
+def _about(title: str, verdict: str) -> str:
+    """A verdict with the title of its response in front, unless it names the response itself."""
+    return verdict if title in verdict else f"{title} {verdict}"

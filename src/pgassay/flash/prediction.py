@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from pgassay import _core
 from pgassay.bench.places import available_memory_bytes
 from pgassay.bench.write_signature import WriteSignature
+from pgassay.errors import UsageError
 from pgassay.flash import messages
 from pgassay.flash.memory import MEMORY_SHARE_MAX
 from pgassay.flash.simulation import difference
 from pgassay.flash.steady_state import Estimate, estimate
+from pgassay.study.units import format_at_most, format_size
 
 SIMULATED_BYTES = 1 << 30
 SIMULATED_MOST_BYTES = 64 << 30
@@ -133,15 +135,15 @@ def loads_side_by_side(signature: WriteSignature, target: Target, simulated_byte
     `SIMULATED_MOST_BYTES`, the recorded drive, or what memory is available holds would have to be simulated.
     """
     if target.live_bytes > target.capacity_bytes:
-        raise messages.data_beyond_drive(target.live_bytes, target.capacity_bytes)
+        raise _data_beyond_drive(target.live_bytes, target.capacity_bytes)
     one = target.capacity_bytes / target.times / _BLOCK_BYTES
     wanted = min(target.capacity_bytes, simulated_bytes) / _BLOCK_BYTES
     least = math.ceil(max(1.0, _BLOCKS_MIN / one)) if target.times > 1 else 1
     times = max(least, round(wanted / one))
     blocks, most = round(one * times), max(SIMULATED_MOST_BYTES // _BLOCK_BYTES, signature.drive_blocks)
-    hint = messages.simulate_less(by_option=least < times and round(one * least) <= most)
+    hint = _simulate_less(by_option=least < times and round(one * least) <= most)
     if blocks > most:
-        raise messages.simulated_too_large(blocks * _BLOCK_BYTES, most * _BLOCK_BYTES, hint)
+        raise _simulated_too_large(blocks * _BLOCK_BYTES, most * _BLOCK_BYTES, hint)
     needed, available = _memory_bytes(signature, target, blocks), int(available_memory_bytes() * MEMORY_SHARE_MAX)
     if needed > available:
         raise messages.too_large(needed, available, hint)
@@ -194,7 +196,7 @@ class _Load:
         self._sizes_cold = round(target.cold_share * _BLOCK_BYTES)
         self._written, self._writes = np.unique(signature.blocks, return_counts=True)
         if len(self._written) > self._live:
-            raise messages.writes_beyond_data()
+            raise UsageError("the recorded load writes more blocks than are live", "give a larger --live-share")
         self._layout()
         self._run = np.repeat(np.arange(len(signature.runs)), signature.runs)
         self._from = np.cumsum(signature.runs, dtype=np.int64) - signature.runs
@@ -287,3 +289,25 @@ def _wave(drive: _core.FlashDrive, amplifications: list[float], per_window: int)
     """Windows that a turn of the flash takes."""
     programmed = float(np.mean(amplifications)) * per_window * _BLOCK_BYTES
     return drive.usable_bytes / programmed if programmed else math.inf
+
+
+def _data_beyond_drive(live_bytes: float, capacity_bytes: int) -> UsageError:
+    """More is stored than the drive has."""
+    there, wanted = format_size(capacity_bytes), format_size(int(live_bytes))
+    return UsageError(f"the data need {wanted}, the drive has {there}", "give a larger --capacity, or fewer --data")
+
+
+def _simulate_less(*, by_option: bool) -> str:
+    """How less of a drive is simulated: the load fewer times side by side, or a smaller part of the drive each."""
+    if by_option:
+        return "give a smaller --simulated"
+    return (
+        "at least as much of the drive is simulated as falls to the data of the run: give a smaller --capacity,"
+        " more --data, or a run with less data"
+    )
+
+
+def _simulated_too_large(size_bytes: int, most_bytes: int, hint: str) -> UsageError:
+    """More of a drive than a simulation gets to the end of."""
+    size, most = format_size(size_bytes), format_at_most(most_bytes)
+    return UsageError(f"{size} of the drive would have to be simulated, at most {most} can be", hint)

@@ -6,7 +6,7 @@ Keys of `drive` and the service times of `timing` are those of every drive (`pga
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -93,9 +93,9 @@ def read(path: Path | None, settings: Sequence[str] = (), *, timing: bool = Fals
         try:
             document = untrusted.toml(untrusted.read_text(path, pipes=True))
         except FileNotFoundError:
-            raise messages.no_file(path) from None
+            raise _no_file(path) from None
         except ValueError as error:
-            raise messages.not_toml(path, str(error)) from None
+            raise _not_toml(path, str(error)) from None
         _check_tables(document)
     if timing:
         document.setdefault("timing", {})
@@ -110,17 +110,17 @@ def read(path: Path | None, settings: Sequence[str] = (), *, timing: bool = Fals
 def _check_tables(document: Mapping[str, Any]) -> None:
     for name, value in document.items():
         if name not in TABLES:
-            raise messages.unknown_table(name, TABLES)
+            raise _unknown_table(name, TABLES)
         parts = value if name == "input" and isinstance(value, list) else [value]
         if not all(isinstance(part, dict) for part in parts):
-            raise messages.not_a_table(name)
+            raise _not_a_table(name)
 
 
 def assign(document: dict[str, Any], key: str, value: str) -> None:
     """Lay one setting over the document. The value is TOML if it can be, else text."""
     table, dot, name = key.partition(".")
     if not dot or table not in TABLES:
-        raise messages.unknown_table(table, TABLES)
+        raise _unknown_table(table, TABLES)
     parsed = value
     with suppress(tomllib.TOMLDecodeError):  # A bare word, a size or a percentage stays text.
         parsed = tomllib.loads(f"value = {value}")["value"]
@@ -169,7 +169,7 @@ def _run(table: Mapping[str, Any]) -> Run:
     if run.used_share > 1:
         raise messages.wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")
     if run.trace is not None and not Path(run.trace).is_file():
-        raise messages.no_file(Path(run.trace))
+        raise _no_file(Path(run.trace))
     return run
 
 
@@ -193,7 +193,9 @@ def _component(table: Mapping[str, Any], drive: DriveDescription) -> dict[str, A
     share = part.pop("compressed_to", None)
     if share is not None:
         if drive.kind != "compressing":
-            raise messages.does_not_compress()
+            raise UsageError(
+                "input.compressed_to has no effect on a page-mapped drive", "give --kind compressing, or leave it out"
+            )
         if "sizes" in part:
             raise messages.wrong_value("input.compressed_to", share, "input.sizes is given too")
         left = _number("input.compressed_to", share)
@@ -242,7 +244,7 @@ def _values(usual: _Table, table: str, given: Mapping[str, Any]) -> _Table:
     changed: dict[str, Any] = {}
     for key, value in given.items():
         if key not in known:
-            raise messages.unknown_key(table, key, known)
+            raise UsageError(f'unknown key "{table}.{key}"', f"the keys of {table} are {', '.join(sorted(known))}")
         changed[key] = _typed(f"{table}.{key}", value, known[key])
     return replace(usual, **changed)
 
@@ -256,3 +258,24 @@ def _typed(key: str, value: Any, kind: Any) -> Any:
             raise messages.wrong_value(key, value, "must be a whole number")
         return int(number)
     return number
+
+
+def _not_toml(path: Path, detail: str) -> UsageError:
+    """A description that cannot be parsed."""
+    return UsageError(f'"{path}" is not valid TOML: {detail[:1].lower()}{detail[1:]}')
+
+
+def _no_file(path: Path) -> UsageError:
+    """A file that cannot be opened."""
+    return UsageError(f'file "{path}" does not exist')
+
+
+def _unknown_table(table: str, known: Iterable[str]) -> UsageError:
+    """A table that the description does not have."""
+    return UsageError(f'unknown table "{table}"', f"the tables are {', '.join(known)}")
+
+
+def _not_a_table(name: str) -> UsageError:
+    """A value where the description has a table."""
+    form = "[input], or [[input]] for each of several" if name == "input" else f"[{name}]"
+    return UsageError(f'"{name}" must be a table', f"write {form} on a line of its own and its keys below")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from pgassay.fleet import messages
+from pgassay.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,15 @@ def parse(text: str) -> Address:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise messages.wrong_address(text) from None
+        raise _wrong_address(text) from None
     bare = not (parts.path or parts.query or parts.fragment or parts.username or parts.password)
     if parts.scheme not in ("tls", "tcp") or not host or not port or not bare:
-        raise messages.wrong_address(text)
+        raise _wrong_address(text)
     if parts.scheme == "tcp" and not _loopback(host):
-        raise messages.plain_refused(text)
+        raise UsageError(
+            f'"{text}" is not encrypted, and leads to another machine',
+            "make certificates with pgassay certs, and use tls://HOST:PORT; tcp:// is for 127.0.0.1 and [::1] alone",
+        )
     return Address(text, parts.scheme == "tls")
 
 
@@ -39,3 +42,8 @@ def _loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _wrong_address(address: str) -> UsageError:
+    """Not an address of a scheduler."""
+    return UsageError(f'"{address}" is not an address of a scheduler', "tls://HOST:PORT, as tls://head:8786")

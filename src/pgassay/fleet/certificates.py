@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import children
-from pgassay.fleet import messages
+from pgassay.errors import PgassayError, UsageError
 
 AUTHORITY = "ca"
 HEAD = "head"
@@ -39,11 +39,11 @@ def make(folder: Path, days: int) -> tuple[Path, ...]:
     The authority's key is removed when it has signed: nobody can add a certificate later, and nobody can steal it.
     """
     if children.which("openssl") is None:
-        raise messages.no_openssl()
+        raise PgassayError("openssl is not installed", "install it: apt install openssl")
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
-        raise messages.folder_in_use(folder) from None
+        raise UsageError(f'directory "{folder}" is there already', "name a new one, or remove it") from None
     try:
         _make(folder, days)
     except BaseException:
@@ -87,7 +87,7 @@ def _openssl(step: str, *words: str | int | Path) -> None:
         stdin=subprocess.DEVNULL,
     )
     if done.returncode != 0:
-        raise messages.openssl_failed(step, (done.stderr.strip().splitlines() or ["no reason given"])[-1])
+        raise PgassayError(f"could not make {step}: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
 
 
 def find(folder: Path, end: str) -> Credentials:
@@ -95,9 +95,12 @@ def find(folder: Path, end: str) -> Credentials:
     found = Credentials(folder / f"{AUTHORITY}.pem", folder / f"{end}.pem", folder / f"{end}-key.pem")
     missing = _missing((found.authority, found.certificate, found.key))
     if missing:
-        raise messages.certificates_missing(folder, missing)
+        raise UsageError(
+            f'directory "{folder}" lacks {", ".join(missing)}',
+            "pgassay certs DIR makes them; name the directory with --certs",
+        )
     if found.key.stat().st_mode & 0o077:
-        raise messages.key_readable(found.key)
+        raise UsageError(f'others may read the private key "{found.key}"', f"chmod 0600 {found.key}")
     return found
 
 

@@ -22,7 +22,7 @@ from distributed import Client, Future, wait
 
 from pgassay import __version__
 from pgassay.bench.client import ClockExchange, NetworkPath
-from pgassay.bench.errors import LoadError
+from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Completed, Runner
@@ -134,7 +134,7 @@ class WorkerClient:
         until = time.monotonic() + (self.wait_s if self._checked is None else BACK_S)
         while (address := self._worker.address()) is None:
             if time.monotonic() > until:
-                raise messages.no_worker(self.name, self._worker.names(), self.wait_s)
+                raise _no_worker(self.name, self._worker.names(), self.wait_s)
             time.sleep(_LOOK_S)
         return address
 
@@ -218,7 +218,7 @@ class WorkerRunning:
             return
         self.worker.client.cancel(self.future, force=True)
         if not self.worker.heard(self.address):
-            raise messages.client_lost(self.worker.name)
+            raise _client_lost(self.worker.name)
         self._ended = Completed(self.command, -signal.SIGTERM, "", "")
 
     def _home(self, played: Played) -> Completed:
@@ -248,7 +248,11 @@ class WorkerPlayer:
         future = self.worker.client.submit(conversing.version, pure=False, workers=[address], retries=0)
         theirs, ours = _result(future, self.worker, address), conversing.version_of(self.local)
         if theirs != ours:
-            raise messages.other_player(self.worker.name, theirs, ours)
+            raise messages.FleetError(
+                f'the host "{self.worker.name}" has {theirs or "a player that says no version"}, '
+                f"and this machine has {ours}",
+                "install the same pgassay on both; $PGASSAY_PLAYER names another program",
+            )
         self.checked.add(address)
 
     def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> "WorkerDialogue":
@@ -292,13 +296,13 @@ class WorkerDialogue:
                 return
             if self.kept.done():
                 _result(self.kept, self.worker, self.address)
-                raise messages.client_lost(self.worker.name)  # it was called off, and not by us
+                raise _client_lost(self.worker.name)  # it was called off, and not by us
             time.sleep(_SOON_S)
 
     def ask(self, order: Mapping[str, Any]) -> Mapping[str, Any]:
         """See `bench.running.Dialogue`; raises `ClientLostError`, too."""
         if not self._open:
-            raise messages.client_failed(self.worker.name, "the player of slices was closed")
+            raise _client_failed(self.worker.name, "the player of slices was closed")
         found: Mapping[str, Any] = self._done(conversing.ask, dict(order))
         return found
 
@@ -370,7 +374,7 @@ def _result(future: Future, worker: Worker, address: str, timeout_s: float | Non
             break
         if not worker.heard(address):
             worker.client.cancel(future, force=True)
-            raise messages.client_lost(worker.name)
+            raise _client_lost(worker.name)
         left_s = _LOOK_S if until is None else min(_LOOK_S, until - time.monotonic())
         if left_s <= 0:
             raise TimeoutError
@@ -380,5 +384,23 @@ def _result(future: Future, worker: Worker, address: str, timeout_s: float | Non
         except TimeoutError:
             continue
     if future.status == "error" and isinstance(error := future.exception(), RuntimeError):
-        raise messages.client_failed(worker.name, str(error))
-    raise messages.client_lost(worker.name)
+        raise _client_failed(worker.name, str(error))
+    raise _client_lost(worker.name)
+
+
+def _no_worker(name: str, known: Sequence[str], seconds: float) -> messages.FleetError:
+    """The worker that `load.host` names is not connected."""
+    there = f"connected are {', '.join(known)}" if known else "no worker is connected"
+    return messages.FleetError(
+        f'the worker "{name}" did not come within {seconds:.0f} s', f"{there}; start it: pgassay worker … --name {name}"
+    )
+
+
+def _client_lost(name: str) -> ClientLostError:
+    """A window whose load nobody heard the end of."""
+    return ClientLostError(f'the host "{name}" of the load is gone, or its network is')
+
+
+def _client_failed(name: str, reason: str) -> LoadError:
+    """The load's program could not run there at all."""
+    return LoadError(f'the host "{name}" could not run the load: {reason}')

@@ -93,7 +93,10 @@ def connect(address: Address, credentials: Credentials | None, wait_s: float = W
     try:
         return Client(address.text, timeout=wait_s, set_as_default=False, **with_tls)
     except (OSError, TimeoutError) as error:
-        raise messages.no_scheduler(address.text, str(error) or type(error).__name__) from None
+        raise messages.FleetError(
+            f"no scheduler answers at {address.text}: {str(error) or type(error).__name__}",
+            "start it with dask scheduler (docs/fleet.md)",
+        ) from None
 
 
 @contextmanager
@@ -178,7 +181,10 @@ class DaskCrew:
             if there >= wanted:
                 break
             if time.monotonic() > until:
-                raise messages.too_few_hosts(there, wanted, self._terms.wait_s)
+                raise messages.FleetError(
+                    f"{there} of {wanted} hosts came within {self._terms.wait_s:.0f} s",
+                    "start pgassay worker on each, or ask for fewer --hosts",
+                )
             time.sleep(_LOOK_S / 10)
         found = self._names()
         facts = {found[address]: each for address, each in self._client.run(tell).items()}
@@ -312,7 +318,11 @@ class DaskCrew:
         """Raise `FleetError` where every host that has a block hangs in it: then none comes home."""
         free = len(self.within_reach()) - len(busy)
         if busy and free <= 0 and all(self._pace.hangs(each.host, each.seconds) for each in busy):
-            raise messages.all_hang([each.host for each in busy], min(each.seconds for each in busy))
+            raise messages.FleetError(
+                f"all hosts with a block hang in it, for {min(each.seconds for each in busy):.0f} "
+                f"s at least: {', '.join([each.host for each in busy])}",
+                "look at their disks and processes, and resume the run",
+            )
 
     def cancel(self) -> None:
         if self._pending:
@@ -328,10 +338,16 @@ def checked(facts: Mapping[str, Mapping[str, Any]], terms: Terms) -> None:
     machines = [each["machine"] for each in facts.values()]
     shared = [name for name, each in facts.items() if machines.count(each["machine"]) > 1]
     if shared and not terms.shared_machine:
-        raise messages.same_machine(shared)
+        raise messages.FleetError(
+            f"workers {', '.join(shared)} run on one machine, so they are one host",
+            "one worker a machine; --shared-machine allows it for trying things out, and the record says so",
+        )
     different = differences(facts, own_postgres=terms.own_postgres)
     if different and not terms.mixed:
-        raise messages.differing(different)
+        raise messages.FleetError(
+            f"the hosts are not of one kind: {'; '.join(different)}",
+            "leave out those that differ, or allow it with --mixed-hosts: the effect is then one of such a mixture",
+        )
 
 
 def differences(facts: Mapping[str, Mapping[str, Any]], *, own_postgres: bool = False) -> list[str]:

@@ -18,6 +18,7 @@ import msgspec
 from pgassay import scratch
 from pgassay.bench.own_files import OwnFiles
 from pgassay.design.schedule import DRIVES
+from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.fleet import messages
 from pgassay.host import accounts
@@ -59,7 +60,7 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
             if isinstance(found, bytes):
                 contents[text] = found
                 line = reads_files(found) if bound.name == _INIT else None
-                found = found if line is None else messages.reads_another(line)
+                found = found if line is None else f"has psql read another file: {line}"
             if isinstance(found, str):
                 refused[text] = found
     for text in documents.texts(recorded):
@@ -73,7 +74,7 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
     )
     changed = [each.path for each in files if known and known.get(each.path, each.sha256) != each.sha256]
     if changed:
-        raise messages.changed_since(changed)
+        raise _changed_since(changed)
     return files
 
 
@@ -95,12 +96,12 @@ def _content(path: Path, left: int) -> bytes | str:
         if not stat.S_ISREG(found.st_mode):
             return messages.IS_NO_FILE
         if found.st_size > left:
-            return messages.too_large(found.st_size, BYTES_MAX)
+            return _too_large(found.st_size, BYTES_MAX)
         with path.open("rb") as file:
             content = file.read(left + 1)
     except OSError as error:
-        return messages.cannot_be_read(error.strerror or str(error))
-    return content if len(content) <= left else messages.too_large(len(content), BYTES_MAX)
+        return f"cannot be read: {(error.strerror or str(error)).lower()}"
+    return content if len(content) <= left else _too_large(len(content), BYTES_MAX)
 
 
 @contextmanager
@@ -117,7 +118,7 @@ def laid_out(files: Sequence[OwnFile]) -> Iterator[OwnFiles]:
     for file in files:
         contents[file.path] = _unpacked(file)
         if sum(map(len, contents.values())) > BYTES_MAX:
-            raise messages.damaged_file(file.path)
+            raise _damaged_file(file.path)
     with scratch.folder("files") as place, Directory.open(place) as folder:
         account = accounts.choose(os.environ)
         owner = None
@@ -139,14 +140,34 @@ def _unpacked(file: OwnFile) -> bytes:
     """Its content, when name, size and hash have been looked at: what a head sends is not believed."""
     path = PurePosixPath(file.path)
     if not path.is_absolute() or path.name in ("", "..") or not file.path.isprintable():
-        raise messages.damaged_file(file.path)
+        raise _damaged_file(file.path)
     if len(path.name.encode()) > _NAME_BYTES_MAX:
-        raise messages.damaged_file(file.path)
+        raise _damaged_file(file.path)
     unpacking = zlib.decompressobj()
     try:
         content = unpacking.decompress(file.packed, BYTES_MAX + 1)
     except zlib.error:
-        raise messages.damaged_file(file.path) from None
+        raise _damaged_file(file.path) from None
     if len(content) > BYTES_MAX or hashlib.sha256(content).hexdigest() != file.sha256:
-        raise messages.damaged_file(file.path)
+        raise _damaged_file(file.path)
     return content
+
+
+def _changed_since(names: Sequence[str]) -> UsageError:
+    """Half a run with one script and half with another would be no experiment."""
+    listed = ", ".join(f'"{name}"' for name in names)
+    return UsageError(
+        f"files of the study have changed since the run began: {listed}",
+        "put back what they held then, or start a new run",
+    )
+
+
+def _too_large(found: int, most: int) -> str:
+    """More than a block's order can hold."""
+    mib = 1 << 20
+    return f"is too large: it has {found / mib:.1f} MiB, and all files together may have {most / mib:.0f} MiB"
+
+
+def _damaged_file(path: str) -> messages.DamagedError:
+    """A file of the user's whose content is not what its hash says."""
+    return messages.DamagedError(f'the file "{path}" came damaged, or its name cannot be used')

@@ -46,7 +46,7 @@ class Arrived:
         for each in self.parcels:
             if (each.arm, each.attempt) == (arm, attempt):
                 return each
-        raise messages.host_failed(self.block, messages.not_in_block(self.block, arm, attempt))
+        raise messages.host_failed(self.block, f"attempt {attempt} of {arm} is missing")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from distributed import get_worker
 
 from pgassay import __version__, children, scratch
 from pgassay.errors import PgassayError
-from pgassay.fleet import inbox, messages
+from pgassay.fleet import inbox
 from pgassay.fleet.job import Job
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
@@ -95,7 +95,7 @@ def in_child(module: str, words: Sequence[str], said: bytes, place: Path) -> Non
         end(child)
     if child.returncode != 0:
         told = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise HostError(str(worker.name), told[-1] if told else messages.bench_ended(child.returncode))
+        raise HostError(str(worker.name), told[-1] if told else f"the bench ended with {child.returncode}")
 
 
 def is_wanted(worker: Any, key: object) -> bool:

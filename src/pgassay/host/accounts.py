@@ -10,8 +10,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Account
-from pgassay.host import messages
 
 PREFERRED = ("pgassay", "postgres")
 LAST_RESORT = "nobody"
@@ -24,7 +24,10 @@ def choose(environment: Mapping[str, str] = os.environ) -> Account:
         try:
             pwd.getpwuid(uid)
         except KeyError:
-            raise messages.no_passwd_entry(uid) from None
+            raise BenchError(
+                f"the current user id {uid} has no entry in the password database, and PostgreSQL wants one",
+                f"add one (useradd --uid {uid} pgassay), or run as another user",
+            ) from None
         return Account(None, uid, os.getegid())
     for name in (*PREFERRED, environment.get("SUDO_USER", ""), LAST_RESORT):
         try:
@@ -33,7 +36,10 @@ def choose(environment: Mapping[str, str] = os.environ) -> Account:
             continue
         if entry.pw_uid != 0:
             return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
-    raise messages.no_account()
+    raise BenchError(
+        "PostgreSQL does not run as root, and no unprivileged account was found to run it under",
+        "create one: useradd --system pgassay",
+    )
 
 
 def describe(account: Account) -> str:
@@ -80,4 +86,7 @@ def _permits(path: Path, account: Account, bit: int) -> bool:
 def require_reach(path: Path, account: Account) -> None:
     """Raise `BenchError` if the account cannot reach `path`."""
     if account.name is not None and (closed := barrier(path, account)) is not None:
-        raise messages.unreachable(path, closed, account)
+        raise BenchError(
+            f'account "{account.name}" cannot reach "{path}": it may not enter "{closed}"',
+            "choose a place that it can enter, such as one below /var/lib or /srv",
+        )

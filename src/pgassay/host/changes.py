@@ -14,6 +14,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import BenchError, HostError
 from pgassay.files import Directory
 from pgassay.host import messages
 from pgassay.host.storage import chosen
@@ -167,7 +168,10 @@ class LocalHost:
         failed = [(change, error) for change in reversed(owed) if (error := _undo(change)) is not None]
         if failed:
             change, failure = failed[0]
-            raise messages.not_given_back(Path(change.path), failure)
+            raise HostError(
+                f'could not restore "{Path(change.path)}": {(failure.strerror or str(failure)).lower()}',
+                "it stays on the list of changes: pgassay doctor --repair tries again",
+            )
         self._ledger.clear()
         return tuple(change.path for change in owed)
 
@@ -176,7 +180,10 @@ class LocalHost:
             return
         try:
             if not self._ledger.take():
-                raise messages.machine_in_use()
+                raise BenchError(
+                    "another pgassay is changing this machine's settings",
+                    "wait for it to end, then: pgassay resume; only one pgassay at a time may use host.* factors",
+                )
         except OSError as error:
             raise messages.host_refused(self._ledger.path, "the list of changes", error) from error
         self._settle()  # a killed lab's

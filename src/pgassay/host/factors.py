@@ -9,16 +9,17 @@ import os
 from pathlib import Path
 
 from pgassay.bench import versions
-from pgassay.bench.errors import QueryError
+from pgassay.bench.errors import HostError, QueryError
 from pgassay.bench.factor import Factor, Readable, SetupDraft
 from pgassay.bench.hosting import Hosting
+from pgassay.errors import UsageError
 from pgassay.host import cpus, groups, huge_pages, messages
 from pgassay.host.changes import current
 from pgassay.host.host_factor import HostFactor
 from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_bytes, parse_memory
+from pgassay.study.units import format_bytes, format_size, parse_memory
 
 NONE = "none"
 _LEAST_MEMORY_BYTES = 32 << 20
@@ -44,7 +45,7 @@ class HugePages(HostFactor):
         """The kernel must have that size."""
         found = huge_pages.sizes(self.root)
         if level.canonical != NONE and parse_memory(level.canonical) not in found:
-            raise messages.no_such_huge_page(name, level.typed, ", ".join(map(format_bytes, found)))
+            raise _no_such_huge_page(name, level.typed, ", ".join(map(format_bytes, found)))
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """`huge_pages = on`, so that a server that does not get them fails; the size where it is not the default."""
@@ -63,7 +64,9 @@ class HugePages(HostFactor):
         if hosting.major >= versions.HUGE_PAGES_NEEDED:
             answer = hosting.ask(huge_pages.NEEDED)
             if not answer.isdecimal():
-                raise messages.huge_pages_uncounted(answer)
+                raise HostError(
+                    f'the server did not say how many huge pages it needs: "{answer}"', code="hugepage_error"
+                )
             needed = int(answer)
         else:
             needed = hosting.peak_bytes() // page + 1
@@ -179,7 +182,10 @@ class Memory(HostFactor):
         """Not more than the machine has."""
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if level.canonical != cpus.ALL and parse_memory(level.canonical) > total:
-            raise messages.more_memory_than_there_is(name, level.canonical, total)
+            raise UsageError(
+                f'"{name}" = {level.canonical} is more than this machine has ({format_size(total)})',
+                "give less, or all",
+            )
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """A load may size its data by it."""
@@ -194,7 +200,10 @@ class Memory(HostFactor):
         limit = parse_memory(level.canonical)
         huge = 0 if groups.counts_huge_pages(self.root) else hosting.huge_page_bytes
         if limit - huge < _LEAST_MEMORY_BYTES:
-            raise messages.memory_all_huge(limit, huge)
+            raise HostError(
+                f"huge pages take {format_size(huge)} of the {format_size(limit)} that the server may have",
+                code="memory_error",
+            )
         hosting.groups.append(groups.limit_memory(hosting.changes, hierarchy, limit - huge))
         hosting.cold = True
 
@@ -225,3 +234,8 @@ FACTORS: tuple[Factor, ...] = (
     HugePages(), TransparentHugePages(), Memory(), MemoryNodes(), Cores(), Siblings(), CpuLatency(), Scheduling(),
 )  # fmt: skip
 """What the lab's catalogue takes."""
+
+
+def _no_such_huge_page(name: str, typed: str, sizes: str) -> UsageError:
+    """A size that this kernel does not have."""
+    return UsageError(f'"{name}" = {typed}: this kernel has no huge pages of that size', f"it has: {sizes or 'none'}")

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import HostError
 from pgassay.bench.hosting import HostChanges
-from pgassay.host import messages
 from pgassay.study.units import format_bytes
 
 NEEDED = "shared_memory_size_in_huge_pages"
@@ -104,7 +104,11 @@ def obtain(changes: HostChanges, page_bytes: int, needed: int, root: Path) -> in
         now = pool(page_bytes, root)
         if now.free - now.reserved >= needed:
             return target - was.total
-    raise messages.huge_pages_missing(needed, format_bytes(page_bytes), now.free - now.reserved)
+    raise HostError(
+        f"the server needs {needed} huge pages of {format_bytes(page_bytes)}, and this "
+        f"machine could free only {now.free - now.reserved}",
+        code="hugepage_error",
+    )
 
 
 @dataclass(frozen=True)

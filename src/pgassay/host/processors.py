@@ -10,9 +10,11 @@ import struct
 from pathlib import Path
 
 from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
+from pgassay.bench.errors import HostError
 from pgassay.bench.factor import Readable
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.memory_policy import try_binding
+from pgassay.errors import UsageError
 from pgassay.host import cpus, groups, messages
 from pgassay.host.changes import current
 from pgassay.host.host_factor import HostFactor
@@ -48,11 +50,14 @@ class Cores(HostFactor):
         """The machine must have them, and let us use them."""
         selection, there = _selection(level), cpus.usable()
         if selection.count > len(there):
-            raise messages.too_many_cpus(name, level.typed, len(there))
+            raise _too_many_cpus(name, level.typed, len(there))
         if missing := set(selection.cpus) - there:
-            raise messages.no_such_cpus(name, level.typed, show_list(missing))
+            raise UsageError(
+                f'"{name}" = {level.typed}: this machine has no CPU {show_list(missing)}, or pgassay may not use it',
+                "taskset --cpu-list --pid $$ lists those that may be used",
+            )
         if any(not there & node_cpus(node, self.root) for node in selection.nodes):
-            raise messages.no_such_nodes(name, level.typed, show_list(nodes(self.root)))
+            raise _no_such_nodes(name, level.typed, show_list(nodes(self.root)))
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
         """The server starts on them; all of its processes inherit that (sched_setaffinity(2)).
@@ -64,7 +69,11 @@ class Cores(HostFactor):
         selection, chosen = _selection(level), self.chosen(level)
         absent = set(selection.cpus) - cpus.usable()
         if absent or len(chosen) < max(selection.count, 1):
-            raise messages.cpus_gone(self.pattern, level.typed, len(chosen) - len(absent))
+            raise HostError(
+                f'"{self.pattern}" = {level.typed}: only {len(chosen) - len(absent)} of these '
+                "CPUs are online, see host.smt",
+                code="no_cores",
+            )
         hosting.cpus = chosen
 
     def chosen(self, level: Level) -> tuple[int, ...]:
@@ -178,7 +187,10 @@ class CpuLatency(HostFactor):
         """The lowest limit of all programs holds, so another's may leave no choice."""
         found = self._held()
         if found is not None and found != USUAL and (level.canonical == USUAL or _us(found) < _us(level.canonical)):
-            raise messages.held_by_another(name, level.typed, found)
+            raise UsageError(
+                f'"{name}" cannot be {level.typed}: another program holds it at {found}',
+                f"give {found} or less, or end what holds /dev/cpu_dma_latency open (tuned, for one)",
+            )
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
         """Hold it until the trial ends; raises `HostError`."""
@@ -236,11 +248,13 @@ class MemoryNodes(HostFactor):
             return
         found = parse_list(level.canonical)
         if set(found) - memory_nodes(self.root):
-            raise messages.no_such_nodes(name, level.typed, show_list(memory_nodes(self.root)))
+            raise _no_such_nodes(name, level.typed, show_list(memory_nodes(self.root)))
         try:
             try_binding(found)
         except OSError as error:
-            raise messages.no_binding(name, error.strerror or "not permitted") from None
+            raise UsageError(
+                f'"{name}" must be all here: {(error.strerror or "not permitted").lower()}', "containers need SYS_NICE"
+            ) from None
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
         """The server starts so; all of its processes inherit it."""
@@ -296,7 +310,10 @@ class Scheduling(HostFactor):
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
             os.sched_setscheduler(0, *before)
         except OSError as error:
-            raise messages.no_realtime(name, error.strerror or "not permitted") from None
+            raise UsageError(
+                f'"{name}" cannot be realtime here: {error.strerror or "not permitted"}',
+                f'use "{name}" = usual; containers need SYS_NICE',
+            ) from None
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
         """The server starts so; all of its processes inherit it, and the load's program follows its server."""
@@ -323,3 +340,16 @@ def _selection(level: Level) -> cpus.Selection:
 
 def _us(canonical: str) -> int:
     return int(canonical.removesuffix("us"))
+
+
+def _too_many_cpus(name: str, typed: str, there: int) -> UsageError:
+    """More CPUs than this machine has, or than we may use."""
+    return UsageError(
+        f'"{name}" = {typed} needs more than the {there} CPUs that pgassay may use here',
+        f"give {there} at most, or all; lscpu --extended lists them",
+    )
+
+
+def _no_such_nodes(name: str, typed: str, there: str) -> UsageError:
+    """A NUMA node that is absent, or has nothing of what is asked."""
+    return UsageError(f'"{name}" = {typed}: this machine has no such NUMA node', f"it has: {there or 'none'}")

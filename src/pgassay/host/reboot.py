@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Runner
 from pgassay.host import messages
 
@@ -42,16 +43,19 @@ class Continuation:
         if self._root != Path("/"):
             return
         if os.geteuid() != 0:
-            raise messages.no_reboot(messages.NO_ROOT)
+            raise _no_reboot(messages.NO_ROOT)
         if not Path("/run/systemd/system").is_dir():
-            raise messages.no_reboot("this machine was not booted by systemd")
+            raise _no_reboot("this machine was not booted by systemd")
 
     def install(self, environment: Mapping[str, str]) -> None:
         """Write the unit and enable it; raises `BenchError` when it belongs to another run."""
         self.require()
         text = unit_text(self._command, self._places, environment)
         if self.unit.exists() and _start_of(self.unit.read_text(encoding="utf-8")) != _start_of(text):
-            raise messages.already_continuing(self.unit)
+            raise BenchError(
+                f'"{self.unit}" already continues another run after the next reboot',
+                "let that run finish, or remove the unit",
+            )
         self._link.parent.mkdir(parents=True, exist_ok=True)
         self.unit.write_text(text, encoding="utf-8")  # ours: below /etc/systemd
         if not self._link.is_symlink():
@@ -107,6 +111,13 @@ def _start_of(text: str) -> str:
 def _quoted(text: str, *, dollars: bool = True) -> str:
     """One word of a unit file: specifiers (%) and variables ($) as themselves, see systemd.service(5)."""
     if any(character in text for character in "\n\r\0"):
-        raise messages.unwritable_unit(text)
+        raise BenchError(f"a unit file cannot hold {text!r}")
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return '"' + (escaped.replace("$", "$$") if dollars else escaped) + '"'
+
+
+def _no_reboot(reason: str) -> BenchError:
+    """--reboot-between-blocks where it is not possible."""
+    return BenchError(
+        f"this machine cannot be rebooted between blocks: {reason}", "run without --reboot-between-blocks"
+    )

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import IO
 
 from pgassay import children
+from pgassay.bench.errors import BenchError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
-from pgassay.host import _launch, messages
+from pgassay.host import _launch
 from pgassay.host.accounts import groups_of, may_read
 from pgassay.host.keeper import VARIABLE, mark
 from pgassay.host.processes import Process, descendants, end_all, processes, still_there
@@ -195,7 +196,7 @@ class LocalRunner:
     ) -> list[str]:
         program = children.which(command[0])
         if program is None and not Path(command[0]).exists():
-            raise messages.program_missing(command[0])
+            raise BenchError(f'program "{command[0]}" was not found', "install it, or add its directory to PATH")
         ids = "-"
         if self._another(privileged):
             groups = ",".join(str(group) for group in groups_of(self._account))

@@ -11,8 +11,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Mount
-from pgassay.host import messages
 
 FICLONE = 0x40049409
 UNKNOWN = "unknown"
@@ -71,7 +71,7 @@ def mount_of(path: Path) -> Mount:
         room = os.statvfs(existing)
         table = parse_mountinfo(_MOUNTINFO.read_text(encoding="utf-8"))
     except OSError:
-        raise messages.no_mount(path) from None
+        raise BenchError(f'could not find out which file system holds "{path}"') from None
     # In a change-rooted system whose root is no mount point the kernel lists no mount above us: the room is known all
     # the same, and what is not known is called so.
     line = holding(existing, table) or MountLine(existing, UNKNOWN, UNKNOWN, "")

@@ -15,7 +15,7 @@ from statistics import fmean, median
 from pgassay.analysis.scale_law import Point
 from pgassay.bench.write_signature import SIGNATURE, SUFFIX, WriteSignature
 from pgassay.drive.options import DriveOptions
-from pgassay.flash import messages
+from pgassay.errors import UsageError
 from pgassay.flash.prediction import (
     COMPRESSING,
     SIMULATED_BYTES,
@@ -149,13 +149,22 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
     """
     parts = [_parts(run, asked) for run in runs]
     if any(not each for each in parts):
-        raise messages.nothing_to_predict(next(run.path for run, each in zip(runs, parts, strict=True) if not each))
+        raise UsageError(
+            f"{next(run.path for run, each in zip(runs, parts, strict=True) if not each)} holds no write signature",
+            "a run has one for each emulated drive that was aged: drive.data=ssd or csd with drive.state=aged",
+        )
     names = [name for name in parts[0] if all(name in each for each in parts)]
     if not names:
-        raise messages.no_treatment_in_common()
+        raise UsageError(
+            "the runs have no treatment in common whose drive was aged",
+            "give runs of one study at several scales: pgassay run STUDY --scale 1/1000, and again with --scale 1/250",
+        )
     asked_about = {name: sorted((each[name] for each in parts), key=lambda part: part.times) for name in names}
     if any(b.times < _APART * a.times for mine in asked_about.values() for a, b in pairwise(mine)):
-        raise messages.runs_of_one_size()
+        raise UsageError(
+            "the data of two runs differ by less than a tenth, so they tell nothing of other sizes",
+            "give runs at several scales, or one of these",
+        )
     for part in chain.from_iterable(asked_about.values()):
         _check_sizes(part, asked)
     found = {name: [_simulated(part, asked) for part in mine] for name, mine in asked_about.items()}

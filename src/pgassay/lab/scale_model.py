@@ -14,6 +14,7 @@ from pgassay.bench.options import declared_options
 from pgassay.bench.store import Needs
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.sizing import AUTO, BLOCK_BYTES, USUAL_PAGES, closely, scaled_pages
+from pgassay.errors import UsageError
 from pgassay.host import cpus
 from pgassay.lab.arms import setup_of, stored_bytes, wal_least_bytes
 from pgassay.lab.catalogue import FactorCatalogue
@@ -113,7 +114,7 @@ def _with_processes_noted(
         return tuple(resized)
     study = parse(name, document, catalogue)
     taken = [process_bytes(setup_of(study, arm, catalogue).load) for arm in study.arms]
-    said = messages.beside_processes(*(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken)))))
+    said = _beside_processes(*(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken)))))
     return tuple(
         replace(each, note="; ".join(filter(None, (each.note, said)))) if each.factor == MEMORY else each
         for each in resized
@@ -190,7 +191,7 @@ def _fitting(study: Study, catalogue: FactorCatalogue, to_bytes: int) -> float:
     """How many times smaller the largest data of any arm have to be to take so many bytes."""
     largest = max(_data_bytes(setup_of(study, arm, catalogue)) for arm in study.arms)
     if rounded(largest / to_bytes) <= 1:
-        raise messages.model_not_smaller(format_size(to_bytes), format_size(largest))
+        raise _model_not_smaller(format_size(to_bytes), format_size(largest))
     return largest / to_bytes
 
 
@@ -309,3 +310,15 @@ def _alike(number: Number, before: list[float | None] | None, after: list[float 
 def _span(values: list[float | None] | None) -> tuple[float, float] | None:
     known = [value for value in values or [] if value is not None]
     return (min(known), max(known)) if values and len(known) == len(values) else None
+
+
+def _model_not_smaller(wanted: str, there: str) -> UsageError:
+    """A model as large as the study, or larger."""
+    return UsageError(
+        f"the study's data are about {there}, so a model of {wanted} would not be smaller", "leave out --scale-to"
+    )
+
+
+def _beside_processes(*sizes: str) -> str:
+    """Why a model's server has more memory; least and most of all arms."""
+    return f"with {' to '.join(sizes)} more for the server's processes, which do not shrink"

@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from pgassay import untrusted
+from pgassay.errors import UsageError
 from pgassay.study import messages
 
 QUICK = "quick"
@@ -43,4 +44,7 @@ def _text(path: Path) -> str:
         return untrusted.read_text(path, pipes=True)
     except (OSError, ValueError) as error:
         detail = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise messages.unreadable_study(str(path), detail.lower()) from None
+        raise UsageError(
+            f'could not read study file "{path!s}": {detail.lower()}',
+            'name another file, or a built-in study: see "pgassay studies"',
+        ) from None

@@ -10,6 +10,7 @@ and never computed with.
 from collections.abc import Iterable
 from typing import Any
 
+from pgassay.errors import UsageError
 from pgassay.study import messages
 from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.quantities import typed
@@ -67,7 +68,7 @@ def _figure(column: str, table: object) -> PublishedFigure:
         if key not in _FIGURE:
             raise messages.unknown_key(where, key, _FIGURE)
     if bool(table.get("response")) == bool(table.get("unmeasured")):
-        raise messages.figure_of_nothing(column)
+        raise UsageError(f'figure "{column}" of [[published]] needs "response", or "unmeasured" with the reason')
     return PublishedFigure(
         column,
         response=str(table.get("response", "")),
@@ -91,18 +92,20 @@ def _claim(table: dict[str, Any]) -> Claim:
             raise messages.unknown_key("[[claims]]", key, _KEYS)
     for key in ("text", "source"):
         if key not in table:
-            raise messages.missing_key("[[claims]]", key)
+            raise UsageError(f'missing key "{key}" in [[claims]]')
     for key in _BOUNDS:
         bound = table.get(key)
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float)):
             raise messages.wrong_type("[[claims]]", key, "a number", bound)
     low, high, magnitude = (table.get(key) for key in _BOUNDS)
     if magnitude is not None and ((low is not None and magnitude < low) or (high is not None and magnitude > high)):
-        raise messages.magnitude_outside(str(table["text"]), magnitude)
+        raise UsageError(f'magnitude {magnitude:g} of claim "{table["text"]!s}" is outside its own low and high')
     than = table.get("than", ())
     than = tuple(_levels(each) for each in (than if isinstance(than, list | tuple) else [than]))
     if than and not table.get("against"):
-        raise messages.than_without_against(str(table["text"]))
+        raise UsageError(
+            f'claim "{table["text"]!s}" has "than", which needs "against": a change is held against the same elsewhere'
+        )
     return Claim(
         text=str(table["text"]),
         source=str(table["source"]),

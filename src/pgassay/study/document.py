@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from pgassay import untrusted
+from pgassay.errors import UsageError
 from pgassay.study import messages
 from pgassay.study.catalogue import FactorNames
 from pgassay.study.quantities import typed
@@ -55,7 +56,9 @@ def read(name: str, text: str) -> Document:
     try:
         return untrusted.toml(text)
     except ValueError as error:
-        raise messages.not_toml(name, str(error)) from None
+        raise UsageError(
+            f'study file "{name}" is not valid TOML: {error!s}', "see docs/study-files.md for the format"
+        ) from None
 
 
 def texts(value: object) -> Iterator[str]:
@@ -107,7 +110,7 @@ def resolve(
     for text in overrides.weigh:
         resolved = _with_threshold(resolved, *split_threshold(text))
     if overrides.scale is not None and overrides.scale_to is not None:
-        raise messages.scale_twice()
+        raise UsageError("--scale and --scale-to exclude each other", "leave one of them out")
     if overrides.scale is not None or overrides.scale_to is not None:
         resolved = _with_scale(resolved, overrides)
     return resolved
@@ -119,7 +122,7 @@ def _sized(name: str, document: Document, overrides: Overrides, usable: Usable |
     if not overrides.size:
         return resolved
     if not isinstance(document.get(overrides.size), dict):
-        raise messages.no_such_size(name, overrides.size, [size for size in SIZES if size in document])
+        raise _no_such_size(name, overrides.size, [size for size in SIZES if size in document])
     chosen = dict(document[overrides.size])
     program = chosen.pop(PROGRAM, None)
     resolved = _laid_over(resolved, chosen)
@@ -309,7 +312,10 @@ def _varied_in(document: Document, name: str) -> str | None:
 def _with_levels(document: Document, name: str, values: str, catalogue: FactorNames | None) -> Document:
     table = _varied_in(document, name) or "factors"
     if table == "factors" and name not in document.get("factors", {}) and _points(document, "treatments"):
-        raise messages.not_in_treatments(name)
+        raise UsageError(
+            f'"{name}" is in none of the linked treatments of this study, so it cannot be varied in addition',
+            f"hold it with --set {name}=VALUE, or copy the study (pgassay studies NAME) and list its treatments",
+        )
     levels = [level for value in values.split(",") for level in expand(value.strip())]
     if _points(document, table):
         return _with_baseline_among(_with_points(document, table, name, levels, catalogue), name, levels, catalogue)
@@ -340,7 +346,10 @@ def _with_points(
     for level, each in zip(levels, wanted, strict=True):
         if each not in there:
             known = dict.fromkeys(typed(point[name]) for point in points)
-            raise messages.not_linked(table, name, level, known)
+            raise UsageError(
+                f'none of the linked {table} of this study has "{name}" = {level}',
+                f"they have {', '.join(known)}; for others copy the study (pgassay studies NAME) and list them",
+            )
     return {**document, table: [point for point, each in zip(points, there, strict=True) if each in wanted]}
 
 
@@ -362,7 +371,13 @@ def _without_fixed(document: Document, name: str) -> Document:
 
 def _with_fixed(document: Document, name: str, value: str) -> Document:
     if _varied_in(document, name):
-        raise messages.set_on_varied(name)
+        raise UsageError(f'"{name}" is varied by this study', f"use --levels {name}=VALUE,VALUE to change its levels")
     if name.startswith("load.") and "*" not in name:
         return _laid_over(document, {"load": {name.removeprefix("load."): value}})
     return _laid_over(document, {"fixed": {name: value}})
+
+
+def _no_such_size(name: str, size: str, known: Iterable[str]) -> UsageError:
+    """`--quick` or `--as-published` on a study that has no such table."""
+    words = ", ".join(known) or "none but its default"
+    return UsageError(f'study "{name}" has no [{size}] size', f"it has: {words}")

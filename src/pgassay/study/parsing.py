@@ -68,7 +68,10 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     head = _table(document, "study")
     _known("[study]", head, _STUDY)
     if head.get("format", FORMAT) != FORMAT:
-        raise messages.newer_format(name, head.get("format"), FORMAT)
+        raise UsageError(
+            f'study "{name}" has format {head.get("format")}, this program reads format {FORMAT}',
+            "use a newer version of pgassay",
+        )
     factors = _varied("factors", _table(document, "factors"), catalogue)
     linked = _points("conditions", document["conditions"], catalogue) if _listed(document, "conditions") else ()
     conditions = _factors_of(linked) if linked else _varied("conditions", _table(document, "conditions"), catalogue)
@@ -85,7 +88,7 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     else:
         treatments = _called(head, combinations(factors) if factors else ())
     if len(treatments) < 2 and not covariates:
-        raise messages.no_treatments()
+        raise UsageError("the study varies nothing", "give [factors] with at least two levels, or [[treatments]]")
     _once_only([("[factors]", factors), ("[conditions]", conditions), ("[covariates]", covariates), ("[fixed]", fixed)])
     parse_request(_table(document, REQUEST))
     responses = _table(document, "responses")
@@ -190,7 +193,7 @@ def _level(where: str, name: str, value: object, catalogue: FactorNames) -> Leve
     if isinstance(value, dict | list):
         raise messages.wrong_type(where, name, "a single value", value)
     if not text:
-        raise messages.no_levels(name)
+        raise _no_levels(name)
     return factor.parse(name, text)
 
 
@@ -203,11 +206,11 @@ def _varied(key: str, table: Mapping[str, Any], catalogue: FactorNames) -> dict[
         each = [one for value in listed for one in (expand(value) if isinstance(value, str) else [value])]
         levels = tuple(_level(f"[{key}]", name, value, catalogue) for value in each)
         if not levels:
-            raise messages.no_levels(name)
+            raise _no_levels(name)
         seen: dict[str, str] = {}
         for level in levels:
             if level.canonical in seen:
-                raise messages.duplicate_level(name, seen[level.canonical], level.typed)
+                raise _duplicate_level(name, seen[level.canonical], level.typed)
             seen[level.canonical] = level.typed
         varied[name] = levels
     return varied
@@ -218,7 +221,7 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
     for key, value in _table(document, "load").items():
         name = f"load.{key}"
         if name in held:
-            raise messages.twice(name, "[fixed]", "[load]")
+            raise _twice(name, "[fixed]", "[load]")
         if catalogue.find(name) is None:
             known = [each.removeprefix("load.") for each in catalogue.names() if each.startswith("load.")]
             raise messages.unknown_key("[load]", key, known)
@@ -235,15 +238,15 @@ def _points(key: str, value: object, catalogue: FactorNames) -> tuple[Combinatio
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise messages.wrong_type("the study file", key, "a list of tables", value)
     if not value and key != "treatments":
-        raise messages.no_levels(key)
+        raise _no_levels(key)
     found: dict[frozenset[tuple[str, str]], Combination] = {}
     for each in value:
         if not each:
-            raise messages.no_levels(key)
+            raise _no_levels(key)
         combination = Combination({name: _level(key, name, typed, catalogue) for name, typed in each.items()})
         canonical = frozenset((name, level.canonical) for name, level in combination.levels.items())
         if canonical in found:
-            raise messages.duplicate_level(key, found[canonical].name, combination.name)
+            raise _duplicate_level(key, found[canonical].name, combination.name)
         found[canonical] = combination
     return tuple(found.values())
 
@@ -254,7 +257,10 @@ def _called(head: Mapping[str, Any], treatments: tuple[Combination, ...]) -> tup
     if not names:
         return treatments
     if len(names) != len(treatments) or len(set(names)) != len(names) or not all(_plain(each) for each in names):
-        raise messages.bad_names(names, len(treatments))
+        raise UsageError(
+            f"called of [study] must name each of the {len(treatments)} treatments once: {', '.join(names)}",
+            "give one name for each treatment in its order, all different, without commas, semicolons and =",
+        )
     return tuple(replace(each, called=name) for each, name in zip(treatments, names, strict=True))
 
 
@@ -277,7 +283,7 @@ def _once_only(places: Iterable[tuple[str, Mapping[str, object]]]) -> None:
     for place, names in places:
         for name in names:
             if name in seen:
-                raise messages.twice(name, seen[name], place)
+                raise _twice(name, seen[name], place)
             seen[name] = place
 
 
@@ -361,8 +367,30 @@ def _baseline(value: object, treatments: tuple[Combination, ...], catalogue: Fac
     ]
     given = Combination(wanted).name
     if not matching:
-        raise messages.baseline_unknown(given, [treatment.name for treatment in treatments])
+        raise UsageError(
+            f'baseline "{given}" is not one of the treatments',
+            f"the treatments are: {'; '.join([treatment.name for treatment in treatments])}",
+        )
     exact = [treatment for treatment in matching if set(treatment.levels) == set(wanted)]
     if len(matching) > 1 and len(exact) != 1:
-        raise messages.baseline_ambiguous(given, [treatment.name for treatment in matching])
+        raise UsageError(
+            f'baseline "{given}" fits more than one treatment',
+            f"name all of its levels; it fits: {'; '.join([treatment.name for treatment in matching])}",
+        )
     return exact[0] if exact else matching[0]
+
+
+def _no_levels(name: str) -> UsageError:
+    """A factor without levels, or with an empty one."""
+    return UsageError(f'factor "{name}" has an empty level or none at all', "give at least one value, or fix it")
+
+
+def _duplicate_level(name: str, first: str, second: str) -> UsageError:
+    """Two levels that mean the same."""
+    same = first if first == second else f'{first}" and "{second}'
+    return UsageError(f'factor "{name}" has the same level twice: "{same}"', "remove one of them")
+
+
+def _twice(name: str, first: str, second: str) -> UsageError:
+    """A name in two places of the study."""
+    return UsageError(f'"{name}" is in {first} and in {second}', "a factor is either varied or held")

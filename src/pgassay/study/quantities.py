@@ -6,6 +6,7 @@ PostgreSQL's own quantities are in `units`; these few are the experiment's.
 from collections.abc import Mapping
 from math import inf
 
+from pgassay.errors import UsageError
 from pgassay.study import messages
 from pgassay.study.units import parse_time_s
 
@@ -23,9 +24,9 @@ def share(where: str, value: object) -> float:
     try:
         number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
-        raise messages.bad_share(where, value) from None
+        raise _bad_share(where, value) from None
     if not 0 < number < 1:
-        raise messages.bad_share(where, value)
+        raise _bad_share(where, value)
     return number
 
 
@@ -43,11 +44,11 @@ def blocks(value: object) -> tuple[int, int]:
             high = int(second if dots else first)
             low = int(first) if dots else min(5, high)
         except ValueError:
-            raise messages.bad_blocks(value) from None
+            raise _bad_blocks(value) from None
     if isinstance(low, bool) or isinstance(high, bool) or not isinstance(low, int) or not isinstance(high, int):
-        raise messages.bad_blocks(value)
+        raise _bad_blocks(value)
     if not 1 <= low <= high:
-        raise messages.bad_blocks(value)
+        raise _bad_blocks(value)
     return low, high
 
 
@@ -58,3 +59,13 @@ def seconds(where: str, value: object, *, key: str = "budget", least: float | No
     if not length < inf or not (length > 0 if least is None else length >= least):
         raise messages.wrong_type(where, key, "a positive length of time", value)
     return length
+
+
+def _bad_share(where: str, value: object) -> UsageError:
+    """A resolution that is not a share."""
+    return UsageError(f"{where} must be a share above 0 and below 100%, such as 2% or 0.02, not {value!r}")
+
+
+def _bad_blocks(value: object) -> UsageError:
+    """A number of blocks that cannot be."""
+    return UsageError(f"blocks must be a number or MIN..MAX with 1 <= MIN <= MAX, not {value!r}")

@@ -7,7 +7,7 @@ Sizes come out as PostgreSQL shows them; pure.
 import re
 from collections.abc import Callable
 
-from pgassay.study import messages
+from pgassay.errors import UsageError
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT, format_bytes, format_number, split_quantity
 
 LEVELS_MAX = 1000
@@ -26,16 +26,16 @@ def expand(text: str) -> list[str]:
     start, kind = _value(text, first)
     end, other = _value(text, last)
     if kind != other:
-        raise messages.mixed_range(text)
+        raise _mixed_range(text)
     if sign == "*":
         factor = _number(text, by)
         if factor <= 1 or start <= 0 or end <= 0:
-            raise messages.endless_range(text)
+            raise _endless_range(text)
         values = _steps(text, start, end, lambda value: value * factor if start <= end else value / factor)
     else:
         step, unit = (1.0, kind) if sign is None else _value(text, by)
         if (sign is None and kind) or step <= 0 or unit != kind:
-            raise messages.endless_range(text)
+            raise _endless_range(text)
         values = _steps(text, start, end, lambda value: value + step if start <= end else value - step)
     return list(dict.fromkeys(_shown(value, kind) for value in values))
 
@@ -46,7 +46,7 @@ def _steps(text: str, start: float, end: float, onward: Callable[[float], float]
     while value <= end * (1 + _CLOSE) if start <= end else value >= end * (1 - _CLOSE):
         values.append(value)
         if len(values) > LEVELS_MAX:
-            raise messages.endless_range(text)
+            raise _endless_range(text)
         value = onward(value)
     return values
 
@@ -55,7 +55,7 @@ def _value(text: str, quantity: str) -> tuple[float, str]:
     """In bytes, ms or as it is, with which of them: `B`, `ms` or nothing."""
     split = split_quantity(quantity)
     if split is None:
-        raise messages.endless_range(text)
+        raise _endless_range(text)
     number, unit = split
     if not unit:
         return number, ""
@@ -63,13 +63,13 @@ def _value(text: str, quantity: str) -> tuple[float, str]:
         return number * BYTES_PER_UNIT[unit], "B"
     if unit in MS_PER_UNIT:
         return number * MS_PER_UNIT[unit], "ms"
-    raise messages.mixed_range(text)
+    raise _mixed_range(text)
 
 
 def _number(text: str, factor: str) -> float:
     value, unit = _value(text, factor)
     if unit:
-        raise messages.mixed_range(text)
+        raise _mixed_range(text)
     return value
 
 
@@ -82,3 +82,16 @@ def _shown(value: float, kind: str) -> str:
         unit = units[-1] if units else "us"
         return f"{format_number(round(value / MS_PER_UNIT[unit], 6))}{unit}"
     return format_number(round(value, 9))
+
+
+def _mixed_range(text: str) -> UsageError:
+    """Sizes and times, or numbers and sizes, in one range."""
+    return UsageError(f'the range "{text}" mixes units', 'for example "128kB..8GB*2", "1..8", "10..100+30"')
+
+
+def _endless_range(text: str) -> UsageError:
+    """A step that leads nowhere, or a range of thousands."""
+    return UsageError(
+        f'the range "{text}" does not say how to get from the first level to the last, in at most 1000 steps',
+        'for example "128kB..8GB*2" (doubling), "10..100+30" (adding), "1..8" (counting)',
+    )

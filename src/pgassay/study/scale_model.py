@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import Any, Protocol
 
+from pgassay.errors import UsageError
 from pgassay.study import messages
 from pgassay.study.document import SCALE, Document, with_changed_levels
 from pgassay.study.quantities import typed
@@ -75,9 +76,9 @@ class Shrunk:
     def note(self) -> str:
         """Why it is not to scale; empty where it is."""
         if self.at_least:
-            return messages.model_limit(self.typed)
+            return f"no less than {self.typed}"
         if abs(self.kept / self.exact - 1) > _ROUNDED:
-            return messages.model_rounded(self.exact)
+            return f"rounded from {self.exact:.3g}"
         return ""
 
 
@@ -168,9 +169,9 @@ def parse_scale(value: object) -> float:
     try:
         scale = float(above) / float(below) if sign else float(above)
     except (ValueError, ZeroDivisionError):
-        raise messages.not_a_scale(text) from None
+        raise UsageError(f'"{text}" is no scale', "for example 1/250, 1:250 or 0.004") from None
     if not 0 < scale < 1 or not 1 < rounded(by := 1 / scale) < inf:
-        raise messages.scale_out_of_range(text, enlarges=scale > 1)
+        raise _scale_out_of_range(text, enlarges=scale > 1)
     return by
 
 
@@ -187,7 +188,9 @@ def parse_request(table: object) -> Request:
         if key not in _REQUEST_KEYS:
             raise messages.unknown_key(f"[{REQUEST}]", key, _REQUEST_KEYS)
     if "by" in table and "to" in table:
-        raise messages.two_scales()
+        raise UsageError(
+            '"by" and "to" in [scale] exclude each other', 'by = "1/250", or to = "4GB" for the largest data'
+        )
     cores, ours = table.get("cores"), table.get("ours", [])
     if cores is not None and (isinstance(cores, bool) or not isinstance(cores, int) or cores < 1):
         raise messages.wrong_type(f"[{REQUEST}]", "cores", "a whole number from 1 on", cores)
@@ -231,7 +234,11 @@ class _Shrinking:
         if size is not None and size.data:
             self.data = True
             if found is not None and found.at_least:
-                raise messages.model_too_small(name, text, self.by, found.exact, size.data)
+                raise UsageError(
+                    f"1:{messages.in_four_digits(self.by)} leaves too little data: {found.exact:.3g} of {name}={text}",
+                    f"the model needs at least one {size.data}: take a larger scale, or vary fewer "
+                    f"levels with --levels {name}=…",
+                )
         if found is None:
             return text
         self.met[name, text] = Resized(name, text, found.typed, found.note)
@@ -246,7 +253,11 @@ def shrink(document: Document, factors: SizedFactors, by: float, per_core: float
     shrinking = _Shrinking(factors, by, per_core)
     model = with_changed_levels(document, shrinking)
     if not shrinking.data:
-        raise messages.no_sizes()
+        raise UsageError(
+            "the study has no scale model, since it does not say how many rows or warehouses its data have",
+            "a model shrinks load.scale, load.rows, load.warehouses, load.size or load.file_size; tables of one's own"
+            " (load.init) cannot be shrunk",
+        )
     return {key: value for key, value in model.items() if key != REQUEST}, ScaleModel(by, tuple(shrinking.met.values()))
 
 
@@ -300,3 +311,12 @@ def _span(values: Sequence[float] | None) -> tuple[float, float] | None:
         return None
     least, most = values
     return float(least), float(most)
+
+
+def _scale_out_of_range(text: str, *, enlarges: bool) -> UsageError:
+    """A scale of 1 or more is no model, nor one that rounds to 1, and one of 0 or less nothing at all."""
+    if enlarges:
+        return UsageError(f"a scale of {text} would enlarge the study", "a model is smaller: for example 1/250")
+    return UsageError(
+        f"a scale of {text} makes no model", "give a scale between 0 and 1, such as 1/250; 1 is the study itself"
+    )

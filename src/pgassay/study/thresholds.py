@@ -12,6 +12,7 @@ from enum import StrEnum
 from math import inf
 from typing import Any
 
+from pgassay.errors import UsageError
 from pgassay.study import messages
 from pgassay.study.responses import Response, Scale, full_name
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT
@@ -82,7 +83,7 @@ def split(text: str) -> tuple[str, str]:
     """`p99_ms < 5 ms` as `p99_ms` and `< 5 ms`; raises `UsageError`."""
     found = _WHOLE.fullmatch(text.strip())
     if found is None:
-        raise messages.not_a_threshold(text)
+        raise _not_a_threshold(text)
     parse(found[1], found[2])
     return found[1], found[2]
 
@@ -91,11 +92,11 @@ def parse(name: str, condition: str) -> Threshold:
     """One threshold; raises `UsageError` where it cannot be read."""
     found = _CONDITION.fullmatch(condition.strip())
     if found is None or not name.strip():
-        raise messages.not_a_threshold(f"{name} {condition}".strip())
+        raise _not_a_threshold(f"{name} {condition}".strip())
     relation, sign, digits, unit = found.groups()
     number = float(digits.replace(",", "")) * (-1.0 if sign == "-" else 1.0)
     if number in (inf, -inf):
-        raise messages.not_a_threshold(f"{name} {condition}")
+        raise _not_a_threshold(f"{name} {condition}")
     return Threshold(name.strip(), condition.strip(), Relation(relation), number, unit.strip(), bool(sign))
 
 
@@ -122,7 +123,10 @@ def resolve(
     for each in thresholds:
         response = _response(each.name, responses, named)
         if each.change and not compared:
-            raise messages.nothing_to_change_against(each.text)
+            raise UsageError(
+                f'the threshold "{each.text}" is a change, and this study has no baseline',
+                "give a value without a sign, or vary a factor",
+            )
         limits.append(Limit(each.text, response, each.relation, _value(each, response), each.change))
     _refuse_contradictions(limits)
     return tuple(limits)
@@ -149,7 +153,9 @@ def _response(name: str, responses: Sequence[Response], named: Sequence[str]) ->
     known = [each.name for each in responses]
     first = [each.name for each in own] or known
     raise (
-        messages.ambiguous_response(name, [e.name for e in found])
+        UsageError(
+            f'the response "{name}" of a threshold may be several', f"name one of: {', '.join([e.name for e in found])}"
+        )
         if found
         else messages.unknown_response(name, first, known)
     )
@@ -165,16 +171,16 @@ def _value(threshold: Threshold, response: Response) -> float:
     number, unit = threshold.number, threshold.unit
     if threshold.change and response.scale is Scale.RATIO:
         if unit != "%" or number <= -100.0:
-            raise messages.threshold_unit(threshold.text, response.name, 'a change in per cent, such as "< +30 %"')
+            raise _threshold_unit(threshold.text, response.name, 'a change in per cent, such as "< +30 %"')
         return 1.0 + number / 100.0
     if response.unit == "share":
         wanted = _POINTS if threshold.change else ("%", "")
         if unit not in wanted:
             told = '"> +10 points"' if threshold.change else '"> 90 %"'
-            raise messages.threshold_unit(threshold.text, response.name, f"percentage points or per cent, as in {told}")
+            raise _threshold_unit(threshold.text, response.name, f"percentage points or per cent, as in {told}")
         return number / 100.0 if unit else number
     if unit == "%":
-        raise messages.threshold_unit(
+        raise _threshold_unit(
             threshold.text, response.name,
             f'a sign for a change against the baseline, such as "{threshold.relation} +{abs(number):g} %"'
             if response.scale is Scale.RATIO else f"{response.unit}: it may be 0, so there is no change in per cent",
@@ -191,14 +197,14 @@ def _factor(threshold: Threshold, response: Response) -> float:
     if response.unit in times:
         if unit in times:
             return times[unit] / times[response.unit]
-        raise messages.threshold_unit(threshold.text, response.name, f"a time in {', '.join(times)}")
+        raise _threshold_unit(threshold.text, response.name, f"a time in {', '.join(times)}")
     if response.unit in sizes:
         if unit in sizes:
             return float(sizes[unit])
-        raise messages.threshold_unit(threshold.text, response.name, f"a size in {', '.join(BYTES_PER_UNIT)}")
+        raise _threshold_unit(threshold.text, response.name, f"a size in {', '.join(BYTES_PER_UNIT)}")
     if response.unit == "1/s" and unit in _RATES:
         return 1.0
-    raise messages.threshold_unit(threshold.text, response.name, f"a number of {response.unit}, without a unit")
+    raise _threshold_unit(threshold.text, response.name, f"a number of {response.unit}, without a unit")
 
 
 def _refuse_contradictions(limits: Sequence[Limit]) -> None:
@@ -209,4 +215,16 @@ def _refuse_contradictions(limits: Sequence[Limit]) -> None:
                 continue
             touching = upper.relation is Relation.AT_MOST and lower.relation is Relation.AT_LEAST
             if lower.value > upper.value or (lower.value == upper.value and not touching):
-                raise messages.contradicting(lower.text, upper.text)
+                raise UsageError(f'no value can meet both "{lower.text}" and "{upper.text}"', "remove one of them")
+
+
+def _not_a_threshold(text: str) -> UsageError:
+    """A threshold that is not a response, a relation and a number."""
+    return UsageError(
+        f'"{text}" is not a threshold', 'write it as "latency_p99_ms < 5 ms" or, for a change, "database_bytes < +30 %"'
+    )
+
+
+def _threshold_unit(text: str, response: str, wanted: str) -> UsageError:
+    """A threshold in a unit that its response does not have."""
+    return UsageError(f'the threshold "{text}" does not fit the response {response}', f"give {wanted}")

@@ -5,10 +5,10 @@ may stand between number and unit. Pure; every refusal is a `UsageError` that li
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from pgassay.study import messages
+from pgassay.errors import UsageError
 
 BYTES_PER_UNIT: Mapping[str, int] = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
 MS_PER_UNIT: Mapping[str, float] = {"us": 0.001, "ms": 1, "s": 1e3, "min": 60e3, "h": 3600e3, "d": 86400e3}
@@ -50,10 +50,10 @@ def parse_time_s(text: str) -> float:
 def _parse(text: str, kind: str, units: Mapping[str, float]) -> float:
     quantity = split_quantity(text)
     if quantity is None or not quantity[1]:
-        raise messages.not_a_quantity(text, kind, units)
+        raise UsageError(f'"{text}" is not {kind}', f"give a number with one of the units {', '.join(units)}")
     number, unit = quantity
     if unit not in units:
-        raise messages.unknown_unit(text, unit, units)
+        raise _unknown_unit(text, unit, units)
     return number * units[unit]
 
 
@@ -62,7 +62,7 @@ def parse_boolean(text: str) -> bool:
     word = text.strip().lower()
     values = {value for name, value in _BOOLEANS.items() if word and name.startswith(word)}
     if len(values) != 1:
-        raise messages.not_a_boolean(text)
+        raise UsageError(f'"{text}" is not a boolean', "valid values are on, off, true, false, yes, no, 1, 0")
     return values.pop()
 
 
@@ -87,7 +87,7 @@ def canonical(text: str) -> str:
     if unit in MS_PER_UNIT:
         return f"{format_number(round(number * MS_PER_UNIT[unit], 6))}ms"
     if any(unit.lower() == known.lower() for known in (*BYTES_PER_UNIT, *MS_PER_UNIT)):
-        raise messages.unknown_unit(text, unit, [*BYTES_PER_UNIT, *MS_PER_UNIT])
+        raise _unknown_unit(text, unit, [*BYTES_PER_UNIT, *MS_PER_UNIT])
     return stripped
 
 
@@ -115,3 +115,11 @@ def format_at_most(count: int) -> str:
     unit = next((unit for unit in reversed(tuple(BYTES_PER_UNIT)) if count >= BYTES_PER_UNIT[unit]), "B")
     tenths = count * 10 // BYTES_PER_UNIT[unit]
     return f"{tenths // 10}.{tenths % 10}".removesuffix(".0") + unit
+
+
+def _unknown_unit(text: str, unit: str, units: Iterable[str]) -> UsageError:
+    """A unit that PostgreSQL does not know, often only its letter case."""
+    words = list(units)
+    same = next((word for word in words if word.lower() == unit.lower()), None)
+    advice = f"units are case-sensitive: did you mean {same}?" if same else f"valid units are {', '.join(words)}"
+    return UsageError(f'invalid unit "{unit}" in "{text}"', advice)
