@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.drive.nvme_logs import INTEL_UNIT_BYTES, Media, parse_media
-from pgassay.drive.smart import unit_bytes_of
+from pgassay.drive.smart import INTEL_UNIT_BYTES, Media, parse_media, unit_bytes_of
 
 CASE = Path(__file__).parent / "21-nvme"
 INTEL = ("intel", "smart-log-add")

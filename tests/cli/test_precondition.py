@@ -166,7 +166,7 @@ def test_counters_that_stood_still_are_not_believed_by_later_runs(
 
         account = choose()
         choices = DriveChoices(place / "data", True, owned=owned([str(path)]), proofs=place / "state" / "counters.json")
-        attacher = replace(attacher_of(choices, LocalRunner(account), account), asked=still)
+        attacher = replace(attacher_of(choices, LocalRunner(account), account), devices=still)
         drive = attacher.attach(DriveOptions.from_levels({"data": f"device:{path}"}), place / "data", Needs())
         try:
             directory = drive.workspace("prepare")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pgassay import _core
 from pgassay._core import FlashDrive, FlashInput, FlashTrace, flash_theory, write_flash_trace
-from pgassay.drive.nvme_logs import parse_media
+from pgassay.drive.smart import parse_media
 
 BLOCKS = 4096
 

@@ -12,7 +12,7 @@ from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher, PlannedDrive
-from pgassay.drive.block import blank, device
+from pgassay.drive.block import device
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
@@ -107,7 +107,7 @@ def test_an_image_kept_by_an_earlier_run_is_seen(tmp_path: Path) -> None:
 def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = tmp_path / "disk"
     disk.write_bytes(b"\0" * (64 << 20))
-    monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
+    monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
     bench = attacher(planned=True, owned=frozenset([disk]))
     options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk), precondition=1))
     drive = bench.attach(options, tmp_path / "new", NEEDS)
@@ -126,7 +126,7 @@ def of_device(disk: Path, **more: Any) -> OneDrive:
 @pytest.fixture
 def disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """Two devices that are ours."""
-    monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
+    monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
     monkeypatch.setattr("pgassay.drive.attacher.require_trimmable", lambda path, option: None)
     for name in ("one", "two"):
         with (tmp_path / name).open("wb") as file:
@@ -187,7 +187,7 @@ def test_a_plan_knows_whether_a_devices_clones_will_share_their_blocks(
 def test_a_device_that_is_too_small_is_refused_by_a_plan_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = tmp_path / "disk"
     disk.write_bytes(b"\0" * (1 << 20))
-    monkeypatch.setattr(blank, "require_ours", lambda path, runner: None)
+    monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
     options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk)))
     with pytest.raises(UsageError, match="a drive of 1MB is too small"):
         attacher(planned=True, owned=frozenset([disk])).attach(options, tmp_path / "new", NEEDS)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.drive.block import mounts
+from pgassay.drive.block import kernel
 from tests.noise import noise
 
 PROGRAM = Path(os.environ.get("PGASSAY_DRIVE") or Path(__file__).parents[2] / "src/pgassay/_bin/pgassay-drive")
@@ -133,9 +133,9 @@ def looped(daemon: Daemon) -> Iterator[str]:
 
 def free(device: Path) -> None:
     """Returns when it is: others may have it open for a moment, as blkid(8), which looks at every device."""
-    file = mounts.backing_file(device)
+    file = kernel.backing_file(device)
     run("losetup", "--detach", device)
-    until(lambda: file is None or mounts.backing_file(device) != file, f"{device} is not free")
+    until(lambda: file is None or kernel.backing_file(device) != file, f"{device} is not free")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive import kept_snapshots, snapshots
+from pgassay.drive import snapshots
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import Root, find_root
 from tests.drive.places import OURSELVES, fill, mounted
@@ -29,33 +29,33 @@ def keep(directory: Path, *keys: str) -> Root:
     drive.release()
     root = find_root(directory)
     assert root is not None
-    for each in kept_snapshots.all_kept([root]):
+    for each in snapshots.all_stored([root]):
         age = len(keys) - keys.index(each.what.removeprefix("data "))
         os.utime(each.path / "snapshot.json", (age * -DAY_S + 10**9, age * -DAY_S + 10**9))
     return root
 
 
-def names(found: list[kept_snapshots.Kept]) -> list[str]:
+def names(found: list[snapshots.StoredSnapshot]) -> list[str]:
     return [each.what.removeprefix("data ") for each in found]
 
 
 def test_snapshots_are_listed_the_latest_used_first(tmp_path: Path) -> None:
     root = keep(tmp_path, "a", "b", "c")
-    assert names(kept_snapshots.all_kept([root])) == ["c", "b", "a"]
+    assert names(snapshots.all_stored([root])) == ["c", "b", "a"]
     drive = attach(tmp_path)
     drive.clone("a", "trial-1")
     drive.release()
-    assert names(kept_snapshots.all_kept([root])) == ["a", "c", "b"]
-    assert [each.size_bytes > 0 for each in kept_snapshots.all_kept([root])] == [True] * 3
+    assert names(snapshots.all_stored([root])) == ["a", "c", "b"]
+    assert [each.size_bytes > 0 for each in snapshots.all_stored([root])] == [True] * 3
 
 
 def test_the_least_recently_used_go_until_the_others_fit(tmp_path: Path) -> None:
     root = keep(tmp_path, "a", "b", "c")
-    one = kept_snapshots.all_kept([root])[0].size_bytes
-    assert kept_snapshots.trim([root], 3 * one) == []
-    assert names(kept_snapshots.trim([root], 2 * one)) == ["a"]
-    assert names(kept_snapshots.all_kept([root])) == ["c", "b"]
-    assert names(kept_snapshots.trim([root], 0)) == ["b", "c"]
+    one = snapshots.all_stored([root])[0].size_bytes
+    assert snapshots.trim([root], 3 * one) == []
+    assert names(snapshots.trim([root], 2 * one)) == ["a"]
+    assert names(snapshots.all_stored([root])) == ["c", "b"]
+    assert names(snapshots.trim([root], 0)) == ["b", "c"]
     assert list(root.snapshots.iterdir()) == []
     drive = attach(tmp_path)
     assert not drive.has_snapshot("c")
@@ -64,26 +64,26 @@ def test_the_least_recently_used_go_until_the_others_fit(tmp_path: Path) -> None
 
 def test_the_limit_is_on_all_roots_together(tmp_path: Path) -> None:
     roots = [keep(tmp_path / "one", "a", "b"), keep(tmp_path / "two", "c")]
-    one = kept_snapshots.all_kept(roots)[0].size_bytes
-    assert sorted(names(kept_snapshots.trim(roots, one))) in (["a", "b"], ["a", "c"])
+    one = snapshots.all_stored(roots)[0].size_bytes
+    assert sorted(names(snapshots.trim(roots, one))) in (["a", "b"], ["a", "c"])
 
 
 def test_nothing_goes_while_a_run_lives_there(tmp_path: Path) -> None:
     root = keep(tmp_path, "a")
     living = attach(tmp_path)
     with pytest.raises(DriveError, match="may need its snapshots"):
-        kept_snapshots.trim([root], 0)
+        snapshots.trim([root], 0)
     assert living.has_snapshot("a")
     living.release()
-    assert names(kept_snapshots.trim([root], 0)) == ["a"]
+    assert names(snapshots.trim([root], 0)) == ["a"]
 
 
 def test_what_no_run_could_use_is_named_and_goes(tmp_path: Path) -> None:
     root = keep(tmp_path, "a")
     (root.snapshots / "0" / "data").mkdir(parents=True)
-    (found,) = (each for each in kept_snapshots.all_kept([root]) if each.path.name == "0")
+    (found,) = (each for each in snapshots.all_stored([root]) if each.path.name == "0")
     assert "unreadable" in found.what
-    kept_snapshots.trim([root], 0)
+    snapshots.trim([root], 0)
     assert list(root.snapshots.iterdir()) == []
 
 
@@ -91,7 +91,7 @@ def test_what_a_killed_process_was_removing_is_swept_away(tmp_path: Path) -> Non
     root = keep(tmp_path, "a")
     half = root.snapshots / ".forgotten-0"
     half.mkdir()
-    assert names(kept_snapshots.all_kept([root])) == ["a"]
+    assert names(snapshots.all_stored([root])) == ["a"]
     drive = attach(tmp_path)
     assert drive.repaired.removed == (".forgotten-0",)
     assert not half.exists()
@@ -110,7 +110,7 @@ def test_one_that_a_run_removes_while_they_are_listed_is_not_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = keep(tmp_path, "a", "b")
-    gone = next(each for each in kept_snapshots.all_kept([root]) if each.what == "data a")
+    gone = next(each for each in snapshots.all_stored([root]) if each.what == "data a")
     listed = Path.iterdir
 
     def late(path: Path) -> Iterator[Path]:
@@ -119,5 +119,5 @@ def test_one_that_a_run_removes_while_they_are_listed_is_not_listed(
         return iter(found)
 
     monkeypatch.setattr(Path, "iterdir", late)
-    assert names(kept_snapshots.all_kept([root])) == ["b"]
+    assert names(snapshots.all_stored([root])) == ["b"]
     assert not gone.path.exists()

@@ -104,7 +104,7 @@ def test_a_real_drive_that_counts_does_not_stand_for_both(
     levels = {"data": f"directory:{tmp_path / data / 'data'}", "wal": f"directory:{tmp_path / wal / 'wal'}"}
     for each in (data, wal):
         (tmp_path / each).mkdir(exist_ok=True)
-    drives = Attacher(*machine, asked=OnlyOne()).attach(DriveOptions.from_levels(levels), tmp_path, Needs(64 << 20))
+    drives = Attacher(*machine, devices=OnlyOne()).attach(DriveOptions.from_levels(levels), tmp_path, Needs(64 << 20))
     found = counted_of(drives)
     assert {source for source, counted in found.items() if counted} == telling
     assert {source for source, counted in found.items() if not counted} == silent

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pgassay.drive import nvme_logs
-from pgassay.drive.nvme_logs import (
+from pgassay.drive import smart
+from pgassay.drive.smart import (
     INTEL_UNIT_BYTES,
     MEDIA_LOGS,
     Contents,
@@ -161,7 +161,7 @@ def test_every_form_of_nand_writes(form: str) -> None:
     assert parse_media(command, text) == expected
 
 
-FORM = nvme_logs._fdp.__annotations__
+FORM = smart._fdp.__annotations__
 
 
 def test_every_command_and_every_form_has_a_text_here() -> None:
@@ -171,11 +171,11 @@ def test_every_command_and_every_form_has_a_text_here() -> None:
         for form in MEDIA_LOGS[command] or (None,):
             alone = {command: () if form is None else (form,)}
             with pytest.MonkeyPatch.context() as patching:
-                patching.setattr(nvme_logs, "MEDIA_LOGS", alone)
+                patching.setattr(smart, "MEDIA_LOGS", alone)
                 if parse_media(command, text) == expected:
                     reached.add((command, form))
     assert reached == {(command, form) for command, forms in MEDIA_LOGS.items() for form in forms or (None,)}
-    forms = {each for each in vars(nvme_logs).values() if getattr(each, "__annotations__", {}) == FORM}
+    forms = {each for each in vars(smart).values() if getattr(each, "__annotations__", {}) == FORM}
     assert forms == {form for forms in MEDIA_LOGS.values() for form in forms}
 
 

@@ -9,11 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.drive_counters import SMART
-from pgassay.bench.places import Mount
-from pgassay.drive.nvme_cli import PROGRAM, json_options
-from pgassay.drive.nvme_logs import INTEL_UNIT_BYTES, MEDIA_LOGS, Media, parse_namespace
-from pgassay.drive.smart import CAPACITY, SCALEFLUX, STATUS, SmartCounters, SmartOfMounts, unit_bytes_of
+from pgassay.drive.smart import (
+    CAPACITY,
+    INTEL_UNIT_BYTES,
+    MEDIA_LOGS,
+    PROGRAM,
+    SCALEFLUX,
+    STATUS,
+    Media,
+    SmartCounters,
+    SmartOfMounts,
+    json_options,
+    parse_namespace,
+    unit_bytes_of,
+)
 from pgassay.testing.fakes.runner import FakeRunner, Program
 from tests.drive.test_smart_logs import CAPACITY as QUERIED
 from tests.drive.test_smart_logs import LOGS, USED_BYTES, device_stats
@@ -299,16 +308,13 @@ def test_a_unit_once_found_is_held() -> None:
     assert counters()["nand_bytes_written"] == 300 * 4096
 
 
-def mounted(device: str) -> Mount:
-    return Mount(Path("/x"), Path("/"), "ext4", device, "rw", 1 << 41, 1 << 40, False)
-
-
 def test_the_drive_under_a_mount_is_found_and_asked_for_once() -> None:
     runner = FakeRunner({"nvme": nvme({("smart-log",): standard(2)})})
     under = SmartOfMounts(runner)
-    (counters,) = under(mounted("/dev/nvme7n1p3")).values()
+    counters = under.of("/dev/nvme7n1p3")
     asked = len(runner.calls)
-    assert under(mounted("/dev/nvme7n1")) == {SMART: counters}
+    assert counters is not None
+    assert under.of("/dev/nvme7n1") is counters
     assert under.of("/dev/nvme7n2") is counters, "one drive, whatever its namespace"
     assert len(runner.calls) == asked
 
@@ -319,19 +325,20 @@ def test_a_drive_is_found_by_a_stable_name_too(tmp_path: Path) -> None:
     under = SmartOfMounts(runner)
     stable = tmp_path / "nvme-MODEL_SERIAL-part3"
     stable.symlink_to("/dev/nvme7n1p3")
-    (counters,) = under(mounted(str(stable))).values()
+    counters = under.of(str(stable))
+    assert counters is not None
     assert under.of("/dev/nvme7n1") is counters, "one drive, whatever it is called"
 
 
 @pytest.mark.parametrize("device", ["/dev/loop7", "/dev/vda", "tmpfs", "/dev/nvme-fabrics", "/dev/mapper/nvme7n1"])
 def test_other_devices_are_not_asked(device: str) -> None:
     runner = FakeRunner({"nvme": nvme({("smart-log",): standard(2)})})
-    assert SmartOfMounts(runner)(mounted(device)) == {}
+    assert SmartOfMounts(runner).of(device) is None
     assert runner.calls == []
 
 
 def test_a_drive_that_does_not_answer_has_no_counters() -> None:
-    assert SmartOfMounts(FakeRunner())(mounted("/dev/nvme7n1")) == {}
+    assert SmartOfMounts(FakeRunner()).of("/dev/nvme7n1") is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.store import Needs
-from pgassay.drive import kept_snapshots, snapshots
+from pgassay.drive import snapshots
 from pgassay.drive.attacher import PlannedDrive
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.options import DriveOptions
@@ -59,7 +59,7 @@ def test_the_next_lab_finds_them_there_and_not_on_the_drive(tmp_path: Path, else
     assert (again.has_snapshot("k"), alone.has_snapshot("k")) == (True, False)
     root = find_root(elsewhere)
     assert root is not None
-    assert len(kept_snapshots.all_kept([root])) == 1
+    assert len(snapshots.all_stored([root])) == 1
     again.forget_snapshot("k")
     assert not again.has_snapshot("k")
     again.release()

@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.load import LoadOptions
-from pgassay.drive import readback
+from pgassay.drive import options
 from pgassay.lab.dilation import series_told, slowed, told
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.sysbench.options import SysbenchOptions
@@ -76,7 +76,7 @@ def test_a_series_keeps_its_moments() -> None:
 def test_a_run_tells_its_speed_by_the_drives_clock_and_keeps_the_factor(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readback, "place_of", lambda server, name: Path("/"))
+    monkeypatch.setattr(options, "place_of", lambda server, name: Path("/"))
     usual, slow = (ran(place / name, fixed) for name, fixed in (("1", PLAIN), ("5", {**PLAIN, "drive.dilation": "5"})))
     pairs = list(zip(usual.run.trials, slow.run.trials, strict=True))
     assert pairs

@@ -10,7 +10,7 @@ import pytest
 from pgassay.bench.drive_counters import Counted, DriveCounters, Trust
 from pgassay.bench.places import Mount
 from pgassay.drive.options import DriveOptions
-from pgassay.drive.trust import BelievedMounts
+from pgassay.drive.smart import BelievedMounts
 from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy, resolve
 from pgassay.lab.drive_remarks import CONTENTS, ROLES, drive_remarks

@@ -11,7 +11,7 @@ import pytest
 
 from pgassay.bench.errors import DriveError
 from pgassay.drive.attacher import Attacher
-from pgassay.drive.block import blank, device
+from pgassay.drive.block import device
 from pgassay.errors import PgassayError
 from pgassay.lab import foreseen, run
 from pgassay.lab.arms import ResolvedStudy, resolve
@@ -72,7 +72,7 @@ def machine(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
             found.written.append(path)
             return 0
 
-        monkeypatch.setattr(blank, "require_ours", require_ours)
+        monkeypatch.setattr(device, "require_ours", require_ours)
         monkeypatch.setattr(device, "precondition", precondition)
         monkeypatch.setattr(device, "state_of", lambda path, runner: "as it was found")
         monkeypatch.setattr(run, "surroundings", lambda bench, mount, study: ())

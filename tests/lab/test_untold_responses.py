@@ -8,8 +8,7 @@ import pytest
 
 from pgassay.bench.drive_counters import DriveCounters, Trust
 from pgassay.drive.options import DriveOptions
-from pgassay.drive.smart import SmartOfMounts
-from pgassay.drive.trust import BelievedMounts
+from pgassay.drive.smart import BelievedMounts, SmartOfMounts
 from pgassay.lab.drives import not_told, real_drives
 from pgassay.testing.fakes.runner import FakeRunner
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pgassay.capture import source
-from pgassay.drive.block import mounts
+from pgassay.drive.block import kernel
 from pgassay.postgres import processes
 
 CUT = "aufzeichnungs-übersicht".encode()[:15]
@@ -28,5 +28,5 @@ def test_a_name_that_is_no_utf_8_hides_no_server(tmp_path: Path) -> None:
     process(proc, 7, b"postgres", data, parent=6)
     process(proc, 8, CUT, data, parent=6)
     assert processes.serving(data, proc) == [6, 7]
-    assert len(mounts.holders(data, proc)) == 4
+    assert len(kernel.holders(data, proc)) == 4
     assert source.server_cpu_ms(7, proc) is not None

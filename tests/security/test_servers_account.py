@@ -16,8 +16,8 @@ import pytest
 
 from pgassay import copying
 from pgassay.bench.errors import BenchError, ClusterError
+from pgassay.drive.attacher import DriveSet
 from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.sets import DriveSet
 from pgassay.errors import PgassayError
 from pgassay.files import UntrustedError
 from pgassay.host.storage import mount_of

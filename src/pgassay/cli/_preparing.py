@@ -11,12 +11,10 @@ from typing import Any
 
 from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.running import Runner
-from pgassay.drive.block import device
-from pgassay.drive.block import messages as block_messages
-from pgassay.drive.block.erasing import Erasure
-from pgassay.drive.block.preparation import SEQUENTIAL_BYTES, Proof, prove_in
-from pgassay.drive.messages import not_owned
+from pgassay.drive.block import device, kernel
+from pgassay.drive.block.preparation import SEQUENTIAL_BYTES, Erasure, Proof, prove_in
 from pgassay.drive.smart import SmartOfMounts
+from pgassay.errors import UsageError
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import mount_of
@@ -32,11 +30,11 @@ def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
     """Prepare the device; returns what to answer. Raises `PgassayError`."""
     path = Path(arguments.name)
     if path.resolve() not in owned([arguments.i_own] if arguments.i_own else []):
-        raise not_owned(path)
+        raise device.not_owned(path)
     if not 0.0 < arguments.compressed_to <= 1.0:
-        raise block_messages.share_out_of_range("--compressed-to", arguments.compressed_to)
+        raise UsageError(f"--compressed-to cannot be {arguments.compressed_to:g}", "give a share above 0 and up to 1")
     if arguments.drive_writes < 1:
-        raise block_messages.no_drive_writes(arguments.drive_writes)
+        raise UsageError(f"--drive-writes cannot be {arguments.drive_writes}", "give a whole number from 1 on")
     wanted = device.Preparation(
         Erasure(arguments.erase),
         arguments.compressed_to,
@@ -52,7 +50,7 @@ def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
         "device": str(path),
         "erased": f"no: {found.not_erased}" if found.not_erased else "yes",
         **_of_proof(found.proof, path, counters, f"device:{path}", _not_kept(path)),
-        "drive_writes": written.written / max(1, device.size_bytes(path)),
+        "drive_writes": written.written / max(1, kernel.size_bytes(path)),
         "write_amplification": written.amplification[-1] if written.amplification else None,
         "settled": written.settled,
         "label": found.label,
@@ -66,14 +64,17 @@ def prove(arguments: argparse.Namespace) -> Mapping[str, Any]:
     """Prove the counters of the drive under a directory; returns what to answer. Raises `PgassayError`."""
     directory, amount_bytes = arguments.directory.absolute(), _proof_bytes(arguments)
     if not directory.is_dir():
-        raise block_messages.no_directory(directory)
+        raise UsageError(f'"{directory}" is not a directory', "name one on the drive whose counters are to be proven")
     mount = mount_of(directory)
     path = Path(mount.device)
     counters = counters_of(path, LocalRunner(accounts.choose()))
     if counters is None:
-        raise block_messages.nothing_counts(directory, mount.device)
+        raise UsageError(
+            f'nothing here counts what is written to the drive of "{directory}" ({mount.device})',
+            "counters of NVMe drives need nvme-cli, of SATA drives smartmontools, and both need root",
+        )
     proof = prove_in(mount, directory, counters, time.sleep, amount_bytes, Told())
-    not_kept = _not_kept(path) or (block_messages.DISTURBED if proof.disturbed else "")
+    not_kept = _not_kept(path) or ("other programs wrote meanwhile" if proof.disturbed else "")
     answer = {
         "directory": str(directory),
         "device": mount.device,
@@ -90,13 +91,16 @@ def counters_of(path: Path, runner: Runner) -> DriveCounters | None:
 def _proof_bytes(arguments: argparse.Namespace) -> int:
     found = parse_memory(arguments.proof)
     if found < SEQUENTIAL_BYTES:
-        raise block_messages.proof_too_small(arguments.proof, SEQUENTIAL_BYTES)
+        raise UsageError(
+            f'--proof cannot be "{arguments.proof}"',
+            f"give {format_size(SEQUENTIAL_BYTES)} or more; real counters need GBs",
+        )
     return found
 
 
 def _not_kept(path: Path) -> str:
     """Why no proof of this device is kept; empty for a real one."""
-    return "" if device.counters_of(path) is None else block_messages.EMULATED
+    return "" if device.counters_of(path) is None else "an emulated drive tells its counters itself"
 
 
 def _of_proof(proof: Proof, path: Path, counters: DriveCounters | None, level: str, not_kept: str) -> Mapping[str, Any]:

@@ -23,9 +23,9 @@ from pgassay.study.drives import DriveKind, kind_of
 from pgassay.study.units import format_size, parse_memory
 
 if TYPE_CHECKING:
-    from pgassay.drive.kept_snapshots import Kept
     from pgassay.drive.named import NamedDrive
     from pgassay.drive.root import Root
+    from pgassay.drive.snapshots import StoredSnapshot
 
 _MADE = (DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
@@ -123,7 +123,7 @@ def _root(arguments: argparse.Namespace) -> "Root":
 
 def _create(arguments: argparse.Namespace) -> int:
     from pgassay.drive import named
-    from pgassay.drive.block.emulated import RealDaemon
+    from pgassay.drive.block.daemon import RealDaemon
     from pgassay.drive.options import DriveOptions
     from pgassay.lab.drives import linux_kernel
 
@@ -260,12 +260,12 @@ def _kept(directory: Path, keep: str | None) -> tuple[dict[str, Any], str]:
 
     Raises `UsageError` for no size, `DriveError` while a run lives there.
     """
-    from pgassay.drive import kept_snapshots
+    from pgassay.drive import snapshots
     from pgassay.drive.root import find_root
 
     roots = [root for place in (directory, directory / STUDY) if (root := find_root(place)) is not None]
-    removed = [] if keep is None else kept_snapshots.trim(roots, _limit_bytes(keep))
-    kept = kept_snapshots.all_kept(roots)
+    removed = [] if keep is None else snapshots.trim(roots, _limit_bytes(keep))
+    kept = snapshots.all_stored(roots)
     lines = [f"removed: {_line(each)}" for each in removed] + [_line(each) for each in kept]
     total = format_size(sum(each.size_bytes for each in kept))
     lines.append(f"{len(kept)} kept in {directory}, {total}" if kept else f"no snapshots in {directory}")
@@ -282,14 +282,14 @@ def _limit_bytes(keep: str) -> int:
     return limit
 
 
-def _line(kept: "Kept") -> str:
+def _line(kept: "StoredSnapshot") -> str:
     return f"{_used(kept):%Y-%m-%d %H:%M} UTC  {format_size(kept.size_bytes):>8}  {kept.what}".rstrip()
 
 
-def _snapshot_row(kept: "Kept") -> dict[str, Any]:
+def _snapshot_row(kept: "StoredSnapshot") -> dict[str, Any]:
     used = f"{_used(kept):%Y-%m-%dT%H:%M:%SZ}"
     return {"what": kept.what, "bytes": kept.size_bytes, "last_used_utc": used, "path": str(kept.path)}
 
 
-def _used(kept: "Kept") -> datetime:
+def _used(kept: "StoredSnapshot") -> datetime:
     return datetime.fromtimestamp(kept.used_s, UTC)

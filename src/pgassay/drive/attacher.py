@@ -4,38 +4,40 @@ Nothing is made on an image or an emulated drive before its first workspace, and
 a dry run changes nothing; what would not fit is refused here all the same.
 """
 
+import os
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.errors import DriveError
+from pgassay import copying
+from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, counts_nothing
+from pgassay.bench.errors import DamagedError, DriveError, SpaceError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account, Mount, available_memory_bytes
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Ageing, Drive, DriveOutline, Needs, Trait
-from pgassay.drive import messages, snapshots
-from pgassay.drive.block import blank, device
-from pgassay.drive.block import messages as block_messages
+from pgassay.drive import snapshots
+from pgassay.drive.block import device
+from pgassay.drive.block.daemon import Daemon
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import OVERHEAD_SHARE, BlockDrive
-from pgassay.drive.block.emulated import Daemon, EmulatedAgeing, EmulatedVolume
-from pgassay.drive.block.erasing import require_trimmable, trim
-from pgassay.drive.block.image import ImageVolume
+from pgassay.drive.block.emulated import EmulatedAgeing, EmulatedVolume
+from pgassay.drive.block.image import ImageVolume, too_little_room
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
-from pgassay.drive.block.preparation import Tell, tell_nobody
-from pgassay.drive.directory import DirectoryDrive, saying
+from pgassay.drive.block.preparation import Tell, require_trimmable, tell_nobody, trim
+from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.options import AGED, DriveOptions, OneDrive
-from pgassay.drive.root import Root, look_at_root
+from pgassay.drive.root import Root, look_at_root, saying
 from pgassay.drive.sessions import Session, session_below
-from pgassay.drive.sets import DriveSet
 from pgassay.drive.sizing import LEAST_SHARE, WAL_KEPT_BYTES, closely, memory_bytes, scaled_pages, sized
-from pgassay.drive.smart import SmartOfMounts
-from pgassay.drive.trust import Asked, BelievedMounts, Known, nobody
-from pgassay.files import Directory
+from pgassay.drive.smart import BelievedMounts, DeviceCounters, Known, SmartOfMounts, nobody
+from pgassay.errors import UsageError
+from pgassay.files import Directory, UntrustedError
 from pgassay.study.drives import DriveKind
+from pgassay.study.units import format_size
 
 HOME = "disk"
 PLANNED = "planned"
@@ -50,6 +52,12 @@ _CRASH_STATES_BYTES = 384 << 20
 """Of the store, where a loss of power is modelled: all versions in a cache of 32 MiB, and what recovery writes."""
 _CRASH_TABLES = 3
 """Maps in addition to those of the snapshots: of what is durable, and of two crash states at a time."""
+
+
+STORE_BOUND = (
+    "a store counts every snapshot and a drive that one trial writes over whole, of which short windows use about half:"
+    " drive.data.store_bytes takes less, at the risk of drive_store_full"
+)
 
 
 @dataclass
@@ -78,7 +86,7 @@ class Attacher:
     _wanted_bytes: int = 0
     known: Known = nobody
     """What known writes showed of drives' counters."""
-    asked: Asked | None = None
+    devices: DeviceCounters | None = None
     """Who asks real drives what they count; None for nvme-cli and smartctl."""
     tell: Tell = tell_nobody
     """Hears how far a device is written over before its file system is made."""
@@ -88,7 +96,7 @@ class Attacher:
 
     def __post_init__(self) -> None:
         """Ask a drive once, however many file systems lie on it."""
-        self._smart = BelievedMounts(self.asked or SmartOfMounts(self.runner), self.known)
+        self._smart = BelievedMounts(self.devices or SmartOfMounts(self.runner), self.known)
 
     def ahead(self) -> "Attacher":
         """The same for a look ahead, which knows the devices that are mounted, and refuses none for room that its file
@@ -118,7 +126,10 @@ class Attacher:
             found = attached.mount().filesystem
             if drive.filesystem_name not in (None, found):
                 attached.release()
-                raise messages.other_filesystem(place, found, drive.filesystem.name)
+                raise UsageError(
+                    f'"{place}" is on {found}, not on {drive.filesystem.name}',
+                    "name another directory, or use drive.data=image",
+                )
             return attached
         self._require_means(drive)
         if drive.kind is DriveKind.DEVICE:
@@ -209,8 +220,7 @@ class Attacher:
         capacity = drive.capacity_bytes or sized(needed_bytes)
         if drive.scaled:
             capacity = closely(needs, drive.filesystem.least_bytes)
-        if capacity < drive.filesystem.least_bytes:
-            raise messages.too_small(capacity, drive.filesystem.least_bytes)
+        drive.filesystem.require_room(capacity)
         ageing = None
         kept = needs.kept_bytes + needs.snapshots * WAL_KEPT_BYTES
         described = options.described(drive)
@@ -247,8 +257,8 @@ class Attacher:
     def _require_owned(self, drive: OneDrive) -> None:
         assert drive.path is not None
         if self.owned.isdisjoint((drive.path, drive.path.resolve())):
-            raise messages.not_owned(drive.path)
-        blank.require_ours(drive.path, self.runner)
+            raise device.not_owned(drive.path)
+        device.require_ours(drive.path, self.runner)
         if drive.trim:
             require_trimmable(drive.path, "trim=on")
 
@@ -283,7 +293,11 @@ class Attacher:
         if self.planned:
             known = self._foreseen.setdefault(path, known)
         if known != asked:
-            raise block_messages.used_otherwise(drive.path)
+            raise UsageError(
+                f'"{drive.path}" is used with two file systems or preparations in one study',
+                "give all its uses the same filesystem, mkfs, mount_options, precondition and trim, or a partition "
+                "each",
+            )
         return found
 
     def _reserve(self, described: Description, snapshots: int, home: Path, share: float) -> None:
@@ -296,14 +310,20 @@ class Attacher:
         self._reserved_bytes += 0 if in_file else store_bytes
         available = int(self.memory() * _MEMORY_SHARE_MAX)
         if self._reserved_bytes > available:
-            self.lacking.name("memory", block_messages.too_little_memory(self._reserved_bytes, available))
+            needed, there = format_size(self._reserved_bytes), format_size(available)
+            error = SpaceError(
+                f"the drives' stores need {needed} of memory, {there} are available",
+                "keep them in a file with drive.data.store=file, or make the drives smaller with drive.data.capacity;"
+                f" {STORE_BOUND}",
+            )
+            self.lacking.name("memory", error)
 
     def _require_room(self, home: Path, needed_bytes: int, *, stores: bool = False) -> None:
         """Of all the study's drives together, since none of them is filled yet."""
         self._wanted_bytes += needed_bytes
         free = self.mount_of(home).free_bytes
         if free < self._wanted_bytes:
-            error = block_messages.too_little_room(home, self._wanted_bytes, free, "the drives", stores=stores)
+            error = too_little_room(home, self._wanted_bytes, free, "the drives", STORE_BOUND if stores else "")
             self.lacking.name("room", error)
 
 
@@ -382,7 +402,200 @@ class PlannedDrive:
         return {}
 
     def _only_planned(self, *arguments: Any, **more: Any) -> NoReturn:
-        raise messages.only_planned()
+        raise DriveError("a dry run makes nothing on a drive")
 
     workspace = lay_out = take_snapshot = snapshot_files = clone = forget_snapshot = _only_planned
     how_cloned = write_back = discard = _only_planned
+
+
+LINK = "pg_wal"
+TOKEN = "PGASSAY_DRIVE_SET"
+_SUFFIX = "-wal"
+"""Behind a name or key: the WAL's half of it, which may lie in the same place as the data's."""
+
+
+class DriveSet:
+    """Data and WAL on a drive of its own each, used as one drive."""
+
+    def __init__(self, data: Drive, wal: Drive, account: Account) -> None:
+        self._data = data
+        self._wal = wal
+        self._account = account
+        self._places: dict[Path, Path] = {}
+
+    @property
+    def kind(self) -> str:
+        """Both kinds, data first: `ssd+image`."""
+        return f"{self._data.kind}+{self._wal.kind}"
+
+    def mount(self) -> Mount:
+        """The file system of the data's drive."""
+        return self._data.mount()
+
+    def snapshot_mount(self) -> Mount | None:
+        """Where the data's snapshots are kept; those of the WAL are small."""
+        return self._data.snapshot_mount()
+
+    def wal(self) -> DriveOutline | None:
+        """The WAL's drive."""
+        return self._wal
+
+    def workspace(self, name: str) -> Path:
+        """A place on each drive; returns the data's. Neither stays if one cannot be made."""
+        path = self._data.workspace(name)
+        try:
+            self._places[path] = self._wal.workspace(name + _SUFFIX)
+        except BaseException:
+            self._data.discard(path)
+            raise
+        return path
+
+    def lay_out(self, directory: Path) -> None:
+        """See `Drive`: the WAL goes to its own drive."""
+        place = self._places[directory]
+        token = secrets.token_hex(8) + "\n"
+        with Directory.open(directory) as data, Directory.open(place) as wal:
+            with data.inner(LINK) as made:
+                copying.copy_into(made, wal, share=False)
+            data.remove_tree(LINK)
+            for folder in (data, wal):
+                folder.replace(TOKEN, token, self._account.owner)
+            data.link(LINK, place)
+
+    def has_snapshot(self, key: str) -> bool:
+        """Whether both drives keep a whole snapshot of this key."""
+        return self._data.has_snapshot(key) and self._wal.has_snapshot(key + _SUFFIX)
+
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
+        """See `Drive`; a half that stayed alone from before is dropped first."""
+        if not self.has_snapshot(key):
+            self.forget_snapshot(key)
+        place = self._place_of(directory)
+        if (directory / LINK).is_symlink():
+            with Directory.open(directory) as data:
+                data.unlink(LINK)
+        self._wal.take_snapshot(key + _SUFFIX, place, what)
+        self._data.take_snapshot(key, directory, what)
+        del self._places[directory]
+
+    def clone(self, key: str, name: str) -> Path:
+        """A clone on each drive; returns the data's. Raises `DriveError` where the halves are of two snapshots."""
+        path = self._data.clone(key, name)
+        try:
+            place = self._places[path] = self._wal.clone(key + _SUFFIX, name + _SUFFIX)
+            if _token(path) != _token(place):
+                self.discard(path)
+                self.forget_snapshot(key)
+                raise DriveError(f'the two halves of snapshot "{key}" do not match', "start again: it will be rebuilt")
+            if not os.path.lexists(path / LINK):
+                with Directory.open(path) as data:
+                    data.link(LINK, place)
+        except BaseException:
+            self.discard(path)
+            raise
+        return path
+
+    def snapshot_files(self, key: str) -> Path | None:
+        """None: the halves are on drives of their own."""
+        return None
+
+    def forget_snapshot(self, key: str) -> None:
+        """Drop both halves; harmless where there is none."""
+        self._data.forget_snapshot(key)
+        self._wal.forget_snapshot(key + _SUFFIX)
+
+    def how_cloned(self) -> str:
+        """One word where both drives clone alike, else one for data and one for WAL."""
+        words = (self._data.how_cloned(), self._wal.how_cloned())
+        return words[0] if words[0] == words[1] else f"data by {words[0]}, WAL by {words[1]}"
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        """See `Drive`: the WAL's drive under a name of its own. A half that counts nothing is there beside one that
+        counts, too, so that this one is not taken for both."""
+        if directory not in self._places:
+            return {}
+        found = dict(self._data.counters(directory))
+        wal = self._wal.counters(self._places[directory])
+        if DATA in wal:
+            found[WAL] = wal[DATA]
+        if SMART in wal and wal[SMART] is not found.get(SMART):  # one drive counts once, whatever lies on it
+            found[SMART_WAL] = wal[SMART]
+        if found and not wal:
+            found[SMART_WAL] = counts_nothing
+        if found and not {DATA, SMART} & set(found):
+            found[SMART] = counts_nothing
+        return found
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        """See `Drive`: the WAL's drive under its own name."""
+        if directory not in self._places:
+            return {}
+        wal = self._wal.traits(self._places[directory])
+        renamed = {f"{WAL}.{name.removeprefix(DATA).removeprefix('.')}": trait for name, trait in wal.items()}
+        return {**self._data.traits(directory), **renamed}
+
+    def ageing(self) -> Ageing | None:
+        """See `Drive`: both at once, if any is to be aged."""
+        both = ((self._data.ageing(), ""), (self._wal.ageing(), _SUFFIX))
+        found = [(ageing, suffix) for ageing, suffix in both if ageing is not None]
+        return _AgeingOfBoth(found) if found else None
+
+    def write_back(self, directory: Path) -> None:
+        """See `Drive`: once where both are on one file system."""
+        self._data.write_back(directory)
+        place = self._places[directory]
+        if place.stat().st_dev != directory.stat().st_dev:
+            self._wal.write_back(place)
+
+    def discard(self, directory: Path, *, check: bool = False) -> None:
+        """See `Drive`: both, also where one of them is not sound."""
+        damaged = None
+        try:
+            self._data.discard(directory, check=check)
+        except DamagedError as found:
+            damaged = found
+        place = self._places.pop(directory, None)
+        if place is not None:
+            self._wal.discard(place, check=check)
+        if damaged is not None:
+            raise damaged
+
+    def release(self) -> None:
+        """See `Drive`: both, whatever happens to one."""
+        try:
+            self._data.release()
+        finally:
+            self._wal.release()
+
+    def _place_of(self, directory: Path) -> Path:
+        if directory not in self._places:
+            self._data.discard(directory)  # refuses what is not ours, in its own words
+        return self._places[directory]
+
+
+class _AgeingOfBoth:
+    """See `bench.store.Ageing`; several as one, each with what stands behind its drive's keys."""
+
+    def __init__(self, parts: list[tuple[Ageing, str]]) -> None:
+        self._parts = parts
+
+    def begin(self) -> None:
+        for part, _ in self._parts:
+            part.begin()
+
+    def finish(self, key: str) -> None:
+        for part, suffix in self._parts:
+            part.finish(key + suffix)
+
+    def abandon(self) -> None:
+        for part, _ in self._parts:
+            part.abandon()
+
+
+def _token(folder: Path) -> str:
+    """Empty where there is none: a set that was never laid out."""
+    try:
+        with Directory.open(folder) as opened:
+            return opened.read(TOKEN).decode("ascii", "replace")
+    except (OSError, UntrustedError):
+        return ""

@@ -6,21 +6,20 @@ holds one set of data at a time.
 """
 
 import contextlib
-import errno
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
 from pgassay import copying
 from pgassay.bench.drive_counters import DATA, DriveCounters
+from pgassay.bench.errors import SpaceError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, DriveOutline, Trait
 from pgassay.copying import copy_tree
-from pgassay.drive import messages, snapshots
-from pgassay.drive.root import Root
-from pgassay.drive.sessions import Repaired, Session, session_below
-from pgassay.drive.trust import BelievedCounters
+from pgassay.drive import snapshots
+from pgassay.drive.root import Root, saying
+from pgassay.drive.sessions import Repaired, Session, require_clean, session_below
+from pgassay.drive.smart import BelievedCounters
 from pgassay.files import Directory, UntrustedError
 from pgassay.study.drives import COUNTERS, DriveKind
 
@@ -130,8 +129,7 @@ class DirectoryDrive:
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
         self._session.require_stopped(directory)
-        if os.path.lexists(directory / "postmaster.pid"):
-            raise messages.unclean(directory)
+        require_clean(directory)
         owner = self._keeper or self._session
         with saying(self._store.path, "keep a snapshot"):
             snapshots.take(self._store, key, directory, owner.path.name, what)
@@ -143,7 +141,10 @@ class DirectoryDrive:
         needed_bytes = RESERVE_BYTES + (0 if self._can_share else snapshot.size_bytes)
         free_bytes = self.mount().free_bytes
         if free_bytes < needed_bytes:
-            raise messages.too_little_space(self._root.path, needed_bytes, free_bytes)
+            raise SpaceError(
+                f'"{self._root.path}" has {free_bytes >> 20} MB free, {-(-needed_bytes >> 20)} MB are needed',
+                "free some space, name another --data-dir, or use a smaller scale",
+            )
         try:
             with saying(self._root.path, "clone a snapshot"):
                 copied = copy_tree(snapshot.data, path, share=self._can_share)
@@ -204,14 +205,3 @@ class DirectoryDrive:
             if self._keeper is not None:
                 with saying(self._store.path, "give the place of snapshots back"):
                     self._keeper.close(self._keep_snapshots)
-
-
-@contextlib.contextmanager
-def saying(path: Path, doing: str) -> Iterator[None]:
-    """Say what the operating system refused in our words."""
-    try:
-        yield
-    except OSError as failure:
-        if failure.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise messages.filled_up(path) from failure
-        raise messages.failed(path, doing, failure) from failure

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.drive import messages
-from pgassay.drive.block import daemon, leftovers, mounts
-from pgassay.drive.block.daemon import AGEING_PATIENCE_S, SocketControl
+from pgassay.drive.block import daemon, leftovers
+from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Daemon, SocketControl
 from pgassay.drive.block.description import Description
-from pgassay.drive.block.emulated import Daemon
 from pgassay.drive.block.filesystems import LABEL, Filesystem
 from pgassay.drive.block.image import DISK
-from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.kernel import Kernel, busy, holders, mounts_below
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import DRIVES, Root, alone, take_lock, write_durably
+from pgassay.errors import UsageError
 from pgassay.files import Directory
 
 FACTS = "drive.json"
@@ -54,15 +53,15 @@ class NamedDrive:
     @property
     def device(self) -> Path:
         """The loop device under its file system; raises `DriveError` while it is stopped."""
-        entry = next(iter(mounts.mounts_below(self.point)), None)
+        entry = next(iter(mounts_below(self.point)), None)
         if entry is None:
-            raise messages.daemon_silent(self.home, "it is stopped")
+            raise daemon.silent(self.home, "it is stopped")
         return Path(entry.source)
 
     def ask(self, do: str, **values: Any) -> Mapping[str, Any]:
         """Ask its daemon; raises `UsageError` for an image."""
         if not self.emulated:
-            raise messages.not_emulated(self.name, self.kind)
+            raise UsageError(f'drive "{self.name}" is of kind {self.kind}, which has no counters and cannot be aged')
         return SocketControl(self.home).ask(do, patience_s=AGEING_PATIENCE_S, **values)
 
 
@@ -75,7 +74,10 @@ def find(root: Root, name: str) -> NamedDrive:
     """One drive by its name; raises `UsageError` that lists the others."""
     known = {each.name: each for each in all_drives(root)}
     if name not in known:
-        raise messages.no_such_drive(name, known)
+        words = ", ".join(known)
+        raise UsageError(
+            f'there is no drive "{name}"', f"there are: {words}" if words else "pgassay drive create makes one"
+        )
     return known[name]
 
 
@@ -83,13 +85,17 @@ def create(root: Root, name: str, options: DriveOptions, kernel: Kernel, program
     """Make, format and mount the data's drive; raises `UsageError` or `DriveError`, and nothing of it stays then."""
     drive = options.data
     if not _NAME.fullmatch(name):
-        raise messages.bad_drive_name(name)
+        raise UsageError(f'"{name}" cannot name a drive', "a name has letters, digits, - and _, at most 40")
     home = root.drives / name
     capacity = drive.capacity_bytes or _USUAL_BYTES
     if home.exists():
-        raise messages.drive_exists(name) if (home / FACTS).exists() else messages.drive_half_made(name)
-    if capacity < drive.filesystem.least_bytes:
-        raise messages.too_small(capacity, drive.filesystem.least_bytes)
+        if (home / FACTS).exists():
+            raise UsageError(f'there is a drive "{name}" already', "name another, or destroy it: pgassay drive destroy")
+        raise UsageError(
+            f'drive "{name}" is only partly created',
+            "if no other process is creating it, remove it: pgassay drive list --repair",
+        )
+    drive.filesystem.require_room(capacity)
     kernel.require(drive.filesystem)
     described = options.described(drive)
     if described is not None:
@@ -116,9 +122,9 @@ def create(root: Root, name: str, options: DriveOptions, kernel: Kernel, program
 
 def destroy(drive: NamedDrive) -> None:
     """Unmount it, end its daemon, remove it with all that is on it; raises `DriveError` while it is in use."""
-    for entry in mounts.mounts_below(drive.point):
-        if mounts.holders(entry.point):
-            raise messages.busy(entry.point, mounts.holders(entry.point))
+    for entry in mounts_below(drive.point):
+        if holders(entry.point):
+            raise busy(entry.point, holders(entry.point))
     _remove(drive.home)
 
 
@@ -161,8 +167,7 @@ def check(drive: NamedDrive, kernel: Kernel) -> Mapping[str, Any]:
         found = drive.ask("fsck") if drive.emulated else {}
     finally:
         kernel.mount(device, drive.point, filesystem)
-    if found.get("damaged"):
-        raise messages.drive_damaged(drive.home, [str(each) for each in found.get("problems", ())])
+    daemon.require_sound(found, drive.home)
     return found
 
 
@@ -211,7 +216,7 @@ def _read(home: Path) -> NamedDrive:
         facts = json.loads((home / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         facts = {}
-    mounted = any(entry.point == home / POINT for entry in mounts.mounts_below(home))
+    mounted = any(entry.point == home / POINT for entry in mounts_below(home))
     serves = not (home / daemon.CONFIGURATION).exists() or daemon.running(home) is not None
     state = "mounted" if mounted and serves else "stopped"
     return NamedDrive(home.name, str(facts.get("kind", "unknown")), state, home, facts)

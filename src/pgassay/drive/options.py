@@ -4,23 +4,222 @@
 treatment. Nothing is attached or looked at here but description files. All but `drive.check` are baked into snapshots.
 """
 
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pgassay import children
 from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
-from pgassay.bench.factor import Catalogue, Stage
+from pgassay.bench.factor import Catalogue, Readable, Stage
 from pgassay.bench.kinds import SWITCH, Change, Kind, choice, whole
-from pgassay.bench.options import Options, declared_options, factors_of, group, option
-from pgassay.drive import messages, readback
-from pgassay.drive.block import description
+from pgassay.bench.options import Options, ReadBack, declared_options, factors_of, group, option
+from pgassay.bench.server import Server
+from pgassay.drive.block import daemon, description, kernel
+from pgassay.drive.block.daemon import SocketControl
 from pgassay.drive.block.description import PRESETS, Description
-from pgassay.drive.block.filesystems import KINDS, Filesystem
+from pgassay.drive.block.emulated import rounding
+from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
+from pgassay.drive.block.image import DISK
+from pgassay.drive.root import NAME
 from pgassay.drive.sizing import AUTO
+from pgassay.errors import UsageError
 from pgassay.study.drives import UNTIMED, DriveKind, Role, declared
+from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import parse_memory
+
+_SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
+"""Options beginning with "no" that are no type's default: the kernel lists them where they hold."""
+WAL_DIRECTORY = "pg_wal"
+_ROUNDED_BYTES = 64 << 20
+"""A store is rounded up to whole segments of less than this."""
+_TOOL_TIMEOUT_S = 20.0
+
+
+Reading = Callable[[Path, str, str], str | None]
+"""From a place, the factor's full name and the asked level to what holds there."""
+
+
+def read_at(reading: Reading) -> ReadBack:
+    """Read where the server says that its files are."""
+
+    def read_back(name: str, level: Level, readable: Readable) -> str | None:
+        return reading(place_of(readable.server, name), name, level.canonical)
+
+    return read_back
+
+
+def not_read(name: str, level: Level, readable: Readable) -> str | None:
+    """None: neither the kernel nor the drive reports it."""
+    return None
+
+
+def place_of(server: Server, name: str) -> Path:
+    """Where the server keeps its data, or its WAL for `drive.wal…`."""
+    ((directory,),) = server.query("SHOW data_directory")
+    path = Path(str(directory))
+    return (path / WAL_DIRECTORY).resolve() if name.startswith("drive.wal") else path
+
+
+def drive_at(place: Path, name: str, level: str) -> str:
+    """The level that describes the drive under `place`; what the user declared of it stays before it."""
+    role, bare = declared(level)
+    found = _drive(place, bare)
+    return found if role is None else f"{role}={found}"
+
+
+def _drive(place: Path, level: str) -> str:
+    if level == DriveKind.BESIDE and place.name == WAL_DIRECTORY:
+        return DriveKind.BESIDE
+    entry = kernel.mount_over(place)
+    home = entry.point.parent if entry is not None else place
+    file = kernel.backing_file(Path(entry.source)) if entry is not None else None
+    if file is not None and file == home / DISK:
+        return DriveKind.IMAGE
+    if file is not None and file == home / daemon.FUSE / daemon.DISK:
+        return _emulated(home, level)
+    if level.startswith(f"{DriveKind.DEVICE}:") and entry is not None:
+        same = Path(level.partition(":")[2]).resolve() == Path(entry.source).resolve()
+        return level if same else f"{DriveKind.DEVICE}:{entry.source}"
+    for parent in place.parents:
+        if parent.name == NAME:
+            found = f"{DriveKind.DIRECTORY}:{parent.parent}"
+            return DriveKind.DIRECTORY if level == DriveKind.DIRECTORY else found
+    return f"{DriveKind.DIRECTORY}:{place}"
+
+
+def filesystem_at(place: Path, name: str, level: str) -> str | None:
+    """The type of the file system, as the kernel mounts it."""
+    entry = kernel.mount_over(place)
+    return entry.filesystem if entry is not None else None
+
+
+def mount_options_at(place: Path, name: str, level: str) -> str | None:
+    """The asked options, if the kernel has them; what it has, if one is missing; None if it says nothing about one."""
+    entry = kernel.mount_over(place)
+    return None if entry is None else options_held(entry.options, level)
+
+
+def options_held(options: Sequence[str], level: str) -> str | None:
+    """The kernel leaves out what is a type's default: `nodiscard`, `commit=5`."""
+    unknown = False
+    for word in level.split(","):
+        key, sign, _ = word.partition("=")
+        if (
+            word in options
+            or word == "defaults"
+            or (word not in _SHOWN and word[:2] == "no" and word[2:] not in options)
+        ):
+            continue
+        if sign and not any(option.startswith(f"{key}=") for option in options):
+            unknown = True
+            continue
+        return ",".join(sorted(options))
+    return None if unknown else level
+
+
+def mkfs_at(place: Path, name: str, level: str) -> str | None:
+    """By the file system's own tool; None for options that it does not say."""
+    entry = kernel.mount_over(place)
+    if entry is None or entry.filesystem not in KINDS:
+        return None
+    kind = KINDS[entry.filesystem]
+    try:
+        program, *words = kind.question
+        outcome = subprocess.run(
+            [children.which(program) or program, *words, entry.source],
+            capture_output=True,
+            text=True,
+            timeout=_TOOL_TIMEOUT_S,
+            check=False,
+            env=children.environment_of(),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    holds = confirmed(kind, level.split(), outcome.stdout)
+    return None if holds is None else level if holds else f"not {level}"
+
+
+def capacity_at(place: Path, name: str, level: str) -> str | None:
+    """The block device's size, by the kernel (in sectors of 512 bytes); any will do where the study chose it."""
+    entry = kernel.mount_over(place)
+    if entry is None:
+        return None
+    try:
+        told = Path("/sys/class/block") / Path(entry.source).resolve().name / "size"
+        sectors = int(told.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return AUTO if level == AUTO and sectors > 0 else f"{sectors * 512}B"
+
+
+def described_at(place: Path, name: str, level: str) -> str | None:
+    """What the drive itself says under the factor's last name; None if it does not say."""
+    return in_stats(_stats_at(place), name.rpartition(".")[2], level)
+
+
+def timing_at(place: Path, name: str, level: str) -> str | None:
+    """The profile by whose service times the drive says that it answers; None from what is no emulated drive."""
+    stats = _stats_at(place)
+    return timing_in_stats(stats, level) if stats else None
+
+
+def dilation_at(place: Path, name: str, level: str) -> str | None:
+    """How many times slower than the machine's the drive says that its clock is; 1 of one without service times."""
+    stats = _stats_at(place)
+    return dilation_in_stats(stats) if stats else None
+
+
+def dilation_in_stats(stats: Mapping[str, Any]) -> str:
+    """As the level is written."""
+    found = stats.get("timing")
+    return str(found.get("dilation", 1)) if isinstance(found, Mapping) else "1"
+
+
+def timing_in_stats(stats: Mapping[str, Any], level: str) -> str:
+    """`on` is whatever profile the drive has."""
+    found = stats.get("timing")
+    if not isinstance(found, Mapping):
+        return UNTIMED
+    return level if level == "on" else str(found.get("profile"))
+
+
+def in_stats(stats: Mapping[str, Any], key: str, level: str) -> str | None:
+    """A value of the drive's own answer, in the level's form: numbers as shares or bytes."""
+    for value in (stats, *(each for each in stats.values() if isinstance(each, Mapping))):
+        found = value.get(key)
+        if isinstance(found, str):
+            return found.replace("_", "-") if key == "policy" else found
+        if key == "over_provisioning" and isinstance(found, int | float):
+            return level if abs(found - float(level)) <= rounding(stats) else f"{found:g}"
+        if key == "store_bytes" and isinstance(found, int):
+            return level if 0 <= found - parse_memory(level) < _ROUNDED_BYTES else f"{found}B"
+        if isinstance(found, int | float):
+            return f"{int(found)}B" if level.endswith("B") else f"{found:g}"
+    return None
+
+
+def _emulated(home: Path, level: str) -> str:
+    stats = daemon.statistics(SocketControl(home))
+    if not stats:
+        return "an emulated drive that does not answer"
+    codec = in_stats(stats, "codec", "") or "none"
+    kind = (in_stats(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
+    if level.startswith(f"{DriveKind.DESCRIPTION}:"):
+        asked = description.read(Path(level.removeprefix(f"{DriveKind.DESCRIPTION}:").rpartition("#")[0])).core
+        if (asked.kind, asked.codec) == (kind, codec):
+            return level
+    return DriveKind.CSD if kind == "compressing" else DriveKind.SSD
+
+
+def _stats_at(place: Path) -> Mapping[str, Any]:
+    """What the emulated drive under `place` says; empty for any other drive, or where it does not answer."""
+    entry = kernel.mount_over(place)
+    return {} if entry is None else daemon.statistics(SocketControl(entry.point.parent))
+
 
 FRESH, AGED = "fresh", "aged"
 PROTECTED, VOLATILE = "protected", "volatile"
@@ -61,7 +260,10 @@ def _place(name: str, text: str) -> DriveLevel:
         return DriveLevel(DriveKind.BESIDE)
     found = _undeclared(bare)
     if role is not None and found.kind not in (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION):
-        raise messages.role_is_known(text, found.kind)
+        raise UsageError(
+            f'"{text}" declares what a drive of kind {found.kind} is, which is known',
+            "normal= and compressing= stand before directory:PATH, device:/dev/NAME or FILE.toml",
+        )
     return replace(found, role=role)
 
 
@@ -80,7 +282,11 @@ def _undeclared(text: str) -> DriveLevel:
         found = Path(text.strip()).expanduser().resolve()
         description.read(found)
         return DriveLevel(DriveKind.DESCRIPTION, found, description.digest(found))
-    raise messages.bad_level(text)
+    raise UsageError(
+        f'"{text}" is not a drive',
+        "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, or a description file ending in .toml; "
+        "of the WAL also beside; a real drive or a description may be declared: normal=…, compressing=…",
+    )
 
 
 def _each_path(level: DriveLevel, change: Change) -> DriveLevel:
@@ -100,11 +306,25 @@ def _rooted(text: str) -> str:
     return place if role is None else f"{role}={place}"
 
 
+def _unknown_word(name: str, typed: str, known: Sequence[str]) -> UsageError:
+    return UsageError(f'"{name}" cannot be "{typed}"', f"one of: {', '.join(known)}")
+
+
+def _needs_drive(name: str, owner: str) -> UsageError:
+    return UsageError(f'"drive.{name}" needs "drive.{owner}"', f'set "drive.{owner}" too, or leave it out')
+
+
+def _only_emulated(name: str, kind: str) -> UsageError:
+    return UsageError(
+        f'"drive.{name}" does not apply to a drive of kind {kind}', "it applies to ssd, csd or a description"
+    )
+
+
 def _codec(name: str, text: str) -> str:
     try:
         return DriveDescription({"emulation": {"codec": text.strip()}}).codec
     except DescriptionError:
-        raise messages.unknown_word(name, text, (*DRIVE_CODECS, "another level")) from None
+        raise _unknown_word(name, text, (*DRIVE_CODECS, "another level")) from None
 
 
 def _capacity(name: str, text: str) -> int | str:
@@ -118,13 +338,13 @@ def _share(name: str, text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= 10.0:
-        raise messages.unknown_word(name, text, ("a share such as 7% or 0.07",))
+        raise _unknown_word(name, text, ("a share such as 7% or 0.07",))
     return value
 
 
 def _count(name: str, text: str) -> int:
     if not text.strip().isdecimal() or int(text) > _WRITES_MAX:
-        raise messages.unknown_word(name, text, (f"a whole number up to {_WRITES_MAX}",))
+        raise _unknown_word(name, text, (f"a whole number up to {_WRITES_MAX}",))
     return int(text)
 
 
@@ -132,7 +352,9 @@ def _mkfs(name: str, text: str) -> tuple[str, ...]:
     words = text.split()
     for position, word in enumerate(words):
         if word.startswith("/") or (position == 0 and not word.startswith("-")):
-            raise messages.not_an_option(name, word)
+            raise UsageError(
+                f'"{word}" in "{name}" is not an option of mkfs', "give options only: pgassay adds the device"
+            )
     return tuple(words)
 
 
@@ -140,7 +362,7 @@ def _mount_options(name: str, text: str) -> tuple[str, ...]:
     options = [word.strip() for word in text.split(",") if word.strip()]
     for word in options:
         if any(letter in word for letter in " /\\\"'") or word in _OWNED_BY_MOUNT:
-            raise messages.unknown_word(name, word, ("mount options such as noatime,discard",))
+            raise _unknown_word(name, word, ("mount options such as noatime,discard",))
     return tuple(sorted(set(options)))
 
 
@@ -177,7 +399,7 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="where the clusters live, or the WAL if it has a drive of its own",
-        read_back=readback.at(readback.drive),
+        read_back=read_at(drive_at),
     )
     filesystem_name: str | None = option(
         choice(*KINDS),
@@ -185,21 +407,21 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="the file system",
-        read_back=readback.at(readback.filesystem),
+        read_back=read_at(filesystem_at),
     )
     mkfs: tuple[str, ...] = option(
         MKFS,
         default=(),
         stage=Stage.INIT,
         summary="further options of mkfs: -b 1024, -J size=64",
-        read_back=readback.at(readback.mkfs),
+        read_back=read_at(mkfs_at),
     )
     mount_options: tuple[str, ...] | None = option(
         MOUNT_OPTIONS,
         default=None,
         stage=Stage.INIT,
         summary="mount options (default: noatime)",
-        read_back=readback.at(readback.mount_options),
+        read_back=read_at(mount_options_at),
     )
     capacity: int | str | None = option(
         CAPACITY,
@@ -207,7 +429,7 @@ class OneDrive(Options):
         stage=Stage.INIT,
         unit="bytes",
         summary="the drive's capacity (default: by the data), or auto",
-        read_back=readback.at(readback.capacity),
+        read_back=read_at(capacity_at),
         size=OF_DRIVE,
     )
     over_provisioning: float | None = option(
@@ -215,28 +437,28 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="flash beyond capacity: 7% is T/U − 1",
-        read_back=readback.at(readback.described),
+        read_back=read_at(described_at),
     )
     codec: str | None = option(
         CODEC,
         default=None,
         stage=Stage.INIT,
         summary="what an emulated drive compresses with",
-        read_back=readback.at(readback.described),
+        read_back=read_at(described_at),
     )
     policy: str | None = option(
         choice(*GC_POLICIES),
         default=None,
         stage=Stage.INIT,
         summary="which block garbage collection empties next",
-        read_back=readback.at(readback.described),
+        read_back=read_at(described_at),
     )
     precondition: int = option(
-        COUNT, default=0, stage=Stage.INIT, unit="drive writes", read_back=readback.nothing,
+        COUNT, default=0, stage=Stage.INIT, unit="drive writes", read_back=not_read,
         summary="times that a device is written over first",
     )  # fmt: skip
     trim: bool = option(
-        SWITCH, default=False, stage=Stage.INIT, read_back=readback.nothing,
+        SWITCH, default=False, stage=Stage.INIT, read_back=not_read,
         summary="before each trial tell a device what its file system does not use (fstrim)",
     )  # fmt: skip
     store: str | None = option(
@@ -244,10 +466,10 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="where an emulated drive keeps its contents",
-        read_back=readback.at(readback.described),
+        read_back=read_at(described_at),
     )
     store_bytes: int | None = option(
-        SIZE, default=None, stage=Stage.INIT, unit="bytes", read_back=readback.at(readback.described),
+        SIZE, default=None, stage=Stage.INIT, unit="bytes", read_back=read_at(described_at),
         summary="room for an emulated drive's contents and snapshots",
     )  # fmt: skip
 
@@ -314,48 +536,48 @@ class DriveOptions(Options):
         default=FRESH,
         stage=Stage.INIT,
         summary="emulated drives start fresh, or aged to their steady state (a device: by drive.data.precondition)",
-        read_back=readback.nothing,
+        read_back=not_read,
     )
     check: bool = option(
         SWITCH,
         default=False,
         summary="after each trial look for damage in tables, indexes, file system and drive",
-        read_back=readback.nothing,
+        read_back=not_read,
     )
     live_share: float = option(
         SHARE,
         default=0.8,
         stage=Stage.INIT,
         summary="share of an aged drive that holds live blocks",
-        read_back=readback.nothing,
+        read_back=not_read,
     )
     compressed_to: float = option(
         SHARE,
         default=0.5,
         stage=Stage.INIT,
         summary="what the filling of an aged drive compresses to",
-        read_back=readback.nothing,
+        read_back=not_read,
     )
     timing: str = option(
         choice(UNTIMED, ON, *TIMING_PROFILES), default=UNTIMED, stage=Stage.INIT,
-        read_back=readback.at(readback.timing),
+        read_back=read_at(timing_at),
         summary="service times of emulated drives: a profile, or on for those of the description",
     )  # fmt: skip
     dilation: int = option(
-        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=readback.at(readback.dilation),
+        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=read_at(dilation_at),
         summary="how many times slower the clock is by which drives with service times and load.rate go",
     )  # fmt: skip
     cache: str = option(
-        choice(PROTECTED, VOLATILE), default=PROTECTED, stage=Stage.INIT, read_back=readback.at(readback.described),
+        choice(PROTECTED, VOLATILE), default=PROTECTED, stage=Stage.INIT, read_back=read_at(described_at),
         summary="whether a power cut can take what an emulated drive's cache holds",
     )  # fmt: skip
     flush: str = option(
-        choice(HONEST, LIES, DATA_FIRST), default=HONEST, stage=Stage.INIT, read_back=readback.at(readback.described),
+        choice(HONEST, LIES, DATA_FIRST), default=HONEST, stage=Stage.INIT, read_back=read_at(described_at),
         summary="whether an emulated drive's flush does what it says",
     )  # fmt: skip
     atomic_write_bytes: str = option(
         choice("512", "4096", "8192", "16384"), default="4096", stage=Stage.INIT, unit="bytes",
-        summary="the aligned unit that a power cut leaves whole", read_back=readback.at(readback.described),
+        summary="the aligned unit that a power cut leaves whole", read_back=read_at(described_at),
     )  # fmt: skip
 
     @property
@@ -372,25 +594,37 @@ class DriveOptions(Options):
     def __post_init__(self) -> None:
         """Refuse what does not fit together; a WAL beside the data has no drive of its own."""
         if self.dilation > 1 and self.timing == UNTIMED:
-            raise messages.nothing_to_slow()
+            raise UsageError(
+                '"drive.dilation" slows service times, and drive.timing is off', "--set drive.timing=sata-ssd"
+            )
         if self.wal is not None and self.wal.kind is DriveKind.BESIDE:
             if self.wal.asked():
-                raise messages.needs_drive(f"wal.{self.wal.asked()[0]}", "wal")
+                raise _needs_drive(f"wal.{self.wal.asked()[0]}", "wal")
             object.__setattr__(self, "wal", None)
         for owner, drive in (("data", self.data), ("wal", self.wal)):
             if drive is None:
                 continue
             if drive.place is None and owner == "wal":
-                raise messages.needs_drive(f"wal.{drive.asked()[0]}", "wal")
+                raise _needs_drive(f"wal.{drive.asked()[0]}", "wal")
             _check(owner, drive)
             of_emulated = [*(["timing"] if self.timing != UNTIMED else []), *self.persistence]
             if of_emulated and not drive.kind.emulated:
-                raise messages.only_emulated(of_emulated[0], drive.label)
+                raise _only_emulated(of_emulated[0], drive.label)
             if self.state == AGED and not (drive.kind.emulated or drive.precondition):
-                raise messages.cannot_be_aged(owner, drive.label, device=drive.kind is DriveKind.DEVICE)
+                device = drive.kind is DriveKind.DEVICE
+                raise UsageError(
+                    f'"drive.state" cannot be "aged" for {owner} on a drive of kind {drive.label}'
+                    + (" that is not written over first" if device else ""),
+                    f"set drive.{owner}.precondition=2, or drive.state=fresh to take the device as it is"
+                    if device
+                    else "set drive.state=fresh: such a drive is taken as it is",
+                )
             timed = self.described(drive)
             if timed is not None and timed.rotates and timed.core.kind == "compressing":
-                raise messages.disk_compresses(str(timed.core.profile))
+                raise UsageError(
+                    f'"drive.timing" cannot be "{timed.core.profile!s}" for a drive that compresses: disks do not',
+                    "it applies to ssd, or another drive of kind page-mapped",
+                )
 
     def described(self, drive: OneDrive) -> Description | None:
         """An emulated drive with the service times that are asked for; None for other kinds."""
@@ -406,12 +640,19 @@ def _check(owner: str, drive: OneDrive) -> None:
         if name == "capacity" and drive.scaled and real:
             continue  # it is as large as it is
         if drive.kind is DriveKind.DIRECTORY and name != "filesystem":
-            raise messages.not_for_directories(f"{owner}.{name}")
+            raise UsageError(
+                f'"drive.{f"{owner}.{name}"}" does not apply to a directory',
+                "it applies to image, ssd, csd, a device or a description; give linked levels as treatments",
+            )
         only_emulated = name in _OF_EMULATED or (name == "capacity" and drive.kind is DriveKind.DEVICE)
         if only_emulated and not drive.kind.emulated:
-            raise messages.only_emulated(f"{owner}.{name}", drive.label)
+            raise _only_emulated(f"{owner}.{name}", drive.label)
         if name in ("precondition", "trim") and drive.kind is not DriveKind.DEVICE:
-            raise messages.only_devices(f"{owner}.{name}", drive.label)
+            raise UsageError(
+                f'"drive.{owner}.{name}" does not apply to a drive of kind {drive.label}',
+                "it applies to device:/dev/…; emulated drives are aged by drive.state=aged, and trimmed where they are "
+                "mounted with mount_options=discard",
+            )
 
 
 FACTORS: Catalogue = {factor.pattern: factor for factor in factors_of(DriveOptions)}

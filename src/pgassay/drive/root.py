@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import DriveError
+from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.bench.places import Account, Mount
-from pgassay.drive import messages
 from pgassay.files import Directory, UntrustedError
 from pgassay.locks import open_lock, unlock
 
@@ -60,6 +59,19 @@ class Root:
         return self.drives.is_dir() and any(self.drives.iterdir())
 
 
+@contextlib.contextmanager
+def saying(path: Path, doing: str) -> Iterator[None]:
+    """Raise `DriveError` for what the operating system refuses, `SpaceError` where it is full; `doing` says of what."""
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise SpaceError(
+                f'"{path}" filled up while a snapshot was copied', "something else writes there; free some space"
+            ) from failure
+        raise DriveError(f'could not {doing} in "{path}": {failure.strerror or failure}') from failure
+
+
 def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool) -> Root:
     """Find or make `directory/pgassay`; raises `DriveError`, or `OSError` as the operating system does.
 
@@ -69,7 +81,9 @@ def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Moun
     while True:
         made_parent = not directory.exists()
         if made_parent and not directory.parent.is_dir():
-            raise messages.no_directory(directory)
+            raise DriveError(
+                f'directory "{directory}" does not exist and cannot be made', "make it, or name another --data-dir"
+            )
         root = _suitable(directory, directory.parent if made_parent else directory, account, mount_of, allow_volatile)
         if made_parent:
             with contextlib.suppress(FileExistsError), Directory.open(directory.parent) as parent:
@@ -104,11 +118,14 @@ def _suitable(
 ) -> Root:
     """The root below `directory`, of which `there` exists, unless clusters must not live there."""
     if not there.is_dir():
-        raise messages.not_a_directory(there)
+        raise DriveError(f'"{there}" is not a directory', "name a directory with --data-dir")
     directory = there.resolve() / directory.relative_to(there)
     filesystem = mount_of(there.resolve()).filesystem
     if filesystem in VOLATILE and not allow_volatile:
-        raise messages.volatile(directory, filesystem)
+        raise DriveError(
+            f'"{directory}" is on {filesystem}, which is not a drive: its speed says nothing about storage',
+            "name a directory on a real file system with --data-dir, or allow it with --allow-volatile",
+        )
     require_reachable(there.resolve(), account)
     return Root(directory / NAME, made_parent=not directory.exists())
 
@@ -152,7 +169,10 @@ def require_reachable(directory: Path, account: Account) -> None:
         facts = path.stat()
         shift = 6 if facts.st_uid == account.uid else 3 if facts.st_gid in groups else 0
         if not facts.st_mode >> shift & 1:
-            raise messages.unreachable(path, account.name)
+            raise DriveError(
+                f'account "{account.name}", under which servers run, may not enter "{path}"',
+                f"chmod o+x {path}, or name another --data-dir",
+            )
         writes = facts.st_mode >> shift & 2 and not facts.st_mode & stat.S_ISVTX
         if facts.st_uid == account.uid or writes:
             raise DriveError(
@@ -204,9 +224,15 @@ def require_marker(directory: Path) -> None:
     except UntrustedError as error:
         raise DriveError(error.message, error.hint) from None
     except (OSError, ValueError, TypeError, KeyError):
-        raise messages.foreign(directory) from None
+        raise DriveError(
+            f'"{directory}" exists and was not made by pgassay: it is left alone',
+            "name another --data-dir, or remove it yourself",
+        ) from None
     if found > FORMAT:
-        raise messages.newer(directory, found, FORMAT)
+        raise DriveError(
+            f'"{directory}" has format {found}, this version of pgassay reads formats up to {FORMAT}',
+            "use the later version, or another --data-dir",
+        )
 
 
 def write_durably(path: Path, text: str) -> None:
@@ -267,6 +293,30 @@ def _waited_for(path: Path) -> int | None:
                 stack.pop_all()
                 return descriptor
     return None
+
+
+def all_sessions(root: Root) -> list[Path]:
+    """Of this process's account; raises `DriveError` for a link, or for what another account made."""
+    try:
+        with Directory.open(root.sessions) as sessions:
+            for name in sessions.names():
+                with sessions.inner(name) as session:
+                    session.require_ours()
+    except UntrustedError as error:
+        raise DriveError(error.message, error.hint) from None
+    return sorted(root.sessions.iterdir())
+
+
+def sessions_held(root: Root, *, held: bool) -> list[str]:
+    """Names of the sessions that a lab holds, or of those that none does; the caller is alone in the root."""
+    found = []
+    for session in all_sessions(root):
+        lock = take_lock(session)
+        if (lock is None) == held:
+            found.append(session.name)
+        if lock is not None:
+            os.close(lock)
+    return found
 
 
 def server_in(directory: Path) -> int | None:

@@ -15,21 +15,22 @@ from pathlib import Path
 
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
-from pgassay.drive import messages
-from pgassay.drive.block import leftovers, mounts
+from pgassay.drive.block import kernel, leftovers
 from pgassay.drive.root import (
     LOCK_FILE,
     RemovedError,
     Root,
+    all_sessions,
     alone,
     find_root,
     open_root,
     remove_root,
     server_in,
+    sessions_held,
     take_lock,
 )
 from pgassay.drive.snapshots import remove, remove_half_forgotten, remove_half_taken
-from pgassay.files import Directory, UntrustedError
+from pgassay.files import Directory
 from pgassay.study.findings import Finding, Severity
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
@@ -61,20 +62,16 @@ class Session:
 
     def place(self, name: str) -> Path:
         """The path for a new workspace or clone; raises `DriveError` for a bad name or one in use."""
-        if not NAME_PATTERN.fullmatch(name) or name == LOCK_FILE:
-            raise messages.bad_name(name)
+        require_name(name)
         path = self.path / name
         if os.path.lexists(path):
-            raise messages.name_taken(name)
+            raise DriveError(f'there is a workspace or clone named "{name}" already')
         return path
 
     def require_stopped(self, directory: Path) -> None:
         """Raise `DriveError` unless this is a workspace or clone of ours in which no server runs."""
-        if directory.parent != self.path or directory.is_symlink() or not NAME_PATTERN.fullmatch(directory.name):
-            raise messages.not_ours(directory)
-        pid = server_in(directory)
-        if pid is not None:
-            raise messages.still_running(directory, pid)
+        ours = directory.parent == self.path and NAME_PATTERN.fullmatch(directory.name) is not None
+        require_stopped(directory, ours=ours)
 
     def close(self, keep_snapshots: bool) -> None:
         """Remove what is left of ours, and the whole root if it shall not stay and no other lab is there.
@@ -100,6 +97,34 @@ class Session:
             os.close(lock)  # else a drive that is gone could not be unmounted
 
 
+def require_name(name: str) -> None:
+    """Raise `DriveError` for what a workspace or clone, which becomes a directory, cannot be called."""
+    if not NAME_PATTERN.fullmatch(name) or name == LOCK_FILE:
+        raise DriveError(f'"{name}" cannot name a workspace or clone: letters, digits, ".", "_" and "-" only')
+
+
+def not_ours(directory: Path) -> DriveError:
+    """Only a drive's own workspaces and clones are moved or removed."""
+    return DriveError(f'"{directory}" is not a workspace or clone of this drive: it is left alone')
+
+
+def require_stopped(directory: Path, *, ours: bool) -> None:
+    """Raise `DriveError` unless `directory` is `ours`, no link, and no server runs in it."""
+    if not ours or directory.is_symlink():
+        raise not_ours(directory)
+    pid = server_in(directory)
+    if pid is not None:
+        raise DriveError(f'a server (process {pid}) runs in "{directory}"', "stop it first")
+
+
+def require_clean(directory: Path) -> None:
+    """Raise `DriveError` where a server was not stopped properly: a snapshot must be of one that was."""
+    if os.path.lexists(directory / "postmaster.pid"):
+        raise DriveError(
+            f'"{directory}" holds a postmaster.pid: its server was not shut down cleanly', "prepare it again"
+        )
+
+
 def session_below(
     directory: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool
 ) -> Session:
@@ -114,7 +139,7 @@ def _repair(root: Root) -> Repaired:
     """Remove the sessions that no living process holds, and the snapshots that they were taking or removing."""
     removed = remove_half_forgotten(root.snapshots)
     kept: list[str] = []
-    for session in _sessions(root):
+    for session in all_sessions(root):
         lock = take_lock(session)
         if lock is None:
             continue
@@ -133,23 +158,6 @@ def _repair(root: Root) -> Repaired:
     return Repaired(tuple(removed), tuple(kept))
 
 
-def _sessions(root: Root) -> list[Path]:
-    """Of this process's account; raises `DriveError` for a link, or for what another account made."""
-    try:
-        with Directory.open(root.sessions) as sessions:
-            for name in sessions.names():
-                with sessions.inner(name) as session:
-                    session.require_ours()
-    except UntrustedError as error:
-        raise DriveError(error.message, error.hint) from None
-    return sorted(root.sessions.iterdir())
-
-
-def living(root: Root) -> list[str]:
-    """Names of the sessions whose lab is there; the caller is alone in the root."""
-    return _where(root, held=True)
-
-
 def killed_runs(directory: Path) -> Finding:
     """`killed_runs`: what killed runs left below `directory`: clusters, mounts, loop devices and daemons.
 
@@ -161,7 +169,7 @@ def killed_runs(directory: Path) -> Finding:
         if root is None:
             return nothing
         with alone(root.path):
-            names = _where(root, held=False)
+            names = sessions_held(root, held=False)
     except DriveError as error:
         return Finding(_KILLED, Severity.ERROR, error.message, error.hint or "")
     except OSError as error:
@@ -171,21 +179,9 @@ def killed_runs(directory: Path) -> Finding:
     return Finding(_KILLED, Severity.WARNING, text, remedy) if names else nothing
 
 
-def _where(root: Root, *, held: bool) -> list[str]:
-    """Names of the sessions that a lab holds, or of those that none does."""
-    found = []
-    for session in _sessions(root):
-        lock = take_lock(session)
-        if (lock is None) == held:
-            found.append(session.name)
-        if lock is not None:
-            os.close(lock)
-    return found
-
-
 def _places(session: Path) -> list[Path]:
     """What may be a cluster: a session's own directories, and those in the file systems that are mounted below it."""
-    points = [entry.point for entry in mounts.mounts_below(session)]
+    points = [entry.point for entry in kernel.mounts_below(session)]
     return sorted(path for folder in (session, *points) for path in _folders(folder))
 
 

@@ -3,28 +3,350 @@
 What lies under a mount is found here: an NVMe controller, or a SATA drive (`sata`).
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
-from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
+from pgassay.bench.drive_counters import NAND_WRITTEN, SMART, Counted, DriveCounters, Trust
+from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Mount
-from pgassay.bench.running import Runner
+from pgassay.bench.running import Completed, Runner
 from pgassay.drive import sata
-from pgassay.drive.nvme_cli import PROGRAM, NvmeCli
-from pgassay.drive.nvme_logs import (
-    MEDIA_LOGS,
-    Command,
-    Contents,
-    Media,
-    parse_capacity,
-    parse_contents,
-    parse_endurance_group,
-    parse_media,
-    parse_namespace,
-    parse_standard,
-    parse_vendor,
+
+PROGRAM = "nvme"
+TIMEOUT_S = 10.0
+_JSON_BY: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"--json\S*, -j\b"), ("-j",)),
+    (re.compile(r"--output-format=<\S+, -o\b"), ("-o", "json")),
+    (re.compile(r"--format=<\S+, -f\b"), ("-f", "json")),
 )
+"""By what its help lists, how a command is asked for JSON; the first that is there."""
+_NO_COMMAND = "Invalid sub-command"
+
+
+def json_options(help_text: str) -> tuple[str, ...] | None:
+    """How a command is asked for JSON, by its help; None where it cannot be, or there is no such command."""
+    return next((options for pattern, options in _JSON_BY if pattern.search(help_text)), None)
+
+
+def table(text: str) -> Mapping[str, Any]:
+    """A JSON document; what stands behind it does not count (`sfx` prints the letters `/n` there until 2.11)."""
+    return next(documents(text), {})
+
+
+_NOT_A_NUMBER = re.compile(r"(:\s*)-?(?:nan|inf)\b")
+"""What the plugins print by printf for a share of nothing, and JSON does not know."""
+
+
+def documents(text: str) -> Iterator[Mapping[str, Any]]:
+    """All JSON documents that a text begins with: `wdc vs-smart-add-log` prints one for each log page."""
+    rest = _NOT_A_NUMBER.sub(r"\1null", text.lstrip())
+    while rest:
+        try:
+            found, end = json.JSONDecoder().raw_decode(rest)
+        except ValueError:
+            return
+        if not isinstance(found, dict):
+            return
+        yield found
+        rest = rest[end:].lstrip()
+
+
+def number(value: Any) -> float | None:
+    """Whole numbers as nvme-cli prints them: plain, or as a text where 64 bits do not hold them, or hexadecimal."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    if not isinstance(value, str):
+        return None
+    try:
+        return float(int(value.strip().replace(",", ""), 0))
+    except ValueError:
+        return None
+
+
+class NvmeCli:
+    """The program; each command's options are looked up once."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._helps: dict[tuple[str, ...], str] = {}
+
+    def ask(self, command: tuple[str, ...], device: Path, *more: str) -> str:
+        """What a command says of a device, in JSON; nothing where it fails, or knows no JSON."""
+        options = json_options(self._help(command))
+        done = None if options is None else self._run(*command, str(device), *more, *options)
+        return done.stdout if done is not None and done.status == 0 else ""
+
+    def ask_text(self, command: tuple[str, ...], device: Path) -> str:
+        """What a command says of a device in its own words; nothing where it fails, or there is no such command."""
+        said = self._help(command)
+        done = None if not said or _NO_COMMAND in said else self._run(*command, str(device))
+        return done.stdout if done is not None and done.status == 0 else ""
+
+    def _help(self, command: tuple[str, ...]) -> str:
+        """What nvme-cli says of a command's options: on either stream, with a status that says nothing."""
+        if command not in self._helps:
+            done = self._run(*command, "--help")
+            self._helps[command] = "" if done is None else done.stdout + done.stderr
+        return self._helps[command]
+
+    def _run(self, *arguments: str) -> Completed | None:
+        try:
+            return self._runner.run([PROGRAM, *arguments], privileged="asks a drive", timeout_s=TIMEOUT_S)
+        except (BenchError, TimeoutError):
+            return None
+
+
+DATA_UNIT_BYTES = 512_000
+"""NVM Express Base Specification, SMART / Health Information: thousands of 512-byte units."""
+INTEL_UNIT_BYTES = 32 << 20
+_UNITS_OF = {"intel": INTEL_UNIT_BYTES, "solidigm": INTEL_UNIT_BYTES}
+"""The unit of `raw` by the plugin that reads the log, where the vendor's documentation gives it. A log's title does not
+say whose it is: until 2.11 the plugin of ScaleFlux prints `Intel Smart log` too."""
+_SECTOR_BYTES = 512
+_SHIFT_MIN, _SHIFT_MAX = 9, 20
+"""Blocks have 512 bytes at least; larger ones than 1 MiB are no answer of a drive."""
+
+Command = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The log that every NVMe drive has: bytes, and the share of its rated life in per cent."""
+
+    host_bytes_written: float
+    host_bytes_read: float | None
+    percentage_used: float | None
+
+
+@dataclass(frozen=True)
+class Media:
+    """What was programmed: `nand` in units of `unit_bytes`, or of the unknown unit that `host` is counted in too."""
+
+    nand: float
+    host: float | None = None
+    unit_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a drive that compresses says that its data take: bytes on flash, and how many bytes of data that is."""
+
+    physical_bytes: float
+    logical_bytes: float | None = None
+
+
+def parse_standard(text: str) -> Standard | None:
+    """`nvme smart-log -o json`; None for anything else."""
+    log = table(text)
+    written = number(log.get("data_units_written"))
+    if written is None:
+        return None
+    read = number(log.get("data_units_read"))
+    used = log.get("percent_used", log.get("percentage_used"))
+    return Standard(written * DATA_UNIT_BYTES, None if read is None else read * DATA_UNIT_BYTES, number(used))
+
+
+def parse_vendor(text: str) -> int | None:
+    """Who made the drive, by `nvme id-ctrl -o json`: the vendor's number on the PCI bus."""
+    vendor = number(table(text).get("vid"))
+    return None if vendor is None else int(vendor)
+
+
+def parse_contents(text: str) -> Contents | None:
+    """`nvme sfx status` (from 2.12): whole GB and a ratio of whole per cent, so to 1 GB at best; None for other texts.
+
+    The drive's ratio is its own, of all that it holds; below 1 and above 8 it does not count. Of less than 50 GB
+    that are free nvme-cli prints a number beyond all drives.
+    """
+    for log in _tables(table(text)):
+        names = ("Provisioned Capacity [GB]", "Free Physical Space [GB]", "Compression Ratio")
+        provisioned, free, ratio = (number(log.get(name)) for name in names)
+        if provisioned is not None and free is not None and ratio is not None and 0 <= free <= provisioned:
+            physical_bytes = (provisioned - free) * 1e9
+            return Contents(physical_bytes, physical_bytes * ratio / 100.0)
+    return None
+
+
+_CAPACITY = re.compile(r"^ *(?P<name>[a-z]+(?: [a-z]+)?) +capacity: *\d+ *GB\(0x(?P<sectors>[0-9a-f]+)\)", re.MULTILINE)
+
+
+def parse_capacity(text: str) -> Contents | None:
+    """`nvme sfx query-cap` (all versions, text only): sectors, in hexadecimal behind the GB. It tells no ratio."""
+    sectors = {each["name"]: int(each["sectors"], 16) for each in _CAPACITY.finditer(text)}
+    provisioned, free = sectors.get("provisioned"), sectors.get("free provisioned")
+    if provisioned is None or free is None or not 0 <= free <= provisioned:
+        return None
+    return Contents(float((provisioned - free) * _SECTOR_BYTES))
+
+
+def parse_endurance_group(text: str) -> int | None:
+    """The endurance group of a namespace, by `nvme id-ns -o json`; None where there are none (0)."""
+    group = number(table(text).get("endgid"))
+    return int(group) if group else None
+
+
+def parse_namespace(text: str) -> Counted:
+    """`nvme id-ns -o json`: what the host sees, and what it uses where the drive tells (NVMe NVM Command Set, 4.1.5).
+
+    A drive that allocates on demand (thin provisioning) counts blocks in use. Others report all as used, or fewer where
+    they count them all the same.
+    """
+    log = table(text)
+    size, capacity, used, features, chosen = (
+        number(log.get(name)) for name in ("nsze", "ncap", "nuse", "nsfeat", "flbas")
+    )
+    formats = log.get("lbafs")
+    if size is None or capacity is None or chosen is None or not isinstance(formats, list):
+        return {}
+    index = int(chosen) & 0xF | (int(chosen) >> 5 & 0x3) << 4
+    form = formats[index] if index < len(formats) else None
+    shift = number(form.get("ds")) if isinstance(form, dict) else None
+    if shift is None or not _SHIFT_MIN <= shift <= _SHIFT_MAX:
+        return {}
+    block_bytes = 2.0**shift
+    found = {"capacity_bytes": size * block_bytes}
+    thin = features is not None and int(features) & 1
+    if used is not None and used <= size and (thin or used < capacity):
+        found["logical_bytes"] = used * block_bytes
+    return found
+
+
+def _ocp(log: Mapping[str, Any], plugin: str) -> Media | None:
+    both = log.get("physical_media_units_written", log.get("Physical media units written"))
+    if not isinstance(both, dict):
+        whole = number(both)
+        return None if whole is None else Media(whole, unit_bytes=1)
+    high, low = number(both.get("hi")), number(both.get("lo"))
+    return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
+
+
+def _device_stats(log: Mapping[str, Any], plugin: str) -> Media | None:
+    nand, host = log.get("nand_bytes_written"), log.get("host_bytes_written")
+    if not isinstance(nand, dict) or (written := number(nand.get("raw"))) is None:
+        return None
+    return Media(written, number(host.get("raw")) if isinstance(host, dict) else None, _UNITS_OF.get(plugin))
+
+
+def _micron(log: Mapping[str, Any], plugin: str) -> Media | None:
+    names = ("NAND Writes (Bytes Written)",), ("Physical Media Units Written",)
+    return _sum_of(log, *names, ("Physical Media Units Written - TLC", "Physical Media Units Written - SLC"))
+
+
+def _wd_cells(log: Mapping[str, Any], plugin: str) -> Media | None:
+    return _sum_of(log, ("NAND Writes TLC (Bytes)", "NAND Writes SLC (Bytes)"))
+
+
+def _wd_halves(log: Mapping[str, Any], plugin: str) -> Media | None:
+    high, low = number(log.get("NAND Bytes Written Hi")), number(log.get("NAND Bytes Written Lo"))
+    return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
+
+
+def _wd_flat(log: Mapping[str, Any], plugin: str) -> Media | None:
+    nand = number(log.get("nand_bytes_written raw"))
+    return None if nand is None else Media(nand, number(log.get("host_bytes_written raw")))
+
+
+def _seagate(log: Mapping[str, Any], plugin: str) -> Media | None:
+    """The extended SMART log: low and high halves each, then both as one text. Halves of 32 bits (drives before the
+    log's second version) are put together as if they had 64: such a number is no drive's."""
+    values = _attributes(log, "Extended-SMART-Attributes")
+    nand, host = values.get("Physical (NAND) bytes written"), values.get("Physical (HOST) bytes written")
+    if nand is None or host is None or max(nand, host) >= 2.0**64:
+        return None
+    return Media(nand, host)
+
+
+def _seagate_ocp(log: Mapping[str, Any], plugin: str) -> Media | None:
+    nand = _attributes(log, "Seagate SMART Health Attributes").get("Physical Media Units Written")
+    return None if nand is None else Media(nand, unit_bytes=1)
+
+
+def _fdp(log: Mapping[str, Any], plugin: str) -> Media | None:
+    media, host = number(log.get("mbmw")), number(log.get("hbmw"))
+    return None if media is None else Media(media, host, unit_bytes=1)
+
+
+_SECTORS = re.compile(r"^(?P<who>nand|host)_bytes_written +: +\d+% +(?:sectors: )?(?P<count>\d+)$", re.MULTILINE)
+
+
+def _sectors(text: str) -> Media | None:
+    """Plugins that know no JSON: `nand_bytes_written : 100%       sectors: 300`. How long one is only they know."""
+    counts = {each["who"]: float(each["count"]) for each in _SECTORS.finditer(text)}
+    return Media(counts["nand"], counts["host"]) if {"nand", "host"} <= counts.keys() else None
+
+
+Form = Callable[[Mapping[str, Any], str], Media | None]
+MEDIA_LOGS: Mapping[Command, tuple[Form, ...]] = {
+    ("ocp", "smart-add-log"): (_ocp,),
+    ("fdp", "stats"): (_fdp,),
+    ("sfx", "smart-log-add"): (_device_stats,),
+    ("solidigm", "smart-log-add"): (_device_stats,),
+    ("intel", "smart-log-add"): (_device_stats,),
+    ("micron", "vs-nand-stats"): (_micron,),
+    ("micron", "vs-smart-add-log"): (_micron,),
+    ("wdc", "vs-nand-stats"): (_wd_cells,),
+    ("wdc", "vs-smart-add-log"): (_ocp, _wd_halves, _wd_flat),
+    ("seagate", "vs-smart-add-log"): (_seagate, _seagate_ocp),
+    ("dapustor", "smart-log-add"): (_device_stats,),
+    ("memblaze", "smart-log-add"): (),
+    ("ymtc", "smart-log-add"): (),
+    ("shannon", "smart-log-add"): (),
+}
+"""Plugin and command, those of published formats first, and the forms that it prints; without forms it prints text.
+Each refuses drives that it does not know, or asks for a log that they do not have."""
+
+
+def parse_media(command: Command, text: str) -> Media | None:
+    """What this command says of NAND writes; None where none of its forms is found."""
+    forms = MEDIA_LOGS[command]
+    if not forms:
+        return _sectors(text)
+    for document in documents(text):
+        for log in _tables(document):
+            for form in forms:
+                found = form(log, command[0])
+                if found is not None:
+                    return found
+    return None
+
+
+def _sum_of(log: Mapping[str, Any], *choices: tuple[str, ...]) -> Media | None:
+    """The sum of the first of these groups of names that is there in whole, in bytes."""
+    for names in choices:
+        parts = [number(log.get(name)) for name in names]
+        if all(part is not None for part in parts):
+            return Media(sum(part for part in parts if part is not None), unit_bytes=1)
+    return None
+
+
+def _attributes(log: Mapping[str, Any], title: str) -> Mapping[str, float]:
+    """Seagate's lists of `attribute_name` and `attribute_value`."""
+    rows = log.get(title)
+    found: dict[str, float] = {}
+    for row in rows if isinstance(rows, list) else ():
+        name, value = (row.get("attribute_name"), row.get("attribute_value")) if isinstance(row, dict) else (None, None)
+        counted = number(value)
+        if isinstance(name, str) and counted is not None:
+            found[name] = counted
+    return found
+
+
+def _tables(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Every table in a document, outermost first."""
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from _tables(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _tables(inner)
+
 
 SCALEFLUX = 0xCC53
 """Its number on the PCI bus. Only its drives are asked what their data take: the commands are the vendor's own, and
@@ -147,11 +469,6 @@ class SmartOfMounts:
         self._runner = runner
         self._known: dict[Path, DriveCounters | None] = {}
 
-    def __call__(self, mount: Mount) -> Mapping[str, DriveCounters]:
-        """The counters of the mount's drive under the source `smart`."""
-        found = self.of(mount.device)
-        return {SMART: found} if found is not None else {}
-
     def of(self, device: str) -> DriveCounters | None:
         """The counters of the drive that a device is, or is a part of; None where there are none.
 
@@ -189,3 +506,89 @@ def unit_bytes_of(media: Media, host_bytes: float) -> float | None:
         return told if told is not None and 1 <= told <= _LARGEST_UNIT_BYTES else None
     too_early = host_bytes < _FEW_UNITS * media.unit_bytes
     return media.unit_bytes if too_early or told == media.unit_bytes else None
+
+
+NOT_PROVEN = "not proven"
+Known = Callable[[str], Trust | None]
+"""From a drive's identity to what a known write showed of it; None for one that was never proven."""
+_SYS = Path("/sys/class/block")
+
+
+class DeviceCounters(Protocol):
+    """Whoever asks drives what they count."""
+
+    def of(self, device: str) -> DriveCounters | None:
+        """The counters of the drive that a device is, or is a part of; None where there are none."""
+
+
+def nobody(drive: str) -> Trust | None:
+    """No drive's counters were ever proven."""
+    return None
+
+
+def identity_of(device: Path, sys: Path = _SYS) -> str:
+    """What the drive under a device says that it is: model and serial number, else its world wide name.
+
+    Of a loop device the file below it. Empty where the drive does not say.
+    """
+    folder = (sys / device.resolve().name).resolve()
+    if (folder / "partition").exists():
+        folder = folder.parent
+    file = _text(folder / "loop" / "backing_file")
+    if file:
+        return f"loop device over {file}"
+    serial = _text(folder / "device" / "serial") or _text(folder / "serial")
+    if serial:
+        return f"{_text(folder / 'device' / 'model')} {serial}".strip()
+    return _text(folder / "wwid") or _text(folder / "device" / "wwid")
+
+
+@dataclass(eq=False)
+class BelievedCounters:
+    """What a drive counts, as far as that is believed; see `bench.drive_counters.DriveCounters`."""
+
+    read: DriveCounters
+    trust: Trust | None
+
+    def __call__(self) -> Counted:
+        """As the drive tells it, without NAND writes where a known write did not move them as it must."""
+        found = self.read()
+        if self.trust is None or not self.trust.problem:
+            return found
+        return {name: value for name, value in found.items() if name != NAND_WRITTEN}
+
+    @property
+    def words(self) -> str:
+        """For the record and the report."""
+        return NOT_PROVEN if self.trust is None else self.trust.words
+
+
+@dataclass(eq=False)
+class BelievedMounts:
+    """What the drives under mounts count, as far as that is believed; one object a drive, whatever lies on it."""
+
+    devices: DeviceCounters
+    known: Known = nobody
+    identity: Callable[[Path], str] = identity_of
+    _found: dict[DriveCounters, BelievedCounters] = field(default_factory=dict)
+
+    def __call__(self, mount: Mount) -> Mapping[str, DriveCounters]:
+        """The counters of the mount's drive under the source `smart`."""
+        found = self.of(mount.device)
+        return {SMART: found} if found is not None else {}
+
+    def of(self, device: str) -> BelievedCounters | None:
+        """The counters of the drive that a device is, or is a part of; None where there are none."""
+        read = self.devices.of(device)
+        if read is None:
+            return None
+        if read not in self._found:
+            self._found[read] = BelievedCounters(read, self.known(self.identity(Path(device))))
+        return self._found[read]
+
+
+def _text(path: Path) -> str:
+    try:
+        return " ".join(path.read_text(encoding="ascii", errors="replace").split())
+    except OSError:
+        return ""

@@ -5,16 +5,17 @@ A snapshot is put together as `.taking-…`, written back to the drive, and put 
 are free text.
 """
 
-import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import DriveError
 from pgassay.copying import copy_tree, size_bytes, sync_filesystem
-from pgassay.drive import messages
-from pgassay.drive.root import Root, alone, sync_directory, write_durably
+from pgassay.drive.root import Root, alone, sessions_held, sync_directory, write_durably
 from pgassay.files import Directory
 
 FACTS_FILE = "snapshot.json"
@@ -43,11 +44,16 @@ def find(root: Root, key: str) -> Snapshot | None:
         return None
 
 
+def missing(key: str) -> DriveError:
+    """A clone is asked for of what was never taken."""
+    return DriveError(f'there is no snapshot for key "{key}"')
+
+
 def require(root: Root, key: str) -> Snapshot:
     """The snapshot of this key; raises `DriveError` if there is none."""
     found = find(root, key)
     if found is None:
-        raise messages.no_snapshot(key)
+        raise missing(key)
     return found
 
 
@@ -79,7 +85,7 @@ def take(root: Root, key: str, directory: Path, session: str, what: str) -> None
 
 def used(root: Root, key: str) -> None:
     """The snapshot of this key has just served."""
-    with contextlib.suppress(OSError):  # only removing the least recently used needs it
+    with suppress(OSError):  # only removing the least recently used needs it
         os.utime(_path(root, key) / FACTS_FILE)
 
 
@@ -123,3 +129,55 @@ def _remove_tree(path: Path) -> None:
 
 def _path(root: Root, key: str) -> Path:
     return root.snapshots / hashlib.sha256(key.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class StoredSnapshot:
+    """A snapshot. `what` is empty where it is not recorded; `used_s` counts from the epoch."""
+
+    path: Path
+    what: str
+    size_bytes: int
+    used_s: float
+
+
+def all_stored(roots: Sequence[Root]) -> list[StoredSnapshot]:
+    """All of them, the latest used first."""
+    found = [each for root in roots for each in _below(root)]
+    return sorted(found, key=lambda each: each.used_s, reverse=True)
+
+
+def trim(roots: Sequence[Root], limit_bytes: int) -> list[StoredSnapshot]:
+    """Remove the least recently used until the others take at most `limit_bytes`; returns what is gone.
+
+    Raises `DriveError` while a run is active in one of the roots.
+    """
+    removed = []
+    with ExitStack() as held:
+        for root in roots:
+            held.enter_context(alone(root.path))
+            if sessions_held(root, held=True):
+                raise DriveError(
+                    f'a run is active in "{root.path}" and may need its snapshots', "wait until it has ended"
+                )
+        kept = all_stored(roots)
+        total_bytes = sum(each.size_bytes for each in kept)
+        while kept and total_bytes > limit_bytes:
+            least_recent = kept.pop()
+            remove(least_recent.path)
+            total_bytes -= least_recent.size_bytes
+            removed.append(least_recent)
+    return removed
+
+
+def _below(root: Root) -> Iterator[StoredSnapshot]:
+    for path in sorted(root.snapshots.iterdir()):
+        if path.name.startswith("."):
+            continue  # being taken, or being removed
+        facts = path / FACTS_FILE
+        try:
+            kept = json.loads(facts.read_text())
+            yield StoredSnapshot(path, str(kept.get("what", "")), int(kept["bytes"]), facts.stat().st_mtime)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            with suppress(FileNotFoundError):  # a run has removed it since it was listed
+                yield StoredSnapshot(path, "unreadable, so no run can use it", size_bytes(path), path.stat().st_mtime)

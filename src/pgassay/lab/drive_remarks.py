@@ -10,7 +10,7 @@ from pgassay.bench.drive_counters import DATA as SOURCE
 from pgassay.bench.drive_counters import WAL as SOURCE_WAL
 from pgassay.bench.places import Mount
 from pgassay.drive.options import DriveOptions
-from pgassay.drive.trust import BelievedMounts
+from pgassay.drive.smart import BelievedMounts
 from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.lab import drive_messages
 from pgassay.lab.arms import ResolvedStudy

@@ -18,13 +18,12 @@ from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive import named
 from pgassay.drive.attacher import Attacher
-from pgassay.drive.block import messages as block_messages
-from pgassay.drive.block.emulated import RealDaemon
+from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.preparation import Proof, Tell, tell_nobody
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import Root, find_root
-from pgassay.drive.trust import BelievedCounters, BelievedMounts, Known, identity_of, nobody
+from pgassay.drive.smart import BelievedCounters, BelievedMounts, Known, identity_of, nobody
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
@@ -108,7 +107,7 @@ def keep_proof(file: Path, device: Path, proof: Proof) -> str:
     """Keep what a known write showed of a drive's counters; returns why it is not kept, or nothing."""
     drive = identity_of(device)
     if not drive:
-        return block_messages.NO_IDENTITY
+        return "the drive has no serial number by which a later run would know it"
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     shown = proof.trust(now[:10])
     new = CounterProof(drive, str(device), now, shown.written_bytes, shown.problem, str(shown.role or ""))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pgassay.bench.load import LoadOptions
 from pgassay.design.blocks import rounds_of
-from pgassay.drive.block.device import size_bytes
+from pgassay.drive.block.kernel import size_bytes
 from pgassay.drive.options import OneDrive
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.live_trial import CONNECTION_S

@@ -22,8 +22,7 @@ from pgassay.bench.own_files import OwnFiles
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.drive.block.preparation import Tell, tell_nobody
-from pgassay.drive.smart import SmartOfMounts
-from pgassay.drive.trust import BelievedMounts
+from pgassay.drive.smart import BelievedMounts, SmartOfMounts
 from pgassay.errors import PgassayError
 from pgassay.host import accounts
 from pgassay.host.caches import PageCache

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from pgassay.drive.block import mounts
+from pgassay.drive.block import kernel
 
 
 def left_behind(place: Path) -> list[str]:
     """Mounts, loop devices, and processes that work below `place` or were started for it."""
     place = place.resolve()
-    found = [f"mount {entry.point}" for entry in mounts.mounts_below(place)]
-    found += [f"loop device {device}" for device in mounts.loops_below(place)]
+    found = [f"mount {entry.point}" for entry in kernel.mounts_below(place)]
+    found += [f"loop device {device}" for device in kernel.loops_below(place)]
     return found + [f"process {pid}" for pid in processes(place)]
 
 

@@ -13,8 +13,8 @@ import pytest
 from pgassay.bench.errors import BenchError
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher
-from pgassay.drive.block import daemon, leftovers
-from pgassay.drive.block.emulated import RealDaemon
+from pgassay.drive.block import leftovers
+from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel, detach_loop
 from pgassay.drive.options import DriveOptions
@@ -57,7 +57,7 @@ def require(kind: str, filesystem: str = "ext4") -> None:
     try:
         LinuxKernel(LocalRunner(choose())).require(Filesystem(filesystem))
         if kind in ("ssd", "csd"):
-            daemon.require()
+            RealDaemon().require()
     except BenchError as refusal:
         pytest.skip(f"{kind} on {filesystem}: {refusal.message}")
 

@@ -8,9 +8,8 @@ import pytest
 
 from pgassay._core import FlashTrace, write_flash_trace
 from pgassay.bench.write_signature import SIGNATURE, WriteSignature
-from pgassay.drive.block.answers import AgeingResult, traits
 from pgassay.drive.block.description import PRESETS
-from pgassay.drive.block.emulated import TRACE, EmulatedAgeing, EmulatedVolume
+from pgassay.drive.block.emulated import TRACE, AgeingResult, EmulatedAgeing, EmulatedVolume, traits
 
 
 class Volume:

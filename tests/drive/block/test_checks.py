@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pgassay.bench.errors import DamagedError
 from pgassay.bench.store import Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import daemon, kernel
+from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
@@ -33,14 +35,14 @@ def attach(bench: Attacher, place: Path, **levels: str) -> Any:
 
 
 @built
-def test_a_drive_that_cannot_be_is_refused_before_it_is_made(tmp_path: Path) -> None:
+def test_a_drive_that_cannot_be_is_refused_before_it_is_made() -> None:
     """What is refused, and in which words: tests/core/test_drive_descriptions.py."""
     impossible = CSD.with_values({"drive.granularity_bytes": 3})
     with pytest.raises(UsageError, match='drive "mine" cannot be emulated: invalid granularity') as caught:
-        daemon.check(impossible.configuration("mine", tmp_path), "mine")
+        RealDaemon().check(replace(impossible, kind="mine"))
     assert caught.value.hint
     with pytest.raises(UsageError, match="multiple of 4096"):
-        daemon.check(CSD.with_capacity((1 << 30) + 1).configuration("mine", tmp_path), "mine")
+        RealDaemon().check(CSD.with_capacity((1 << 30) + 1))
 
 
 def test_a_wrong_value_is_refused_with_what_is_accepted() -> None:
@@ -62,7 +64,7 @@ def test_a_drive_as_small_as_its_data_keeps_the_shape_that_it_was_given(bench: A
 
 @built
 def test_the_program_takes_what_it_is_given_and_makes_nothing(tmp_path: Path) -> None:
-    daemon.check(CSD.configuration("csd", tmp_path), "csd")
+    RealDaemon().check(CSD)
     assert list(tmp_path.iterdir()) == []
     empty = subprocess.run([PROGRAM, "check"], input="", capture_output=True, text=True, check=False)
     assert (empty.returncode, "invalid configuration" in empty.stderr) == (2, True)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pgassay.bench.drive_counters import DATA
-from pgassay.drive.block.answers import neutral
+from pgassay.drive.block.emulated import neutral
 from pgassay.probe.registry import Probes
 
 STATS: dict[str, Any] = {

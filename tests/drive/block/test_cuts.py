@@ -7,10 +7,9 @@ import pytest
 from pgassay.bench.crash_states import CrashingDrive, CrashState, CrashWish, PageInFlight
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.bench.places import Account, Mount
-from pgassay.drive.block.answers import crash_report
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.drive import BlockDrive
-from pgassay.drive.block.emulated import EmulatedVolume
+from pgassay.drive.block.emulated import EmulatedVolume, crash_report
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.options import DriveOptions

@@ -14,7 +14,7 @@ import pytest
 from pgassay._core import stored_bytes
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive import readback
+from pgassay.drive import options
 from pgassay.drive.block import kernel
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
@@ -128,8 +128,8 @@ def test_a_device_by_a_stable_name_is_read_back_by_it(place: Path, device: Path)
     directory = drive.workspace("prepare")
     assert drive.mount().device == str(stable), "the kernel keeps the name that it is given"
     for name in (stable, device):
-        assert readback.drive(directory, "drive.data", f"device:{name}") == f"device:{name}"
-    assert readback.capacity(directory, "drive.data.capacity", "auto") == "auto"
+        assert options.drive_at(directory, "drive.data", f"device:{name}") == f"device:{name}"
+    assert options.capacity_at(directory, "drive.data.capacity", "auto") == "auto"
     drive.release()
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive.block import erasing
-from pgassay.drive.block.erasing import Erasure, erase, require_erasable, require_trimmable
-from pgassay.drive.nvme_cli import PROGRAM, json_options
+from pgassay.drive.block import preparation
+from pgassay.drive.block.preparation import Erasure, erase, require_erasable, require_trimmable
+from pgassay.drive.smart import PROGRAM, json_options
 from pgassay.errors import UsageError
 from pgassay.testing.fakes.runner import FakeRunner
 
@@ -161,7 +161,9 @@ def test_a_device_that_takes_no_discards_is_not_trimmed(tmp_path: Path, limit: s
 
 
 @pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="nvme-cli is not installed")
-@pytest.mark.parametrize("command", [*erasing._ASKED.values(), ("id-ctrl",), ("list-ns", "--all"), ("sanitize-log",)])
+@pytest.mark.parametrize(
+    "command", [*preparation._ASKED.values(), ("id-ctrl",), ("list-ns", "--all"), ("sanitize-log",)]
+)
 def test_the_installed_program_takes_the_commands_that_erase(command: tuple[str, ...]) -> None:
     """On a device that is none: an option that it refuses is named before it is opened."""
     name, *options = command

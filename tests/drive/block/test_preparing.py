@@ -12,12 +12,9 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Needs
 from pgassay.drive import attacher
 from pgassay.drive.block import daemon, device, kernel
-from pgassay.drive.block import messages as block_messages
-from pgassay.drive.block.blank import require_ours
-from pgassay.drive.block.device import Preparation, Prepared, prepare, state_of
-from pgassay.drive.block.erasing import Erasure
+from pgassay.drive.block.device import Preparation, Prepared, prepare, require_ours, state_of
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.preparation import FILLING, OVERWRITING, PROVING
+from pgassay.drive.block.preparation import FILLING, OVERWRITING, PROVING, Erasure
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
@@ -201,7 +198,7 @@ def test_a_device_that_cannot_be_trimmed_is_refused_untouched(
     loop: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, asked: str) -> None:
-        raise block_messages.cannot_trim(path, asked)
+        raise UsageError(f'"{path}" takes no discards, so {asked} would do nothing')
 
     monkeypatch.setattr(attacher, "require_trimmable", refuse)
     account = choose()

@@ -13,9 +13,9 @@ from pgassay.bench.drive_counters import DATA
 from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
 from pgassay.copying import sync_filesystem
-from pgassay.drive.block import daemon, extents, kernel, mounts
-from pgassay.drive.block.drive import BlockDrive
-from pgassay.drive.block.emulated import RealDaemon
+from pgassay.drive.block import daemon, kernel
+from pgassay.drive.block.daemon import RealDaemon
+from pgassay.drive.block.drive import BlockDrive, extents, file_at
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.host.accounts import choose
@@ -126,7 +126,7 @@ def test_an_emulated_drive_hears_of_discards_and_counts(place: Path) -> None:
     directory = drive.workspace("prepare")
     (directory / "file").write_bytes(RANDOM * 32)
     sync_filesystem(directory)
-    point = next(entry.point for entry in mounts.mounts_below(place) if entry.filesystem == "ext4")
+    point = next(entry.point for entry in kernel.mounts_below(place) if entry.filesystem == "ext4")
     before = drive.counters(directory)[DATA]()
     assert before["host_bytes_written"] >= 32 << 20
     assert before["physical_bytes"] >= 32 << 20, "random bytes do not shrink"
@@ -223,14 +223,14 @@ def test_the_file_at_a_place_of_the_drive_is_found(place: Path, filesystem: str)
     for name in ("16396", "16397"):
         (folder / name).write_bytes(RANDOM)
     sync_filesystem(folder)
-    (logical, physical, length), *_ = extents.extents(folder / "16397")
+    (logical, physical, length), *_ = extents(folder / "16397")
     assert (logical, length >= 4096) == (0, True)
     device = drive.volume.attach()
     with device.open("rb") as file:
         file.seek(physical)
         assert file.read(4096) == RANDOM[:4096]
-    assert extents.file_at(folder.parents[1], physical + 4095) == ("base/5/16397", 4095)
-    assert extents.file_at(folder.parents[1], 0) is None
+    assert file_at(folder.parents[1], physical + 4095) == ("base/5/16397", 4095)
+    assert file_at(folder.parents[1], 0) is None
     drive.release()
 
 
@@ -266,9 +266,9 @@ def test_a_killed_drive_is_given_back_while_its_disk_is_still_held(place: Path) 
     held = os.open(program.disk(home), os.O_RDONLY)
     try:
         daemon.kill(home)
-        assert mounts.mounts_below(home)
+        assert kernel.mounts_below(home)
         program.end(home)
-        assert not mounts.mounts_below(home)
+        assert not kernel.mounts_below(home)
     finally:
         with suppress(OSError):  # whoever served it is gone
             os.close(held)

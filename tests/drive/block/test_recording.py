@@ -14,7 +14,7 @@ import pytest
 from pgassay._core import FlashTrace
 from pgassay.cli import main
 from pgassay.copying import sync_filesystem
-from pgassay.drive.block import recording, write_trace
+from pgassay.drive.block import recording
 from pgassay.errors import UsageError
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
@@ -27,7 +27,7 @@ NOISE = noise(4 << 20)
 
 def test_the_kernels_lines_become_requests() -> None:
     lines = SAMPLE.read_text().splitlines()
-    found = list(write_trace.requests(lines))
+    found = list(recording.requests(lines))
     assert Counter(each.operation for each in found) == {
         "write": 24, "write-zeroes": 6, "trim": 4, "flush": 16, "read": 58,
     }  # fmt: skip
@@ -44,23 +44,23 @@ def test_the_kernels_lines_become_requests() -> None:
     ],
 )
 def test_sectors_are_rounded_outwards_to_blocks(line: str, first: int, blocks: int) -> None:
-    (found,) = write_trace.requests([line])
+    (found,) = recording.requests([line])
     assert (found.operation, found.first_block, found.blocks) == ("write", first, blocks)
 
 
 def test_a_write_that_flushes_first_is_both_and_other_lines_are_none() -> None:
     flushing = "x-1 [000] ..... 1.000001: block_rq_issue: 8,0 FWFS 4096 () 16 + 8 none,0,0 [x]"
     others = ["# tracer: nop", "CPU:1 [LOST 5 EVENTS]", "", flushing]
-    assert [each.operation for each in write_trace.requests(others)] == ["flush", "write"]
+    assert [each.operation for each in recording.requests(others)] == ["flush", "write"]
 
 
 def test_what_a_sample_leaves_out_draws_from_it(tmp_path: Path) -> None:
     file = tmp_path / "device"
     file.write_bytes((noise(4096) + b"text" * 1024) * 64)
-    sizes = write_trace.sizes_of(file, np.arange(128), "zstd-1", sample_blocks=32, seed=1)
+    sizes = recording.sizes_of(file, np.arange(128), "zstd-1", sample_blocks=32, seed=1)
     assert len(sizes) == 128
     assert 30 < np.count_nonzero(sizes == 4096) < 98
-    whole = write_trace.sizes_of(file, np.arange(128), "zstd-1", sample_blocks=128, seed=1)
+    whole = recording.sizes_of(file, np.arange(128), "zstd-1", sample_blocks=128, seed=1)
     assert (whole[::2] == 4096).all()
     assert (whole[1::2] < 100).all()
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.store import Trait
-from pgassay.drive.block.answers import state_of
 from pgassay.drive.block.description import PRESETS
-from pgassay.drive.block.emulated import EmulatedVolume
+from pgassay.drive.block.emulated import EmulatedVolume, state_of
 from pgassay.study.drives import STATE_BEFORE
 from pgassay.testing.fakes.block import FakeControl, FakeDaemon, FakeKernel
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from pgassay._core import DriveDescription
-from pgassay.drive.block.answers import AgeingResult, traits
 from pgassay.drive.block.description import PRESETS
+from pgassay.drive.block.emulated import AgeingResult, traits
 
 ASKED = PRESETS["csd"].core.with_capacity(1 << 30)
 TOLD: dict[str, Any] = {

@@ -5,11 +5,18 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.drive import readback
-from pgassay.drive.block import daemon, mounts
+from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import copy_image
-from pgassay.drive.options import FACTORS, DriveOptions
+from pgassay.drive.options import (
+    FACTORS,
+    DriveOptions,
+    dilation_in_stats,
+    drive_at,
+    in_stats,
+    options_held,
+    timing_in_stats,
+)
 from pgassay.errors import UsageError
 from tests.drive.places import on_fakes
 
@@ -60,11 +67,11 @@ def test_a_device_is_read_back_as_asked_whichever_of_its_names_is_mounted(
     """The system call keeps a link's name, mount(8) does not, and two treatments may name one device in two ways."""
     stable = tmp_path / "by-id"
     stable.symlink_to(tmp_path / "disk")
-    entry = mounts.MountEntry(Path("/x/mnt"), "ext4", str(tmp_path / mounted_as), ("rw",), "7:1")
-    monkeypatch.setattr(mounts, "mount_over", lambda path: entry)
+    entry = kernel.MountEntry(Path("/x/mnt"), "ext4", str(tmp_path / mounted_as), ("rw",), "7:1")
+    monkeypatch.setattr(kernel, "mount_over", lambda path: entry)
     for level in (f"device:{stable}", f"device:{tmp_path / 'disk'}", f"normal=device:{stable}"):
-        assert readback.drive(Path("/x/mnt/pgassay"), "drive.data", level) == level
-    found = readback.drive(Path("/x/mnt/pgassay"), "drive.data", "device:/dev/other")
+        assert drive_at(Path("/x/mnt/pgassay"), "drive.data", level) == level
+    found = drive_at(Path("/x/mnt/pgassay"), "drive.data", "device:/dev/other")
     assert found == f"device:{entry.source}", "another device is told"
 
 
@@ -95,7 +102,7 @@ def test_clones_share_their_blocks_as_a_file_system_is_made(name: str, options: 
     ],
 )
 def test_mount_options_are_compared_with_the_kernels(level: str, options: tuple[str, ...], found: str | None) -> None:
-    assert readback.options_held(options, level) == found
+    assert options_held(options, level) == found
 
 
 def test_a_drives_own_answer_is_compared_in_the_levels_form() -> None:
@@ -105,19 +112,19 @@ def test_a_drives_own_answer_is_compared_in_the_levels_form() -> None:
         "flash": {"over_provisioning": 0.28},
         "store_bytes": (1 << 30) + 4096,
     }
-    assert readback.in_stats(stats, "codec", "zstd-1") == "lz4"
-    assert readback.in_stats(stats, "policy", "cost-benefit") == "cost-benefit"
-    assert readback.in_stats(stats, "over_provisioning", "0.28") == "0.28"
-    assert readback.in_stats(stats, "store_bytes", "1073741824B") == "1073741824B", "whole segments"
-    assert readback.in_stats(stats, "store_bytes", "536870912B") == "1073745920B"
-    assert readback.in_stats({}, "codec", "lz4") is None
+    assert in_stats(stats, "codec", "zstd-1") == "lz4"
+    assert in_stats(stats, "policy", "cost-benefit") == "cost-benefit"
+    assert in_stats(stats, "over_provisioning", "0.28") == "0.28"
+    assert in_stats(stats, "store_bytes", "1073741824B") == "1073741824B", "whole segments"
+    assert in_stats(stats, "store_bytes", "536870912B") == "1073745920B"
+    assert in_stats({}, "codec", "lz4") is None
     rounded = {"over_provisioning": 0.0698, "superblock_bytes": 1 << 20, "user_bytes": 1 << 30}
-    assert readback.in_stats(rounded, "over_provisioning", "0.07") == "0.07", "whole superblocks"
-    assert readback.in_stats(rounded, "over_provisioning", "0.08") == "0.0698"
+    assert in_stats(rounded, "over_provisioning", "0.07") == "0.07", "whole superblocks"
+    assert in_stats(rounded, "over_provisioning", "0.08") == "0.0698"
 
 
 def test_mountinfo_is_read_with_its_escapes() -> None:
-    last = mounts.parse(MOUNTINFO)[-1]
+    last = kernel.parse_mountinfo(MOUNTINFO)[-1]
     assert (last.point, last.filesystem, last.source) == (Path("/data/a b/mnt"), "xfs", "/dev/loop3")
     assert {"noatime", "nouuid"} <= set(last.options)
 
@@ -131,13 +138,13 @@ def test_a_file_that_a_process_closes_meanwhile_hides_none_of_its_others(tmp_pat
         (tmp_path / pid / "root").symlink_to("/")
         (tmp_path / pid / "fd" / "3").touch()  # a descriptor that is gone can be read as little as this
     (tmp_path / "8" / "fd" / "4").symlink_to("/data/mnt/held")
-    assert mounts.holders(Path("/data/mnt"), tmp_path) == ["worker (process 8)"]
+    assert kernel.holders(Path("/data/mnt"), tmp_path) == ["worker (process 8)"]
 
 
 @pytest.mark.parametrize(("text", "limit"), [("9223372036854771712\n", None), ("1073741824\n", 1 << 30)])
 def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str, limit: int | None) -> None:
     (tmp_path / "memory.limit_in_bytes").write_text(text)
-    entry = mounts.MountEntry(tmp_path, "cgroup", "cgroup", ("rw", "memory"), "0:26")
+    entry = kernel.MountEntry(tmp_path, "cgroup", "cgroup", ("rw", "memory"), "0:26")
     found = daemon.root_group([entry])
     assert found is not None
     assert (found.processes, found.limit_bytes) == (tmp_path / "cgroup.procs", limit)
@@ -208,7 +215,7 @@ def test_a_clock_is_slowed_by_a_whole_number(typed: str) -> None:
     ],
 )
 def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], level: str, found: str) -> None:
-    assert readback.timing_in_stats(told, level) == found
+    assert timing_in_stats(told, level) == found
 
 
 @pytest.mark.parametrize(
@@ -221,7 +228,7 @@ def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], lev
     ],
 )
 def test_the_drive_tells_how_slow_its_clock_is(told: dict[str, object], found: str) -> None:
-    assert readback.dilation_in_stats(told) == found
+    assert dilation_in_stats(told) == found
 
 
 def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:
@@ -297,9 +304,10 @@ def test_an_aged_drive_says_so_and_keeps_its_snapshot(tmp_path: Path) -> None:
     assert on_fakes(tmp_path / "data", "csd").ageing() is None
 
 
-def test_a_missing_program_is_named_with_its_remedy(tmp_path: Path) -> None:
+def test_a_missing_program_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(daemon.VARIABLE, str(tmp_path / "nothing"))
     with pytest.raises(DriveError, match="pgassay-drive, which emulates drives, is not installed"):
-        daemon.find({"PGASSAY_DRIVE": str(tmp_path / "nothing")})
+        daemon.find()
 
 
 def test_mkfs_gets_our_options_first_and_the_users_last() -> None:
@@ -315,5 +323,6 @@ def test_a_daemon_is_not_taken_to_be_ready_because_an_earlier_one_was(
     program.chmod(0o755)
     (tmp_path / daemon.LOG).write_text("ready\n")
     monkeypatch.setattr(daemon, "root_group", lambda: None)
+    monkeypatch.setenv(daemon.VARIABLE, str(program))
     with pytest.raises(DriveError, match="there is no room"):
-        daemon.start(tmp_path, {}, {daemon.VARIABLE: str(program)})
+        daemon.RealDaemon().start(tmp_path, {})

@@ -12,99 +12,165 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from pgassay import children
-from pgassay.bench.errors import DriveError
-from pgassay.drive import messages
+from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.drive.block import _launch, kernel
-from pgassay.drive.block.mounts import MountEntry, mounts
+from pgassay.drive.block.description import Description, impossible
+from pgassay.drive.block.kernel import MountEntry, mounts
+from pgassay.study.units import format_size
 
 PROGRAM = "pgassay-drive"
 VARIABLE = "PGASSAY_DRIVE"
 CONFIGURATION, LOG, PID = "daemon.json", "daemon.log", "daemon.pid"
-FUSE, DISK = "fuse", "disk"
+FUSE, DISK, SOCKET = "fuse", "disk", "control.sock"
 READY_S = 120.0
 """Reserving tens of gigabytes takes seconds."""
 END_S = 30.0
+_UNMOUNT_S = 3.0
 _POLL_S = 0.02
+PATIENCE_S = 60.0
+AGEING_PATIENCE_S = 900.0
+_STATS_PATIENCE_S = 5.0
+_PIECE = 1 << 16
 _FUSE_DEVICE = Path("/dev/fuse")
 
 
-def find(environment: Mapping[str, str] = os.environ) -> Path:
+class Control(Protocol):
+    """Sends commands to one emulated drive and returns its answers."""
+
+    def ask(self, do: str, *, patience_s: float = PATIENCE_S, **values: Any) -> Mapping[str, Any]:
+        """One request; the answer's `ok`. Raises `DriveError` with the drive's own words, or when it is silent."""
+
+
+class Daemon(Protocol):
+    """Starts and ends the program behind a disk."""
+
+    def require(self) -> None:
+        """Raise `DriveError` unless such drives can run here, before anything is made."""
+
+    def check(self, description: Description) -> None:
+        """Raise `UsageError` unless there can be such a drive (its capacity is known); nothing is made."""
+
+    def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
+        """Returns when it is ready; raises `DriveError`."""
+
+    def end(self, directory: Path) -> None:
+        """Harmless when it has ended."""
+
+    def disk(self, directory: Path) -> Path:
+        """The file that is the disk."""
+
+
+class RealDaemon:
+    """The program on this machine, a process for each drive's directory."""
+
+    def __init__(self) -> None:
+        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
+
+    def require(self) -> None:
+        """Raise `DriveError` without root, FUSE or the program, or where memory is limited."""
+        kernel.require_mounting("an emulated drive")
+        find()
+        kernel.require_node(_FUSE_DEVICE, "an emulated drive")
+        group = root_group()
+        if group is not None and group.limit_bytes is not None:
+            raise DriveError(
+                f'the emulated drive would share memory cgroup "{group.processes.parent}", limited to '
+                f"{format_size(group.limit_bytes)}, with its users",
+                "writes could then hang the machine: start pgassay where the root memory cgroup can be entered, or use "
+                "image",
+            )
+
+    def check(self, description: Description) -> None:
+        """Raise `UsageError`, with the program's own complaint, for a drive that cannot be."""
+        done = subprocess.run(
+            [str(find()), "check"],
+            input=json.dumps(description.configuration(description.kind, Path("/"))),
+            capture_output=True,
+            text=True,
+            timeout=READY_S,
+            check=False,
+            env=children.environment_of(),
+        )
+        if done.returncode != 0:
+            raise impossible(description.kind, *complaint(done.stderr))
+
+    def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
+        """Run the program until it answers; raises `DriveError` with the end of its log."""
+        path = directory / CONFIGURATION
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(configuration, file, indent=1)
+        (directory / FUSE).mkdir(exist_ok=True)
+        group = root_group()
+        launcher = [sys.executable, "-I", "-S", str(Path(_launch.__file__).resolve())]
+        with (directory / LOG).open("ab") as log:
+            begins = log.tell()
+            process = subprocess.Popen(
+                [*launcher, str(group.processes) if group else "-", str(find()), "serve", "--config", str(path)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=children.environment_of(),
+                cwd="/",
+                start_new_session=True,
+            )
+        try:
+            _wait_ready(process, directory / LOG, begins)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        self._processes[directory] = process
+        return SocketControl(directory)
+
+    def end(self, directory: Path) -> None:
+        """Ask it to end, wait for the process, and unmount its FUSE file system.
+
+        Of a program that was killed something may still hold the disk. Its contents are gone, so the file system is
+        detached all the same: an error here would hide the one that matters.
+        """
+        end(directory)
+        process = self._processes.pop(directory, None)
+        if process is not None:
+            process.wait()
+        kernel.unmount(directory / FUSE, patience_s=_UNMOUNT_S, lazily=True)
+
+    def disk(self, directory: Path) -> Path:
+        """The one file of its FUSE file system."""
+        return directory / FUSE / DISK
+
+
+def find() -> Path:
     """The program: $PGASSAY_DRIVE, or the one that came with us; raises `DriveError`."""
-    named = environment.get(VARIABLE)
+    named = os.environ.get(VARIABLE)
     path = Path(named) if named else Path(__file__).parents[2] / "_bin" / PROGRAM
     if not os.access(path, os.X_OK):
-        raise messages.no_daemon()
+        raise DriveError(
+            "the program pgassay-drive, which emulates drives, is not installed",
+            "build it with: make setup; or name it in $PGASSAY_DRIVE; image and directory work without it",
+        )
     return path.absolute()
 
 
-def require(environment: Mapping[str, str] = os.environ) -> None:
-    """Raise `DriveError` unless emulated drives can run here, before anything is made."""
-    if not kernel.may_mount():
-        raise messages.not_privileged("an emulated drive")
-    find(environment)
-    if not os.access(_FUSE_DEVICE, os.R_OK | os.W_OK):
-        raise messages.no_device_node(_FUSE_DEVICE, "an emulated drive")
-    group = root_group()
-    if group is not None and group.limit_bytes is not None:
-        raise messages.limited_memory(str(group.processes.parent), group.limit_bytes)
-
-
-def check(configuration: Mapping[str, Any], kind: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Raise `UsageError`, in the program's own words, for a drive that cannot be; nothing is made."""
-    done = subprocess.run(
-        [str(find(environment)), "check"],
-        input=json.dumps(configuration),
-        capture_output=True,
-        text=True,
-        timeout=READY_S,
-        check=False,
-        env=children.environment_of(),
-    )
-    if done.returncode != 0:
-        raise messages.impossible_drive(kind, *complaint(done.stderr))
-
-
-def start(
-    directory: Path, configuration: Mapping[str, Any], environment: Mapping[str, str] = os.environ
-) -> "subprocess.Popen[bytes]":
-    """Start one for this directory and wait until it is ready; raises `DriveError`."""
-    path = directory / CONFIGURATION
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(configuration, file, indent=1)
-    (directory / FUSE).mkdir(exist_ok=True)
-    group = root_group()
-    launcher = [
-        sys.executable,
-        "-I",
-        "-S",
-        str(Path(_launch.__file__).resolve()),
-        str(group.processes) if group else "-",
-    ]
-    with (directory / LOG).open("ab") as log:
-        begins = log.tell()
-        process = subprocess.Popen(
-            [*launcher, str(find(environment)), "serve", "--config", str(path)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=children.environment_of(),
-            cwd="/",
-            start_new_session=True,
-        )
-    try:
-        _wait_ready(process, directory, begins)
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
-    return process
+def _wait_ready(process: "subprocess.Popen[bytes]", log: Path, begins: int) -> None:
+    """Until its log says so from `begins` on: what is before is of a daemon that served the directory earlier."""
+    deadline = time.monotonic() + READY_S
+    said, hint = f"not ready after {READY_S:.0f} s", ""
+    while process.poll() is None:
+        if b"ready" in log.read_bytes()[begins:].splitlines():
+            return
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_POLL_S)
+    else:
+        said, hint = complaint(log.read_text(encoding="utf-8", errors="replace"))
+    raise DriveError(f"the emulated drive did not start: {said or 'no reason given'}", hint or f"its log is {log}")
 
 
 def end(directory: Path) -> None:
@@ -115,17 +181,18 @@ def end(directory: Path) -> None:
     try:
         SocketControl(directory).ask("shutdown", patience_s=END_S)
     except DriveError:
-        _signal(pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
     if not _gone(pid, END_S):
-        _signal(pid, signal.SIGKILL)
-        _gone(pid, END_S)
+        kill(directory)
 
 
 def kill(directory: Path) -> None:
     """End one that does not answer; its FUSE connection ends with it."""
     pid = running(directory)
     if pid is not None:
-        _signal(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
         _gone(pid, END_S)
 
 
@@ -139,14 +206,6 @@ def running(directory: Path) -> int | None:
     return pid if os.fsencode(directory / CONFIGURATION) in words else None  # a zombie has no words
 
 
-def last_words(directory: Path) -> tuple[str, str]:
-    """The last complaint in its log, and the hint behind it."""
-    try:
-        return complaint((directory / LOG).read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        return "", ""
-
-
 def complaint(text: str) -> tuple[str, str]:
     """The last complaint of the program in what it printed, and the hint behind it; either may be empty."""
     said, hint = "", ""
@@ -158,54 +217,17 @@ def complaint(text: str) -> tuple[str, str]:
     return said, hint
 
 
-def _wait_ready(process: "subprocess.Popen[bytes]", directory: Path, begins: int) -> None:
-    """Until its log says so from `begins` on: what is before is of a daemon that served the directory earlier."""
-    deadline = time.monotonic() + READY_S
-    while True:
-        if process.poll() is not None:
-            raise messages.daemon_failed(directory / LOG, *last_words(directory))
-        if b"ready" in (directory / LOG).read_bytes()[begins:].splitlines():
-            return
-        if time.monotonic() > deadline:
-            raise messages.daemon_failed(directory / LOG, f"not ready after {READY_S:.0f} s")
-        time.sleep(_POLL_S)
-
-
 def _gone(pid: int, patience_s: float) -> bool:
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
-        if _state(pid) in ("", "Z"):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except (OSError, IndexError):
+            return True
+        if state == "Z":
             return True
         time.sleep(_POLL_S)
     return False
-
-
-def _state(pid: int) -> str:
-    """`R`, `S`, `D`, `Z` …; empty when it is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return ""
-
-
-def _signal(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
-
-
-SOCKET = "control.sock"
-PATIENCE_S = 60.0
-AGEING_PATIENCE_S = 900.0
-_PIECE = 1 << 16
-
-
-class Control(Protocol):
-    """Sends commands to one emulated drive and returns its answers."""
-
-    def ask(self, do: str, *, patience_s: float = PATIENCE_S, **values: Any) -> Mapping[str, Any]:
-        """One request; the answer's `ok`. Raises `DriveError` with the drive's own words, or when it is silent."""
 
 
 class SocketControl:
@@ -219,12 +241,11 @@ class SocketControl:
         try:
             answer = self._exchange({"do": do, **values}, patience_s)
         except OSError as failure:
-            why = (failure.strerror or str(failure)).lower()
-            raise messages.daemon_silent(self._directory / SOCKET, why) from failure
+            raise silent(self._directory / SOCKET, (failure.strerror or str(failure)).lower()) from failure
         except ValueError as failure:
-            raise messages.daemon_silent(self._directory / SOCKET, "its answer cannot be read") from failure
+            raise silent(self._directory / SOCKET, "its answer cannot be read") from failure
         if "error" in answer:
-            raise messages.refused_by_daemon(f'"{do}"', str(answer["error"]), answer.get("hint") or None)
+            raise DriveError(f'the emulated drive refused "{do}": {answer["error"]}', answer.get("hint") or None)
         found = answer.get("ok")
         return found if isinstance(found, dict) else {"value": found}
 
@@ -256,6 +277,26 @@ def _short(directory: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{descriptor}/{SOCKET}"
     finally:
         os.close(descriptor)
+
+
+def silent(place: Path, why: str) -> DriveError:
+    """An emulated drive cannot be asked."""
+    return DriveError(f'the emulated drive does not answer on "{place}": {why}', "pgassay drive list --repair")
+
+
+def statistics(control: Control) -> Mapping[str, Any]:
+    """What an emulated drive says of itself, under its own names; empty where it does not answer."""
+    try:
+        return control.ask("stats", patience_s=_STATS_PATIENCE_S)
+    except DriveError:
+        return {}
+
+
+def require_sound(answer: Mapping[str, Any], home: Path) -> None:
+    """Raise `DamagedError` where the answer to `fsck` names damage."""
+    if answer.get("damaged"):
+        problems = "; ".join(str(each) for each in answer.get("problems", ()))
+        raise DamagedError(f'the emulated drive in "{home}" is damaged: {problems}')
 
 
 UNLIMITED_BYTES = 1 << 60

@@ -5,7 +5,6 @@ the drive and for `pgassay simulate`; this adds the file, the name and the wordi
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +12,8 @@ from typing import Any
 
 from pgassay import untrusted
 from pgassay._core import DRIVE_PRESETS, ROTATING_PROFILES, DescriptionError, DriveDescription
-from pgassay.drive import messages
-from pgassay.drive.block import messages as block_messages
+from pgassay.errors import UsageError
 from pgassay.study.drives import Role
-
-_FLASH_CAPACITY = ("user_bytes", "logical_bytes")
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,10 @@ class Description:
     def require_role(self, declared: Role | None, level: str) -> None:
         """Raise `UsageError` where a level declares another role than the drive's."""
         if declared not in (None, self.role):
-            raise block_messages.other_role(level, self.role)
+            raise UsageError(
+                f'"{level}" does not declare what its description says: a drive that is {self.role}',
+                f"declare it as {self.role}=…, or change its kind or codec",
+            )
 
     def with_capacity(self, capacity_bytes: int) -> "Description":
         """The same drive with another capacity."""
@@ -69,7 +68,7 @@ class Description:
         try:
             return replace(self, core=self.core.replace(values))
         except DescriptionError as refused:
-            raise messages.impossible_drive(self.kind, str(refused), refused.hint) from None
+            raise impossible(self.kind, str(refused), refused.hint) from None
 
     def with_timing(self, level: str) -> "Description":
         """With the level of `drive.timing`: `off`, `on` (as the description says, or the usual profile), a profile."""
@@ -77,16 +76,18 @@ class Description:
             return self if self.core.profile is not None else self.with_values({"timing": {}})
         return self.with_values({"timing": None if level == "off" else {"profile": level}})
 
-    def facts(self) -> dict[str, str]:
-        """For the record: what is said of the flash as JSON, codec, store and service times."""
-        tables = self.core.tables()
-        flash = {name: json.dumps(value) for name, value in tables["drive"].items() if name not in _capacity(tables)}
-        timing = json.dumps(tables["timing"]) if "timing" in tables else "off"
-        return {"kind": self.kind, **flash, "codec": self.core.codec, "store": self.core.store, "timing": timing}
-
     def configuration(self, name: str, directory: Path) -> dict[str, Any]:
         """The configuration of its program (docs/emulated-drive.md), which lives in `directory`."""
         return self.core.configuration(name, directory)
+
+
+def impossible(kind: str, said: str, hint: str) -> UsageError:
+    """There cannot be such a drive, in the words of the core or of the program that emulates it."""
+    return UsageError(f'drive "{kind}" cannot be emulated: {said or "no reason given"}', hint or "see docs/drives.md")
+
+
+def _invalid(path: Path, why: str, hint: str = "") -> UsageError:
+    return UsageError(f'"{path}" is not a valid drive description: {why}', hint or "see docs/drives.md")
 
 
 PRESETS: Mapping[str, Description] = {name: Description(name, DriveDescription.preset(name)) for name in DRIVE_PRESETS}
@@ -99,11 +100,11 @@ def read(path: Path) -> Description:
         document = untrusted.toml(untrusted.read_text(path, pipes=True))
         return Description(path.stem, DriveDescription(document))
     except OSError as failure:
-        raise messages.bad_description(path, (failure.strerror or str(failure)).lower()) from None
+        raise _invalid(path, (failure.strerror or str(failure)).lower()) from None
     except DescriptionError as refused:
-        raise messages.bad_description(path, str(refused), refused.hint) from None
+        raise _invalid(path, str(refused), refused.hint) from None
     except ValueError as failure:
-        raise messages.bad_description(path, f"not valid TOML: {failure}") from None
+        raise _invalid(path, f"not valid TOML: {failure}") from None
 
 
 def digest(path: Path) -> str:
@@ -111,9 +112,4 @@ def digest(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
     except OSError as failure:
-        raise messages.bad_description(path, (failure.strerror or str(failure)).lower()) from None
-
-
-def _capacity(tables: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """The keys that say what the host sees, which the record has under a name of its own."""
-    return _FLASH_CAPACITY[1:] if "logical_bytes" in tables["drive"] else _FLASH_CAPACITY[:1]
+        raise _invalid(path, (failure.strerror or str(failure)).lower()) from None

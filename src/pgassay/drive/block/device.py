@@ -3,8 +3,11 @@
 On it lies a directory drive: snapshots are copied inside the file system. What it carries is looked at by `blank`.
 """
 
+import errno
+import json
 import mmap
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,31 +20,140 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Trait
-from pgassay.drive import messages
-from pgassay.drive.block import daemon, filesystems, mounts
-from pgassay.drive.block import messages as block_messages
-from pgassay.drive.block.answers import neutral
-from pgassay.drive.block.blank import require_ours, signatures
+from pgassay.drive.block import daemon, filesystems
 from pgassay.drive.block.drive import OVERHEAD_SHARE
-from pgassay.drive.block.erasing import Erasure, erase, require_erasable, require_trimmable, trim
+from pgassay.drive.block.emulated import neutral
 from pgassay.drive.block.filesystems import Filesystem
-from pgassay.drive.block.kernel import SECTOR_BYTES, Kernel
+from pgassay.drive.block.kernel import (
+    SECTOR_BYTES,
+    Kernel,
+    backing_file,
+    command_failed,
+    no_block_device,
+    refusals_of,
+    size_bytes,
+)
 from pgassay.drive.block.leftovers import DEVICE
 from pgassay.drive.block.preparation import (
+    Erasure,
     Overwritten,
     Proof,
     RawDevice,
     Tell,
+    erase,
     fill,
     overwrite,
     precondition,
     prove,
+    require_erasable,
+    require_trimmable,
     tell_nobody,
+    trim,
 )
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
+from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
+
+_MARKED = f"mkfs.ext4 -L {filesystems.LABEL}-own {{}} marks it as one for pgassay"
+
+
+def not_owned(device: Path) -> UsageError:
+    """A real device is written over only when its owner says so by name."""
+    return UsageError(
+        f'"{device}" would be overwritten, and --i-own does not name it',
+        f"if you need nothing on it: --i-own {device}",
+    )
+
+
+def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/block")) -> None:
+    """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
+    try:
+        if not stat.S_ISBLK(device.stat().st_mode):
+            raise no_block_device(device)
+    except FileNotFoundError:
+        raise no_block_device(device) from None
+    _require_free(device, sys)
+    require_blank_or_ours(device, runner)
+
+
+def require_blank_or_ours(device: Path, runner: Runner) -> None:
+    """Raise `DriveError` for a device, which is free, with anything on it but a file system of ours."""
+    found = signatures(runner, device)
+    for signature in found:
+        label = str(signature.get("label") or "")
+        ours = signature.get("type") in filesystems.KINDS and label.startswith(f"{filesystems.LABEL}-")
+        if not ours:
+            named = f"{signature.get('type')}{f' labelled {label}' if label else ''}"
+            raise DriveError(
+                f'"{device}" carries data that pgassay did not make ({named}): it is left alone',
+                f"if you do not need them: wipefs --all {device}; {_MARKED.format(device)}",
+            )
+    place = None if found else first_data(device)
+    if place is not None:
+        raise DriveError(
+            f'"{device}" carries data that pgassay did not make (byte {place} is not zero): it is left alone',
+            f"if you do not need them: {_MARKED.format(device)}",
+        )
+
+
+def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
+    """What wipefs finds and leaves where it is."""
+    outcome = runner.run(["wipefs", "--no-act", "--json", str(device)], privileged="reads a device", timeout_s=60.0)
+    if outcome.status != 0:
+        raise command_failed(f"look at {device}", outcome.stderr)
+    found = json.loads(outcome.stdout or "{}").get("signatures", [])
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _require_free(device: Path, sys: Path) -> None:
+    why = ""
+    with refusals_of("open", device):
+        try:
+            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
+        except OSError as failure:
+            if failure.errno != errno.EBUSY:
+                raise
+            why = (failure.strerror or str(failure)).lower()
+    folder = sys / device.resolve().name
+    held = [path.name for path in (folder / "holders").glob("*")]
+    parts = [path.parent.name for path in folder.glob("*/partition")]
+    if held or parts:
+        why = why or ("partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held))
+    if why:
+        raise DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
+
+
+EDGE_BYTES = 1 << 20
+STRETCHES = 256
+STRETCH_BYTES = 64 << 10
+"""16 MiB in all; a device up to 18 MiB is read whole."""
+
+
+def first_data(device: Path) -> int | None:
+    """Where something other than zeros lies, in bytes from the start; None where nothing was seen.
+
+    Raises `DriveError` for a device that cannot be read.
+    """
+    with refusals_of("read", device), device.open("rb") as file:
+        for place, length in _stretches(file.seek(0, os.SEEK_END)):
+            file.seek(place)
+            found = file.read(length)
+            after_zeros = found.lstrip(b"\0")
+            if after_zeros:
+                return place + len(found) - len(after_zeros)
+    return None
+
+
+def _stretches(size: int) -> Iterator[tuple[int, int]]:
+    """Places and lengths, the ends first."""
+    yield 0, EDGE_BYTES
+    yield max(0, size - EDGE_BYTES), EDGE_BYTES
+    step = -(-max(0, size - 2 * EDGE_BYTES) // STRETCHES)
+    for number in range(STRETCHES if step else 0):
+        yield EDGE_BYTES + number * step, min(step, STRETCH_BYTES)
+
 
 Release = Callable[[], None]
 Use = tuple[Filesystem, int, bool]
@@ -54,7 +166,6 @@ LEFT_EMPTIED = "trimmed"
 """The same of one that it left as `EMPTIED`, by `--trim`."""
 TOLD_EACH_TRIAL = "told before each trial what its file system does not use"
 """Part of the start state where a run asks for `drive.data.trim`; no label of a device says it."""
-_STATS_PATIENCE_S = 5.0
 
 
 class DeviceDrive(DirectoryDrive):
@@ -108,7 +219,7 @@ class DeviceDrive(DirectoryDrive):
             if gone is None:
                 raise
             said = failure.message if isinstance(failure, DriveError) else str(failure)
-            raise block_messages.device_gone(self.device, gone, said) from failure
+            raise DriveError(f'"{self.device}" does not answer any more: {gone.strerror or gone} ({said})') from failure
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
         """The state that trials start from: as it was found, or preconditioned by so many drive writes.
@@ -153,16 +264,13 @@ def failure_of(device: Path) -> OSError | None:
 
 def counters_of(device: Path) -> DriveCounters | None:
     """The counters of the emulated drive whose disk lies under this loop device; None for any other device."""
-    file = mounts.backing_file(device.resolve())
+    file = backing_file(device.resolve())
     if file is None or (file.parent.name, file.name) != (daemon.FUSE, daemon.DISK):
         return None
     control = daemon.SocketControl(file.parents[1])
 
     def read() -> Counted:
-        try:
-            stats = control.ask("stats", patience_s=_STATS_PATIENCE_S)
-        except DriveError:
-            return {}
+        stats = daemon.statistics(control)
         return neutral(stats, compressing=stats.get("kind") == "compressing")
 
     return read
@@ -208,14 +316,14 @@ def prepare(
     """
     require_ours(device, runner)
     filesystem = Filesystem()
-    require_size(device, filesystem)
+    whole = size_bytes(device)
+    filesystem.require_room(whole)
     require_erasable(device, wanted.erase, runner)
     if wanted.trim:
         require_trimmable(device, "--trim")
     read = counters or (dict)
     label = OWN_LABEL
     try:
-        whole = size_bytes(device)
         not_erased = erase(
             device, wanted.erase, runner, pause, lambda share: tell("erasing", int(share * whole), whole, None)
         )
@@ -250,13 +358,6 @@ def _mark(device: Path, filesystem: Filesystem, kernel: Kernel) -> None:
     """
     with suppress(DriveError):
         kernel.make(device, filesystem, OWN_LABEL)
-
-
-def require_size(device: Path, filesystem: Filesystem) -> None:
-    """Raise `UsageError` for a device on which no such file system fits, before anything is written."""
-    size = size_bytes(device)
-    if size < filesystem.least_bytes:
-        raise messages.too_small(size, filesystem.least_bytes)
 
 
 class MountedDevice:
@@ -294,7 +395,7 @@ class MountedDevice:
         self._closing = closing
         self._users = 0
         self.asked: Use = (filesystem, drive_writes, trimming is not None)
-        require_size(device, filesystem)
+        filesystem.require_room(size_bytes(device))
         try:
             precondition(device, drive_writes, tell)
         except BaseException:
@@ -359,20 +460,8 @@ def to_be_mounted(device: Path, filesystem: Filesystem, point: Path, overhead_sh
 
     Raises `DriveError`, or `UsageError` for a device on which no such file system fits.
     """
-    require_size(device, filesystem)
     size = size_bytes(device)
+    filesystem.require_room(size)
     free = int(size * (1 - overhead_share))
     options = filesystem.all_mount_options()
     return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, filesystem.shares_blocks)
-
-
-def size_bytes(device: Path) -> int:
-    """The device's size; raises `DriveError` where it cannot be opened."""
-    try:
-        descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as failure:
-        raise messages.system_failed("open", device, failure) from failure
-    try:
-        return os.lseek(descriptor, 0, os.SEEK_END)
-    finally:
-        os.close(descriptor)

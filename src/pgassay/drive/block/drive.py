@@ -6,28 +6,28 @@ keeps files, an emulated drive keeps blocks inside its program.
 """
 
 import contextlib
-import errno
+import fcntl
 import os
+import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from pgassay import copying
 from pgassay.bench.crash_states import CrashState, CrashWish
-from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
+from pgassay.bench.drive_counters import DATA, DriveCounters
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, DriveOutline, Trait
-from pgassay.drive import messages
-from pgassay.drive.block import extents, filesystems, kernel
+from pgassay.drive.block import filesystems, kernel
 from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
+from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import CRASH_POINT, POINT
-from pgassay.drive.root import server_in
-from pgassay.drive.sessions import NAME_PATTERN
+from pgassay.drive.root import saying
+from pgassay.drive.sessions import not_ours, require_clean, require_name, require_stopped
 from pgassay.files import Directory
 
 _KEPT = "data"
@@ -36,63 +36,8 @@ OVERHEAD_SHARE = 0.05
 """What a file system takes of the capacity for itself, about, until it is there and can be asked."""
 
 
-class Volume(Protocol):
-    """One disk. Everything raises `DriveError`; `SpaceError` before the host's disk or memory would run out."""
-
-    @property
-    def kind(self) -> str:
-        """`image`, `ssd`, `csd`, `device` …"""
-
-    @property
-    def capacity_bytes(self) -> int:
-        """What the file system sees."""
-
-    @property
-    def how_restored(self) -> str:
-        """`reflink`, `copy` or `copy-on-write`, for the record."""
-
-    @property
-    def counts(self) -> bool:
-        """Does it count anything of its own?"""
-
-    def facts(self) -> Mapping[str, str]:
-        """What it is, for the record: model, codec, policy, timing."""
-
-    def attach(self) -> Path:
-        """The block device with the present contents; the same until `detach`."""
-
-    def detach(self) -> None:
-        """Give the block device back; contents stay. Harmless when there is none."""
-
-    def blank(self) -> None:
-        """As it came from the factory."""
-
-    def keep(self, key: str, what: str = "") -> None:
-        """Keep the present contents under `key`; they are gone from the disk. The first of a key stays.
-
-        `what` says to a user what they are, where they outlive the run.
-        """
-
-    def restore(self, key: str) -> None:
-        """Bring back what was kept; raises for an unknown key."""
-
-    def has(self, key: str) -> bool:
-        """Is there something whole under this key?"""
-
-    def forget(self, key: str) -> None:
-        """Drop it; harmless when it is not there."""
-
-    def counters(self) -> Counted:
-        """Cumulative counters of the drive itself; empty for one that counts nothing."""
-
-    def traits(self) -> Mapping[str, Trait]:
-        """What the drive says that it is; empty for one that cannot be asked."""
-
-    def check(self) -> None:
-        """Whether what it keeps is sound; raises `DamagedError`. Contents are the file system's matter."""
-
-    def close(self) -> None:
-        """Give everything back; calling it twice is harmless."""
+Volume = ImageVolume | EmulatedVolume
+"""One disk. All that it does raises `DriveError`; `SpaceError` before the host's disk or memory would run out."""
 
 
 class StepTimes:
@@ -186,9 +131,8 @@ class BlockDrive:
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
         self._require_stopped(directory)
-        if os.path.lexists(directory / "postmaster.pid"):
-            raise messages.unclean(directory)
-        with self._saying("keep a snapshot"):
+        require_clean(directory)
+        with saying(self._point, "keep a snapshot"):
             directory.rename(self._point / _KEPT)
             self._leave()
             self.volume.keep(key, what)
@@ -196,8 +140,6 @@ class BlockDrive:
     def clone(self, key: str, name: str) -> Path:
         """See `Drive`: the whole disk is restored."""
         path = self._place(name)
-        if not self.volume.has(key):
-            raise messages.no_snapshot(key)
         with self._undone_if_failed():
             self.volume.restore(key)
             self._mount(name)
@@ -239,7 +181,7 @@ class BlockDrive:
         if self._held is None and directory.parent == self._point:
             return
         self._require_stopped(directory)
-        with self._saying("discard a clone"):
+        with saying(self._point, "discard a clone"):
             self._unmount()
             try:
                 if check:
@@ -250,16 +192,20 @@ class BlockDrive:
     def cut(self, directory: Path, wish: CrashWish) -> CrashState:
         """See `CrashingDrive`: the crash state is mounted beside the drive, where the kernel replays its journal."""
         if not isinstance(self.volume, EmulatedVolume):
-            raise messages.no_cuts(self.kind)
+            raise DriveError(
+                f"the power of a drive of the kind {self.kind} cannot be cut",
+                "only an emulated drive can be cut: --set drive.data=ssd (root and FUSE are needed; "
+                '"pgassay doctor" tells)',
+            )
         if self._held is None or directory != self._point / self._held:
-            raise messages.not_ours(directory)
+            raise not_ours(directory)
         laps = StepTimes()
         with laps("clone"):
             report = self.volume.cut(wish)
         point = self._crash_point / str(report.number)
         state = CrashState(point / self._held, report, steps_ms=laps.taken_ms)
         try:
-            with self._saying("mount a crash state"):
+            with saying(self._point, "mount a crash state"):
                 point.mkdir(mode=0o755, parents=True)
                 with laps("attach"):
                     device = self.volume.attach_cut(report.number)
@@ -270,7 +216,7 @@ class BlockDrive:
             if report.page is not None and report.page.torn:
                 with laps("name"):
                     place = report.page.block * kernel.SECTOR_BYTES
-                    state = replace(state, page_file=extents.file_at(state.directory, place))
+                    state = replace(state, page_file=file_at(state.directory, place))
         except BaseException:
             self.discard_cut(state)
             raise
@@ -286,7 +232,7 @@ class BlockDrive:
             try:
                 self._kernel.mount(device, point, self.filesystem)
             except DriveError as refused:
-                raise messages.damaged_filesystem(device, refused.message) from None
+                raise kernel.damaged(device, refused.message) from None
             self._kernel.unmount(point)
         with laps("check"):
             self._kernel.check(device, self.filesystem)
@@ -299,7 +245,7 @@ class BlockDrive:
         if not isinstance(self.volume, EmulatedVolume) or not self.volume.has_cut(number):
             return
         point = self._crash_point / str(number)
-        with self._saying("discard a crash state"):
+        with saying(self._point, "discard a crash state"):
             if point.is_dir():
                 self._kernel.drop(point)
             self.volume.discard_cut(number)
@@ -308,8 +254,7 @@ class BlockDrive:
 
     def check(self) -> None:
         """Check the file system, unmounted, and the disk; raises `DamagedError`, or `DriveError` if it is in use."""
-        if self._held is not None:
-            raise messages.held("a check", self._held)
+        self._require_empty("a check")
         try:
             self._check()
         finally:
@@ -317,7 +262,7 @@ class BlockDrive:
 
     def release(self) -> None:
         """See `Drive`; calling it twice is harmless."""
-        with self._saying("give the drive back"):
+        with saying(self._point, "give the drive back"):
             crashes = sorted(self._crash_point.iterdir()) if self._crash_point.is_dir() else []
             for point in crashes:
                 self._kernel.drop(point)
@@ -348,34 +293,68 @@ class BlockDrive:
         self.volume.check()
 
     def _place(self, name: str) -> Path:
-        if not NAME_PATTERN.fullmatch(name):
-            raise messages.bad_name(name)
-        if self._held is not None:
-            raise messages.held(name, self._held)
+        require_name(name)
+        self._require_empty(name)
         return self._point / name
 
+    def _require_empty(self, name: str) -> None:
+        if self._held is not None:
+            raise DriveError(f'"{name}" cannot be made: the drive holds "{self._held}" already', "discard that first")
+
     def _require_stopped(self, directory: Path) -> None:
-        if self._held is None or directory != self._point / self._held or directory.is_symlink():
-            raise messages.not_ours(directory)
-        pid = server_in(directory)
-        if pid is not None:
-            raise messages.still_running(directory, pid)
+        require_stopped(directory, ours=self._held is not None and directory == self._point / self._held)
 
     @contextlib.contextmanager
     def _undone_if_failed(self) -> Iterator[None]:
         try:
-            with self._saying("make a cluster's place"):
+            with saying(self._point, "make a cluster's place"):
                 yield
         except BaseException:
             with contextlib.suppress(Exception):
                 self._leave()
             raise
 
-    @contextlib.contextmanager
-    def _saying(self, doing: str) -> Iterator[None]:
-        try:
-            yield
-        except OSError as failure:
-            if failure.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise messages.filled_up(self._point) from failure
-            raise messages.failed(self._point, doing, failure) from failure
+
+FS_IOC_FIEMAP = 0xC020660B
+_HEAD = struct.Struct("=QQ4I")
+"""fiemap of linux/fiemap.h: start, length, flags, extents found, extents that there is room for, nothing."""
+_EXTENT = struct.Struct("=3Q2Q4I")
+"""fiemap_extent: place in the file, place on the drive, length, two numbers of nothing, flags, three more."""
+_ROOM = 256
+_ALL = (1 << 64) - 1
+
+
+def file_at(directory: Path, place: int) -> tuple[str, int] | None:
+    """The file of the cluster in `directory` that has this byte of the drive, and which of its bytes it is.
+
+    The name is relative to the directory. None where no table, index or other relation has it.
+    """
+    for pattern in ("base/*/*", "global/*"):
+        for path in sorted(directory.glob(pattern)):
+            if path.is_file():
+                for logical, physical, length in extents(path):
+                    if physical <= place < physical + length:
+                        return str(path.relative_to(directory)), logical + place - physical
+    return None
+
+
+def extents(path: Path) -> Iterator[tuple[int, int, int]]:
+    """Place in the file, place on the drive and length of each extent, in bytes; none where they are not told."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        start = 0
+        while True:
+            answer = bytearray(_HEAD.pack(start, _ALL - start, 0, 0, _ROOM, 0) + bytes(_ROOM * _EXTENT.size))
+            try:
+                fcntl.ioctl(descriptor, FS_IOC_FIEMAP, answer, True)
+            except OSError:
+                return
+            count = _HEAD.unpack_from(answer)[3]
+            for number in range(count):
+                logical, physical, length, *_ = _EXTENT.unpack_from(answer, _HEAD.size + number * _EXTENT.size)
+                yield logical, physical, length
+                start = logical + length
+            if count < _ROOM:
+                return
+    finally:
+        os.close(descriptor)

@@ -5,22 +5,21 @@ session. The loop device lies over the one file of the daemon's FUSE mount.
 """
 
 import contextlib
-import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from pgassay.bench.crash_states import CrashReport, CrashWish
-from pgassay.bench.drive_counters import Counted
+from pgassay._core import DriveDescription
+from pgassay.bench.crash_states import CrashReport, CrashWish, PageInFlight
+from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Trait
-from pgassay.bench.write_signature import of_trace
-from pgassay.drive import messages
-from pgassay.drive.block import daemon, kernel
-from pgassay.drive.block.answers import AgeingResult, crash_report, neutral, state_of, traits
-from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Control, SocketControl
+from pgassay.bench.write_signature import SIGNATURE, of_trace
+from pgassay.drive import snapshots
+from pgassay.drive.block import daemon
+from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Control, Daemon
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
 from pgassay.files import Directory
@@ -30,27 +29,6 @@ _BLANK = "blank"
 _CUT = "cut-"
 _POLL_S = 0.05
 _SETTLE_S = 5.0
-_UNMOUNT_S = 3.0
-_STATS_PATIENCE_S = 5.0
-
-
-class Daemon(Protocol):
-    """Starts and ends the program behind a disk."""
-
-    def require(self) -> None:
-        """Raise `DriveError` unless such drives can run here."""
-
-    def check(self, description: Description) -> None:
-        """Raise `UsageError` unless there can be such a drive (its capacity is known); nothing is made."""
-
-    def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
-        """Returns when it is ready; raises `DriveError`."""
-
-    def end(self, directory: Path) -> None:
-        """Harmless when it has ended."""
-
-    def disk(self, directory: Path) -> Path:
-        """The file that is the disk."""
 
 
 class EmulatedVolume:
@@ -101,12 +79,6 @@ class EmulatedVolume:
         worn = self._worn.get(self._present or "")
         return "copy-on-write" if worn is None else f"copy-on-write; {worn.sentence}"
 
-    def facts(self) -> Mapping[str, str]:
-        """Every value of the description as text, and the capacity in bytes."""
-        survives = {f"persistence_{name}": str(value) for name, value in self._persistence.items()}
-        slowed = {name: str(value) for name, value in self._slowed.items()}
-        return {**self.description.facts(), **slowed, **survives, "capacity_bytes": str(self.capacity_bytes)}
-
     def attach(self) -> Path:
         """The loop device over the disk, by path; starts the daemon at the first call. Raises `DriveError`."""
         if self._device is None:
@@ -135,7 +107,9 @@ class EmulatedVolume:
 
     def restore(self, key: str) -> None:
         """See `Volume`; the flash model's state comes back with the contents."""
-        self._at_rest("restore", self._name(key))
+        if key not in self._kept:
+            raise snapshots.missing(key)
+        self._at_rest("restore", self._kept[key])
         self._present = key
         self._restored = state_of(self.stats())
 
@@ -151,11 +125,8 @@ class EmulatedVolume:
 
     def counters(self) -> Counted:
         """See `Volume`; empty from a drive that does not answer."""
-        try:
-            stats = self._open().ask("stats", patience_s=_STATS_PATIENCE_S)
-        except DriveError:
-            return {}
-        return neutral(stats, compressing=self.description.core.kind == "compressing")
+        found = {} if self._control is None else daemon.statistics(self._control)
+        return neutral(found, compressing=self.description.core.kind == "compressing")
 
     def traits(self) -> Mapping[str, Trait]:
         """What the daemon says of its model, codec, capacity and age, each with what was asked; raises `DriveError`.
@@ -172,14 +143,10 @@ class EmulatedVolume:
         """All of the daemon's statistics, under its own names."""
         return self._open().ask("stats")
 
-    def age(self, **values: Any) -> Mapping[str, Any]:
-        """Bring the flash model to its steady state; contents stay. Returns the daemon's answer."""
-        return self._open().ask("age", patience_s=AGEING_PATIENCE_S, **values)
-
     def age_kept(self, key: str, signature: str, **values: Any) -> None:
         """Age what was kept under `key` by a load of this signature, and keep that instead."""
         self.restore(key)
-        aged = self.age(**values)
+        aged = self._open().ask("age", patience_s=AGEING_PATIENCE_S, **values)
         fresh = self._kept.pop(key)
         self.keep(key)
         self._at_rest("drop", fresh)
@@ -221,9 +188,7 @@ class EmulatedVolume:
 
     def check(self) -> None:
         """See `Volume`: map, store, model and counts against each other, every stored block read."""
-        found = self._open().ask("fsck", patience_s=AGEING_PATIENCE_S)
-        if found.get("damaged"):
-            raise messages.drive_damaged(self._home, [str(each) for each in found.get("problems", ())])
+        daemon.require_sound(self._open().ask("fsck", patience_s=AGEING_PATIENCE_S), self._home)
 
     def record(self, path: Path | None) -> None:
         """Begin to record the write trace, or end it."""
@@ -250,11 +215,6 @@ class EmulatedVolume:
             control.ask("snapshot", name=_BLANK)
         return self._control
 
-    def _name(self, key: str) -> str:
-        if key not in self._kept:
-            raise messages.no_snapshot(key)
-        return self._kept[key]
-
     def _at_rest(self, do: str, name: str) -> None:
         """Snapshots are taken and restored while the disk is not in use; its last user may need a moment."""
         self.detach()
@@ -269,42 +229,6 @@ class EmulatedVolume:
                 time.sleep(_POLL_S)
             else:
                 return
-
-
-class RealDaemon:
-    """The program on this machine, a process for each drive's directory."""
-
-    def __init__(self) -> None:
-        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
-
-    def require(self) -> None:
-        """Raise `DriveError` without root, FUSE or the program, or where memory is limited."""
-        daemon.require()
-
-    def check(self, description: Description) -> None:
-        """Ask the program itself whether it accepts the description; raises `UsageError` with its complaint."""
-        daemon.check(description.configuration(description.kind, Path("/")), description.kind)
-
-    def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
-        """Run the program until it answers; raises `DriveError` with the end of its log."""
-        self._processes[directory] = daemon.start(directory, configuration)
-        return SocketControl(directory)
-
-    def end(self, directory: Path) -> None:
-        """Ask it to end, wait for the process, and unmount its FUSE file system.
-
-        Of a program that was killed something may still hold the disk. Its contents are gone, so the file system is
-        detached all the same: an error here would hide the one that matters.
-        """
-        daemon.end(directory)
-        process = self._processes.pop(directory, None)
-        if process is not None:
-            process.wait()
-        kernel.unmount(directory / daemon.FUSE, patience_s=_UNMOUNT_S, lazily=True)
-
-    def disk(self, directory: Path) -> Path:
-        """The one file of its FUSE file system."""
-        return directory / daemon.FUSE / daemon.DISK
 
 
 TOLERANCE = 0.01
@@ -358,3 +282,171 @@ def _signature(trace: Path) -> str:
         return of_trace(trace).to_text()
     except ValueError:
         return ""
+
+
+_BLOCK_BYTES = 4096
+
+
+def crash_report(answer: Mapping[str, Any]) -> CrashReport:
+    """A daemon's answer to `cut`."""
+    found = answer.get("page")
+    page = None
+    if isinstance(found, Mapping):
+        page = PageInFlight(
+            block=int(found["block"]),
+            bytes=int(found["bytes"]),
+            old_lsn=int(found["old_lsn"]),
+            new_lsn=int(found["new_lsn"]),
+            sectors=tuple(found["sectors"]),
+            changed=tuple(found["changed"]),
+        )
+    numbers = ("number", "wall_ns", "flushes", "requests", "pieces", "lost_pieces", "torn_requests")
+    return CrashReport(
+        **{name: int(answer[name]) for name in numbers},
+        took_ms=float(answer["took_ms"]),
+        memory_bytes=int(answer.get("memory_bytes", 0)),
+        page=page,
+        strip=tuple((int(first), int(blocks), int(arrived)) for first, blocks, arrived in answer["strip"]),
+    )
+
+
+_ALIASES: Mapping[str, tuple[str, float]] = {
+    "read_bytes": ("host_bytes_read", 1.0),
+    "gc_bytes": ("gc_bytes_written", 1.0),
+    "wear_levelling_bytes": ("wear_levelling_bytes_written", 1.0),
+    "padding_bytes": ("padding_bytes_written", 1.0),
+    "flushes": ("host_flushes", 1.0),
+    "codec_ns": ("codec_cpu_us", 1e-3),
+    "daemon_cpu_ns": ("cpu_us", 1e-3),
+    "live_blocks": ("logical_bytes", float(_BLOCK_BYTES)),
+    "live_bytes": ("physical_bytes", 1.0),
+    "free_superblocks": ("free_blocks", 1.0),
+    "asked_ns": ("asked_us", 1e-3),
+    "late_ns": ("late_us", 1e-3),
+}
+"""What the daemon calls by another name or in another unit."""
+
+
+def neutral(stats: Mapping[str, Any], *, compressing: bool) -> Counted:
+    """The neutral names out of what a daemon reports; `compressing` is the flash model's kind, not the codec."""
+    found: dict[str, float] = {}
+    for name, value in stats.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            known, scale = _ALIASES.get(name, (name, 1.0))
+            if known in UNITS:
+                found[known] = value * scale
+    return {**found, **_contents(stats, compressing)}
+
+
+def _contents(stats: Mapping[str, Any], compressing: bool) -> dict[str, float]:
+    """What the host can read, without what ageing filled: a page-mapped drive takes a whole page for a block of zeros
+    too, a compressing one takes nothing."""
+    counts = [stats.get(name) for name in ("stored_blocks", "zero_blocks", "stored_bytes")]
+    if not all(isinstance(each, int) for each in counts):
+        return {}
+    stored, zeros, stored_bytes = (float(each) for each in counts if each is not None)
+    logical = (stored + zeros) * _BLOCK_BYTES
+    return {
+        "contents_logical_bytes": logical,
+        "contents_physical_bytes": stored_bytes if compressing else logical,
+    }
+
+
+FRESH = "fresh"
+_PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class AgeingResult:
+    """How a drive was aged: by how many drive writes, whether it settled, and at which write amplification."""
+
+    drive_writes: float
+    settled: bool
+    write_amplification: float | None
+    signature: str = ""
+    """The write signature of the load that aged it, as text; empty where nothing was written."""
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any], signature: str = "") -> "AgeingResult":
+        """From a daemon's answer to `age`."""
+        amplification = answer.get("write_amplification")
+        settled = bool(answer.get("settled"))
+        writes = float(answer.get("drive_writes") or 0)
+        return cls(writes, settled, None if amplification is None else float(amplification), signature)
+
+    @property
+    def words(self) -> str:
+        """`aged` or `aged, not settled`, as the record has it."""
+        return "aged" if self.settled else "aged, not settled"
+
+    @property
+    def sentence(self) -> str:
+        """The same with the write amplification that it settled at."""
+        settled_at = self.write_amplification if self.settled else None
+        return self.words if settled_at is None else f"{self.words} to a write amplification of {settled_at:.2f}"
+
+
+_STATE = (
+    "host_bytes_written",
+    "nand_bytes_written",
+    "gc_bytes",
+    "blocks_erased",
+    "free_superblocks",
+    "live_blocks",
+    "live_bytes",
+    "stored_blocks",
+    "stored_bytes",
+    "zero_blocks",
+)
+"""What tells one state of a drive from another: all that its flash has been through, how full it and its store are."""
+
+
+def state_of(stats: Mapping[str, Any]) -> str:
+    """A drive's counters and how full it is, in the daemon's words; empty where it says none of them."""
+    return ", ".join(f"{name} {stats[name]}" for name in _STATE if name in stats)
+
+
+def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: AgeingResult | None) -> dict[str, Trait]:
+    """Name to what was found and asked."""
+    found = {
+        "model": _same(stats.get("kind"), asked.kind),
+        "codec": _same(stats.get("codec"), asked.codec),
+        "policy": _same(stats.get("policy"), asked.policy),
+        "store": _same(stats.get("store"), asked.store),
+        "capacity_bytes": _same(stats.get("capacity_bytes"), asked.capacity_bytes),
+        "over_provisioning": _spare(stats, asked),
+        "superblock_bytes": _superblock(stats, asked),
+        "start": Trait(FRESH if worn is None else worn.words),
+    }
+    if worn is not None:
+        found["aged_drive_writes"] = Trait(worn.drive_writes)
+        found["settled_write_amplification"] = Trait(worn.write_amplification if worn.settled else None)
+        if worn.signature:
+            found[SIGNATURE] = Trait(worn.signature)
+    return found
+
+
+def rounding(stats: Mapping[str, Any]) -> float:
+    """What half a superblock more or less makes of over-provisioning, and a digit for what is printed."""
+    superblock, user = stats.get("superblock_bytes"), stats.get("user_bytes")
+    return 0.5 * superblock / user + 1e-6 if superblock and user else 1e-6
+
+
+def _spare(stats: Mapping[str, Any], asked: DriveDescription) -> Trait:
+    found, wanted = stats.get("over_provisioning"), asked.over_provisioning
+    holds = found is None or abs(float(found) - wanted) <= rounding(stats)
+    return Trait(found, wanted, holds)
+
+
+def _superblock(stats: Mapping[str, Any], asked: DriveDescription) -> Trait:
+    pages = asked.pages_per_block
+    wanted = None if pages is None else pages * _PAGE_BYTES
+    return _same(stats.get("superblock_bytes"), wanted)
+
+
+def _same(found: Any, asked: Any) -> Trait:
+    if isinstance(found, str):
+        found = found.replace("_", "-")
+    if isinstance(asked, str):
+        asked = asked.replace("_", "-")
+    return Trait(found, asked, found is None or asked is None or found == asked)

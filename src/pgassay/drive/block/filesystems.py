@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.errors import UsageError
+from pgassay.study.units import format_size
+
 _UNSHARED = re.compile(r"\b(?:reflink|crc)=0")
 """Options of mkfs.xfs that leave it without reflinks, which it makes since 5.1 where nobody says otherwise."""
 LABEL = "pgassay"
@@ -93,6 +96,14 @@ class Filesystem:
     def least_bytes(self) -> int:
         """The smallest drive that holds such a file system."""
         return self.kind.capacity_min_bytes
+
+    def require_room(self, capacity_bytes: int) -> None:
+        """Raise `UsageError` where no such file system fits on a drive of this size."""
+        if capacity_bytes < self.least_bytes:
+            raise UsageError(
+                f"a drive of {format_size(capacity_bytes)} is too small",
+                f"give it {format_size(self.least_bytes)} or more",
+            )
 
     @property
     def shares_blocks(self) -> bool:

@@ -12,14 +12,15 @@ from pathlib import Path
 
 from pgassay import copying
 from pgassay.bench.drive_counters import Counted
+from pgassay.bench.errors import SpaceError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import Trait
 from pgassay.drive import snapshots
-from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.root import Root
 from pgassay.files import Directory
 from pgassay.study.drives import DriveKind
+from pgassay.study.units import format_size
 
 DISK = "disk.img"
 GROWTH_BYTES = 256 << 20
@@ -47,10 +48,6 @@ class ImageVolume:
     def how_restored(self) -> str:
         """`reflink` where the host's file system can share blocks, else `copy`."""
         return "reflink" if self._shares() else "copy"
-
-    def facts(self) -> Mapping[str, str]:
-        """The kind, and the capacity in bytes."""
-        return {"kind": self.kind, "capacity_bytes": str(self.capacity_bytes)}
 
     def attach(self) -> Path:
         """The loop device over the file, by path; raises `DriveError`."""
@@ -90,7 +87,7 @@ class ImageVolume:
         needed = GROWTH_BYTES + (0 if self._shares() else kept.size_bytes)
         free = self._mount_of(self._home).free_bytes
         if free < needed:
-            raise block_messages.too_little_room(self._home, needed, free, "a copy of the image")
+            raise too_little_room(self._home, needed, free, "a copy of the image")
         self._share = copy_image(kept.data / DISK, self._home / DISK, share=self._shares())
         snapshots.used(self._root, self._key(key))
 
@@ -131,6 +128,15 @@ class ImageVolume:
     def _key(self, key: str) -> str:
         """Images and directories of one key are apart, and so are images of two sizes, which a study chooses."""
         return f"image of {self.capacity_bytes} bytes {key}"
+
+
+def too_little_room(place: Path, needed: int, free: int, what: str, hint: str = "") -> SpaceError:
+    """Checked before an image or a store in a file is made; `hint` says what else would help."""
+    usual = "free some space, name another --data-dir, or make the drive smaller with drive.data.capacity"
+    return SpaceError(
+        f'"{place}" has {format_size(free)} free, {format_size(needed)} are needed for {what}',
+        f"{usual}; {hint}" if hint else usual,
+    )
 
 
 _PIECE_BYTES = 1 << 30

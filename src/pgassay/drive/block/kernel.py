@@ -14,22 +14,192 @@ import os
 import struct
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from pgassay import children
+from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.bench.running import Completed, Runner
-from pgassay.drive import messages
-from pgassay.drive.block import messages as block_messages
-from pgassay.drive.block import mounts
 from pgassay.drive.block.filesystems import Filesystem
+from pgassay.errors import UsageError
 from pgassay.files import Directory
+
+_MOUNTINFO = Path("/proc/self/mountinfo")
+_ESCAPES = (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\"))
+
+
+@dataclass(frozen=True)
+class MountEntry:
+    """A line of mountinfo; `number` is the file system's `MAJ:MIN`."""
+
+    point: Path
+    filesystem: str
+    source: str
+    options: tuple[str, ...]
+    number: str
+
+
+def parse_mountinfo(text: str) -> list[MountEntry]:
+    """All mounts, in the kernel's order (proc(5))."""
+    found = []
+    for line in text.splitlines():
+        head, dash, tail = line.partition(" - ")
+        left, right = head.split(" "), tail.split(" ")
+        if dash and len(left) >= 6 and len(right) >= 3:
+            options = tuple(dict.fromkeys(f"{left[5]},{right[2]}".split(",")))
+            found.append(MountEntry(Path(_plain(left[4])), right[0], _plain(right[1]), options, left[2]))
+    return found
+
+
+def _plain(text: str) -> str:
+    for octal, character in _ESCAPES:
+        text = text.replace(octal, character)
+    return text
+
+
+def mounts() -> list[MountEntry]:
+    """Every mount of this process's namespace, in the kernel's order."""
+    return parse_mountinfo(_MOUNTINFO.read_text(encoding="utf-8"))
+
+
+def mounts_below(place: Path) -> list[MountEntry]:
+    """Mounts on or below `place`, the last one first: the order in which they can be undone."""
+    return [entry for entry in reversed(mounts()) if entry.point.is_relative_to(place)]
+
+
+def mount_over(path: Path) -> MountEntry | None:
+    """The mount that `path` lies on."""
+    above = [entry for entry in mounts() if path.is_relative_to(entry.point)]
+    return max(enumerate(above), key=lambda each: (len(each[1].point.parts), each[0]))[1] if above else None
+
+
+def loops(sys: Path = Path("/sys/block")) -> Iterator[tuple[Path, Path]]:
+    """Every loop device in use, with the file behind it."""
+    for folder in sorted(sys.glob("loop*")):
+        try:
+            name = (folder / "loop" / "backing_file").read_text(encoding="utf-8").rstrip("\n")
+        except OSError:
+            continue
+        yield Path("/dev") / folder.name, Path(name.removesuffix(" (deleted)"))
+
+
+def loops_below(place: Path) -> list[Path]:
+    """Loop devices whose file lies below `place`."""
+    return [device for device, file in loops() if file.is_relative_to(place)]
+
+
+def holder(device: Path, proc: Path = Path("/proc")) -> tuple[int, str] | None:
+    """A process in another mount namespace that has the device mounted, with its program; None where none is seen."""
+    ours = (proc / "self" / "ns" / "mnt").readlink()
+    for folder in sorted(proc.glob("[0-9]*"), key=lambda each: int(each.name)):
+        with suppress(OSError):
+            if (folder / "ns" / "mnt").readlink() == ours:
+                continue
+            found = parse_mountinfo((folder / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape"))
+            if any(each.source == str(device) for each in found):
+                return int(folder.name), (folder / "comm").read_text(encoding="utf-8", errors="replace").rstrip("\n")
+    return None
+
+
+def backing_file(device: Path) -> Path | None:
+    """The file behind a loop device; None if it is none, or free."""
+    return next((file for loop, file in loops() if loop == device), None)
+
+
+def holders(point: Path, proc: Path = Path("/proc")) -> list[str]:
+    """Processes that work below `point`, for a message: `postgres (process 123)`."""
+    found = []
+    for entry in proc.iterdir():
+        if not entry.name.isdecimal():
+            continue
+        with suppress(OSError):  # it ended while we looked, or belongs to somebody else
+            links = [entry / "cwd", entry / "root", *(entry / "fd").iterdir()]
+            if any(_leads_below(link, point) for link in links):
+                name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
+                found.append(f"{name} (process {entry.name})")
+    return found
+
+
+def _leads_below(link: Path, point: Path) -> bool:
+    """Not one that was closed since it was listed, as of our own files the listing itself."""
+    try:
+        return link.readlink().is_relative_to(point)
+    except OSError:
+        return False
+
 
 _TIMEOUT_S = 300.0
 SECTOR_BYTES = 4096
 _LOOP_CONTROL = Path("/dev/loop-control")
 _ATTEMPTS = 5
+
+
+@contextlib.contextmanager
+def refusals_of(doing: str, path: Path) -> Iterator[None]:
+    """Raise `DriveError` for what the operating system refuses meanwhile: could not `doing` `path`."""
+    try:
+        yield
+    except OSError as failure:
+        raise DriveError(f'could not {doing} "{path}": {(failure.strerror or str(failure)).lower()}') from failure
+
+
+@contextlib.contextmanager
+def opened(device: Path) -> Iterator[int]:
+    """The descriptor of a device, to be read; raises `DriveError` where it cannot be opened."""
+    with refusals_of("open", device):
+        descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def size_bytes(device: Path) -> int:
+    """The device's size; raises `DriveError` where it cannot be opened."""
+    with opened(device) as descriptor:
+        return os.lseek(descriptor, 0, os.SEEK_END)
+
+
+def no_block_device(path: Path) -> UsageError:
+    """A name that is none of a block device."""
+    return UsageError(f'"{path}" is not a block device')
+
+
+def command_failed(doing: str, said: str) -> DriveError:
+    """What a program said to `doing`: its first line."""
+    first = said.strip().splitlines()[0] if said.strip() else "no reason given"
+    return DriveError(f"could not {doing}: {first}")
+
+
+def busy(point: Path, users: Iterable[str]) -> DriveError:
+    """Processes work in the file system that is to be unmounted."""
+    named = ", ".join(users) or "unknown"
+    return DriveError(f'"{point}" is in use and cannot be unmounted: {named}', "end what uses it, then try again")
+
+
+def damaged(device: Path, said: str) -> DamagedError:
+    """A check, or the replay of a journal, found the file system unsound."""
+    return DamagedError(f'the file system on "{device}" is damaged: {said}')
+
+
+_INSTEAD = "use drive.data=directory here"
+
+
+def require_mounting(doing: str) -> None:
+    """Raise `DriveError` without the right to mount."""
+    if not may_mount():
+        raise DriveError(f"{doing} needs root with the capability CAP_SYS_ADMIN", f"run pgassay as root, or {_INSTEAD}")
+
+
+def require_node(path: Path, doing: str) -> None:
+    """Raise `DriveError` where this device of the kernel cannot be used, as in many containers."""
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise DriveError(
+            f'"{path}" does not exist or cannot be opened, and {doing} needs it', f"allow it here, or {_INSTEAD}"
+        )
 
 
 class Kernel(Protocol):
@@ -59,9 +229,6 @@ class Kernel(Protocol):
     def check(self, device: Path, filesystem: Filesystem) -> None:
         """Check the unmounted file system, changing nothing; raises if it is damaged."""
 
-    def question(self, device: Path, filesystem: Filesystem) -> str:
-        """What the file system says about itself."""
-
 
 class LinuxKernel:
     """The system itself, by losetup, mkfs, mount, fsck and system calls."""
@@ -71,17 +238,17 @@ class LinuxKernel:
 
     def require(self, filesystem: Filesystem) -> None:
         """Raise `DriveError` without the right to mount, loop devices, or the file system's programs."""
-        if not may_mount():
-            raise messages.not_privileged("a drive with a file system of its own")
-        if not os.access(_LOOP_CONTROL, os.R_OK | os.W_OK):
-            raise messages.no_device_node(_LOOP_CONTROL, "an image under a file system")
+        require_mounting("a drive with a file system of its own")
+        require_node(_LOOP_CONTROL, "an image under a file system")
         for program, package in (
             (filesystem.kind.make[0], filesystem.kind.package),
             ("losetup", "util-linux"),
             ("mount", "mount"),
         ):
             if children.which(program) is None:
-                raise messages.no_program(program, package)
+                raise DriveError(
+                    f'program "{program}" is not installed', f"install {package}, or choose another file system"
+                )
 
     def attach(self, file: Path) -> Path:
         """Ask the kernel, then losetup, again where another process took the free device first; raises `DriveError`."""
@@ -93,7 +260,7 @@ class LinuxKernel:
             outcome = self._run(command)
             if outcome.status == 0:
                 return Path(outcome.stdout.strip())
-        raise messages.command_failed(f'put a loop device over "{file}"', outcome.stderr)
+        raise command_failed(f'put a loop device over "{file}"', outcome.stderr)
 
     def detach(self, device: Path) -> None:
         """Free the loop device and wait until udev and others have closed it."""
@@ -117,7 +284,7 @@ class LinuxKernel:
 
     def drop(self, point: Path) -> None:
         """Shut the file system down where it can be (ext4, xfs), then unmount; raises `DriveError` as `unmount`."""
-        if mounts.mounts_below(point):
+        if mounts_below(point):
             shut_down(point)
             unmount(point)
 
@@ -126,16 +293,12 @@ class LinuxKernel:
         outcome = self._run([*filesystem.kind.check, str(device)])
         if outcome.status != 0:
             said = (outcome.stdout + outcome.stderr).strip().splitlines()
-            raise messages.damaged_filesystem(device, said[-1] if said else f"status {outcome.status}")
-
-    def question(self, device: Path, filesystem: Filesystem) -> str:
-        """The output of the file system's own program (dumpe2fs, xfs_info)."""
-        return self._run([*filesystem.kind.question, str(device)]).stdout
+            raise damaged(device, said[-1] if said else f"status {outcome.status}")
 
     def _do(self, command: Sequence[str], doing: str) -> None:
         outcome = self._run(command)
         if outcome.status != 0:
-            raise messages.command_failed(doing, outcome.stderr or outcome.stdout)
+            raise command_failed(doing, outcome.stderr or outcome.stdout)
 
     def _run(self, command: Sequence[str]) -> Completed:
         return self._runner.run(command, privileged="mounts and makes file systems", timeout_s=_TIMEOUT_S)
@@ -207,12 +370,13 @@ def unmount(point: Path, *, patience_s: float = PATIENCE_S, lazily: bool = False
         if number in (0, errno.EINVAL, errno.ENOENT):
             return
         if number != errno.EBUSY:
-            raise messages.system_failed("unmount", point, OSError(number, os.strerror(number)))
+            with refusals_of("unmount", point):
+                raise OSError(number, os.strerror(number))
         if time.monotonic() > deadline:
             if lazily:
                 _umount(point, _MNT_DETACH)
                 return
-            raise messages.busy(point, mounts.holders(point))
+            raise busy(point, holders(point))
         time.sleep(_POLL_S)
 
 
@@ -236,24 +400,23 @@ def detach_loop(device: Path, *, patience_s: float = FREE_S) -> None:
 
     A mount namespace that began while it was mounted (a container, unshare(1)) has it mounted, too, until it ends.
     """
-    file = mounts.backing_file(device)
+    file = backing_file(device)
     if file is None:
         return
-    try:
-        descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as failure:
-        raise messages.system_failed("open", device, failure) from failure
-    try:
-        fcntl.ioctl(descriptor, _LOOP_CLR_FD, 0)
-    except OSError as failure:
-        if failure.errno != errno.ENXIO:
-            raise messages.system_failed("free", device, failure) from failure
-    finally:
-        os.close(descriptor)
+    with opened(device) as descriptor, refusals_of("free", device):
+        try:
+            fcntl.ioctl(descriptor, _LOOP_CLR_FD, 0)
+        except OSError as failure:
+            if failure.errno != errno.ENXIO:
+                raise
     deadline = time.monotonic() + patience_s
-    while mounts.backing_file(device) == file:
+    while backing_file(device) == file:
         if time.monotonic() > deadline:
-            raise block_messages.device_kept(device, mounts.holder(device))
+            found = holder(device)
+            hint = "look for a program that has it open: fuser"
+            if found:
+                hint = f"process {found[0]} ({found[1]}) has it mounted in a mount namespace of its own: end it"
+            raise DriveError(f'could not free "{device}": device busy', hint)
         time.sleep(_POLL_S)
 
 

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive.block import daemon, kernel, mounts
+from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.daemon import SocketControl
 from pgassay.files import Directory, UntrustedError
 
@@ -33,36 +33,36 @@ def undo(place: Path) -> list[str]:
     Raises `DriveError`, and unmounts nothing, where something is mounted that we did not make.
     """
     place = place.resolve()
-    for entry in mounts.mounts_below(place):
+    for entry in kernel.mounts_below(place):
         _require_ours(entry, place)
     homes = _homes(place)
     done = [f"silent daemon of {home.name}" for home in homes if _end_if_silent(home)]
-    entries = mounts.mounts_below(place)
+    entries = kernel.mounts_below(place)
     for entry in entries:
         if not _is_fuse(entry):
             kernel.unmount(entry.point, patience_s=_PATIENCE_S, lazily=True)
             done.append(f"mount {entry.point.relative_to(place)}")
-    for device in mounts.loops_below(place):
+    for device in kernel.loops_below(place):
         kernel.detach_loop(device)
         done.append(f"loop device {device.name}")
     for home in homes:
         if daemon.running(home) is not None:
             daemon.end(home)
             done.append(f"daemon of {home.name}")
-    for entry in mounts.mounts_below(place):
+    for entry in kernel.mounts_below(place):
         kernel.unmount(entry.point, patience_s=_PATIENCE_S, lazily=True)
         done.append(f"mount {entry.point.relative_to(place)}")
     return done
 
 
-def _require_ours(entry: mounts.MountEntry, place: Path) -> None:
+def _require_ours(entry: kernel.MountEntry, place: Path) -> None:
     source = Path(entry.source)
     if _is_fuse(entry):
         ours = entry.source.startswith(f"{daemon.PROGRAM}:") and entry.point.name == daemon.FUSE
     elif entry.point.name == POINT and _noted(entry.point.parent) == source:
         ours = True
     else:
-        file = mounts.backing_file(source)
+        file = kernel.backing_file(source)
         ours = file is not None and file.is_relative_to(place)
     if not ours:
         raise DriveError(
@@ -80,7 +80,7 @@ def _noted(home: Path) -> Path | None:
         return None
 
 
-def _is_fuse(entry: mounts.MountEntry) -> bool:
+def _is_fuse(entry: kernel.MountEntry) -> bool:
     return entry.filesystem.partition(".")[0] in _FUSE_TYPES
 
 

@@ -8,18 +8,193 @@ moved as a known write must move them: zeros, which a drive that compresses hard
 import mmap
 import os
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pgassay.bench.drive_counters import Counted, DriveCounters, Trust
+from pgassay.bench.errors import BenchError, DriveError
 from pgassay.bench.places import Mount
-from pgassay.drive import messages
-from pgassay.drive.block import messages as block_messages
+from pgassay.bench.running import Runner
 from pgassay.drive.block.filesystems import KINDS
+from pgassay.drive.block.kernel import command_failed, refusals_of
+from pgassay.drive.smart import PROGRAM, NvmeCli, number, table
+from pgassay.errors import UsageError
 from pgassay.study.drives import Role
+from pgassay.study.units import format_size
+
+
+class Erasure(StrEnum):
+    """What is done with what a device holds."""
+
+    DISCARD = "discard"
+    FORMAT = "format"
+    CRYPTO = "crypto"
+    SANITIZE = "sanitize"
+    NONE = "none"
+
+
+ERASE_S = 4 * 3600.0
+"""A drive may take hours to make all its flash empty, each cell erased and none in a hurry."""
+_POLL_S = 5.0
+_NAMESPACE = re.compile(r"/dev/nvme\d+n\d+$")
+_FORMATS, _MANAGES = 1 << 1, 1 << 3
+"""Of OACS: the controller formats; it makes and removes namespaces, so some may be there that are not attached."""
+_FORMATS_ALL, _ERASES_ALL, _CRYPTO = 1 << 0, 1 << 1, 1 << 2
+"""Of FNA: a format, or a format with secure erase, takes every namespace; keys can be thrown away."""
+_BLOCK_ERASE = 1 << 1
+"""Of SANICAP."""
+_DONE, _RUNNING, _DONE_KEPT = 1, 2, 4
+"""Of the sanitize log's status: the last one succeeded, is under way, succeeded without deallocating."""
+_ASKED = {
+    Erasure.FORMAT: ("format", "--ses=1", "--force"),
+    Erasure.CRYPTO: ("format", "--ses=2", "--force"),
+    Erasure.SANITIZE: ("sanitize", "--sanact=2"),
+}
+_PROGRESS_WHOLE = 65536
+_UNREAD_MOST = 12
+"""Times that a log may stay unread: a drive may be busy with itself."""
+Progress = Callable[[float], None]
+"""The share that is done."""
+
+
+def require_erasable(device: Path, how: Erasure, runner: Runner) -> None:
+    """Raise `UsageError` where the drive cannot do that, or where it would reach further than the device named."""
+    if how not in _ASKED:
+        return
+    path = device.resolve()
+    if not _NAMESPACE.match(str(path)):
+        raise UsageError(
+            f'"{device}" is no NVMe namespace, and --erase {how} erases nothing else',
+            "name the namespace, such as /dev/nvme0n1, or use --erase discard",
+        )
+    program = NvmeCli(runner)
+    controller = table(program.ask(("id-ctrl",), path))
+    commands, formats, sanitizes = (_bits(controller.get(name)) for name in ("oacs", "fna", "sanicap"))
+    every = ("--all",) if commands & _MANAGES else ()
+    listed = table(program.ask(("list-ns",), path, *every)).get("nsid_list")
+    if not controller or not isinstance(listed, list) or not listed:
+        raise UsageError(
+            f'"{device}" does not say what --erase {how} would reach: it is left alone',
+            "install nvme-cli and run as root, or use --erase discard",
+        )
+    able = {
+        Erasure.FORMAT: commands & _FORMATS,
+        Erasure.CRYPTO: commands & _FORMATS and formats & _CRYPTO,
+        Erasure.SANITIZE: sanitizes & _BLOCK_ERASE,
+    }[how]
+    if not able:
+        raise UsageError(f'"{device}" cannot do --erase {how}: its controller does not offer it', "use --erase discard")
+    reaches_all = how is Erasure.SANITIZE or formats & (_FORMATS_ALL | _ERASES_ALL)
+    if len(listed) > 1 and reaches_all:
+        raise UsageError(
+            f'--erase {how} of "{device}" would erase {len(listed) - 1} more '
+            f"{'namespace' if len(listed) == 2 else 'namespaces'} of its drive: it is left alone",
+            "use --erase discard, which stays within the device",
+        )
+
+
+def erase(device: Path, how: Erasure, runner: Runner, pause: Callable[[float], None], tell: Progress) -> str:
+    """Do it, to the end; returns why a device was not discarded, or nothing.
+
+    Not every device can discard, and overwriting goes on without. A secure erase was asked for by name: where it fails,
+    `DriveError` is raised.
+    """
+    if how is Erasure.NONE:
+        return "not asked for"
+    if how is Erasure.DISCARD:
+        return _failed(["blkdiscard", str(device)], runner)
+    path = device.resolve()
+    command, *options = _ASKED[how]
+    said = _failed([PROGRAM, command, str(path), *options], runner)
+    if said:
+        raise _not_erased(device, how, said)
+    if how is Erasure.SANITIZE:
+        _wait(device, path, NvmeCli(runner), pause, tell)
+    return ""
+
+
+def _not_erased(device: Path, how: Erasure, said: str) -> DriveError:
+    return DriveError(f'could not erase "{device}" by {how}: {said}', "use --erase discard")
+
+
+def _wait(device: Path, path: Path, program: NvmeCli, pause: Callable[[float], None], tell: Progress) -> None:
+    """A sanitize continues, also over a loss of power, until its log says how it ended."""
+    waited_s, unread = 0.0, 0
+    while True:
+        status, share = _sanitized(program.ask(("sanitize-log",), path))
+        if status in (_DONE, _DONE_KEPT):
+            return
+        unread = unread + 1 if status is None else 0
+        if unread > _UNREAD_MOST:
+            raise _not_erased(device, Erasure.SANITIZE, "the drive does not say how far it is")
+        if status not in (_RUNNING, None):
+            raise _not_erased(device, Erasure.SANITIZE, "its log says that it failed")
+        if waited_s >= ERASE_S:
+            raise _not_erased(device, Erasure.SANITIZE, "it still goes on")
+        tell(share)
+        pause(_POLL_S)
+        waited_s += _POLL_S
+
+
+def _sanitized(text: str) -> tuple[int | None, float]:
+    """Status and share done of `nvme sanitize-log`, whose status is a number with words: `(2) Sanitize in Progress.`"""
+    for each in table(text).values():
+        status = each.get("sstat", {}) if isinstance(each, dict) else {}
+        found = re.match(r"\((\d+)\)", str(status.get("status", ""))) if isinstance(status, dict) else None
+        if found is not None:
+            progress = number(each.get("sprog")) or 0.0
+            return int(found[1]), min(1.0, progress / _PROGRESS_WHOLE)
+    return None, 0.0
+
+
+def _failed(command: list[str], runner: Runner, hear: Callable[[str], None] = lambda said: None) -> str:
+    """Why a program did not do it; nothing where it did, and then `hear` gets what it said."""
+    try:
+        outcome = runner.run(command, privileged="erases or trims a device", timeout_s=ERASE_S)
+    except (BenchError, TimeoutError) as failure:
+        return str(failure)
+    if outcome.status == 0:
+        hear(outcome.stdout)
+        return ""
+    said = (outcome.stderr or outcome.stdout).strip().splitlines()
+    return said[-1] if said else f"{command[0]} ended with status {outcome.status}"
+
+
+def _bits(value: object) -> int:
+    found = number(value)
+    return 0 if found is None else int(found)
+
+
+def require_trimmable(device: Path, asked: str, sys: Path = Path("/sys/class/block")) -> None:
+    """Raise `UsageError` where the device cannot be told what is not used: known before hours of writing.
+
+    `asked` is what it was asked by, for the message.
+    """
+    folder = (sys / device.resolve().name).resolve()
+    for queue in (folder / "queue", folder.parent / "queue"):  # a partition has its drive's
+        if queue.is_dir():
+            if int((queue / "discard_max_bytes").read_text().strip() or 0) == 0:
+                raise UsageError(f'"{device}" takes no discards, so {asked} would do nothing', f"leave {asked} out")
+            return
+
+
+def trim(point: Path, runner: Runner) -> float | None:
+    """Tell the drive what the file system mounted here does not use; returns how many bytes, None if that is not said.
+
+    Raises `DriveError` where the drive cannot be told.
+    """
+    told: list[str] = []
+    said = _failed(["fstrim", "--verbose", str(point)], runner, told.append)
+    if said:
+        raise command_failed(f"trim {point}", said)
+    found = re.search(r"(\d+) bytes", "".join(told))
+    return None if found is None else float(found[1])
+
 
 SEQUENTIAL_BYTES = 1 << 20
 RANDOM_BYTES = 64 << 10
@@ -75,10 +250,8 @@ class RawDevice:
         self.size_bytes = 0
 
     def __enter__(self) -> Self:
-        try:
+        with refusals_of("open", self._device):
             self._descriptor = self._open()
-        except OSError as failure:
-            raise messages.system_failed("open", self._device, failure) from failure
         self.size_bytes = self._room() // _ALIGNED_BYTES * _ALIGNED_BYTES
         self._zeros = mmap.mmap(-1, SEQUENTIAL_BYTES)
         self._noise = mmap.mmap(-1, _NOISE_BYTES)
@@ -138,17 +311,16 @@ class RawDevice:
     def _write(self, source: mmap.mmap, place: int, length: int) -> int:
         """Some stretch of the source, another each time: drives may find what repeats."""
         start = self._chance.randrange((len(source) - length) // _ALIGNED_BYTES + 1) * _ALIGNED_BYTES
-        try:
-            with memoryview(source) as view, view[start : start + length] as part:
-                return os.pwrite(self._descriptor, part, place)
-        except OSError as failure:
-            raise messages.system_failed("write over", self._device, failure) from failure
+        with (
+            refusals_of("write over", self._device),
+            memoryview(source) as view,
+            view[start : start + length] as part,
+        ):
+            return os.pwrite(self._descriptor, part, place)
 
     def _sync(self) -> None:
-        try:
+        with refusals_of("write over", self._device):
             os.fsync(self._descriptor)
-        except OSError as failure:
-            raise messages.system_failed("write over", self._device, failure) from failure
 
 
 class RawFile(RawDevice):
@@ -203,14 +375,14 @@ class Proof:
         """Why the counters are not trusted, in words for users; empty where they moved as they must."""
         for what, each in (("zeros", self.zeros), ("random data", self.noise)):
             if each.host_bytes is None:
-                return block_messages.COUNTS_NOTHING
+                return "the device counts no host writes, or nothing asks it here"
             if not 1 - HOST_TOLERANCE <= each.host_bytes / each.written <= 1 + HOST_TOLERANCE:
-                return block_messages.moved_wrongly(_HOST, each.host_bytes, each.written, what)
+                return _moved_wrongly(_HOST, each.host_bytes, each.written, what)
         if self.noise.nand_bytes is None or self.zeros.nand_bytes is None:
-            return block_messages.COUNTS_NO_NAND
+            return "the device counts no NAND writes"
         if not NOISE_LEAST <= self.noise.nand_bytes / self.noise.written <= NOISE_MOST:
             moved, written = self.noise.nand_bytes, self.noise.written
-            return block_messages.moved_wrongly(_NAND, moved, written, "random data")
+            return _moved_wrongly(_NAND, moved, written, "random data")
         return ""
 
     def trust(self, on: str) -> Trust:
@@ -237,6 +409,11 @@ class Proof:
             return None
         share = (self.zeros.nand_bytes / self.zeros.written) / (self.noise.nand_bytes / self.noise.written)
         return Role.COMPRESSING if share <= COMPRESSING_MOST else Role.NORMAL
+
+
+def _moved_wrongly(counter: str, moved_bytes: float, written_bytes: int, what: str) -> str:
+    moved, written = format_size(int(moved_bytes)), format_size(written_bytes)
+    return f"{counter} moved by {moved} while {written} of {what} were written"
 
 
 FILLING, OVERWRITING, PROVING = "filling in sequence", "overwriting at random", "proving its counters"
@@ -285,13 +462,24 @@ def prove_in(
     both writes and for what others write meanwhile.
     """
     if mount.filesystem not in KINDS or "compress" in mount.options:
-        raise block_messages.not_written_as_sent(directory, mount.filesystem)
+        raise UsageError(
+            f'"{directory}" lies on {mount.filesystem}, which may store zeros in less: a known write proves nothing '
+            "there",
+            f"name a directory on {', '.join(KINDS)}, mounted without compression",
+        )
     spare_bytes = max(SPARE_LEAST_BYTES, mount.size_bytes // SPARE_PARTS)
     needed_bytes = 2 * amount_bytes + spare_bytes
     if mount.free_bytes < needed_bytes:
         fits_bytes = (mount.free_bytes - spare_bytes) // 2
         fits_bytes = fits_bytes if fits_bytes >= LEAST_USEFUL_BYTES else 0
-        raise block_messages.no_room_to_prove(directory, needed_bytes, mount.free_bytes, fits_bytes)
+        unit = next((unit for unit in (1 << 30, 1 << 20) if fits_bytes >= unit), 1)
+        raise DriveError(
+            f'"{directory}" has {format_size(mount.free_bytes)} free, this proof needs {format_size(needed_bytes)}, '
+            "with what it leaves to others",
+            f"make room, or prove with less: --proof {format_size(fits_bytes // unit * unit)}"
+            if fits_bytes
+            else "make room: no proof that would show anything fits",
+        )
     with RawFile(directory, 2 * amount_bytes) as raw:
         return prove(raw, read, pause, amount_bytes, tell)
 
@@ -335,13 +523,13 @@ def overwrite(raw: RawDevice, read: DriveCounters | None, drive_writes: int, tel
     most = drive_writes * ROUNDS_A_DRIVE
     course = _Course(OVERWRITING, most * round_bytes, tell)
     written, found = 0, list[float]()
-    for number in range(most):
+    for round_number in range(most):
         before = read() if read is not None else {}
         written += raw.overwrite(round_bytes, course)
         after = read() if read is not None else {}
         found += amplification(before, after)
         course.amplification = found[-1] if found else None
-        if number + 1 >= ROUNDS_A_DRIVE and steady(found):
+        if round_number + 1 >= ROUNDS_A_DRIVE and steady(found):
             return Overwritten(written, tuple(found), settled=True)
     return Overwritten(written, tuple(found), settled=False)
 

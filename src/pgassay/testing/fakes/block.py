@@ -72,10 +72,6 @@ class FakeKernel:
         if self.damaged:
             raise DamagedError(f'the file system on "{device}" is damaged: as planned')
 
-    def question(self, device: Path, filesystem: Filesystem) -> str:
-        """An empty text: tar archives show nothing."""
-        return ""
-
 
 class FakeControl:
     """See `block.daemon.Control`: a disk in `directory`/fuse/disk, snapshots beside it. `problems`: what it finds."""
@@ -166,7 +162,7 @@ class FakeControl:
 
 
 class FakeDaemon:
-    """See `block.emulated.Daemon`; `running` shows what was not ended, `checked` what it was asked about."""
+    """See `block.daemon.Daemon`; `running` shows what was not ended, `checked` what it was asked about."""
 
     def __init__(self) -> None:
         self.checked: list[Description] = []
