@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.report.adoption import SECTION, advice, build_steps, crash_risks, crash_warnings, side_effects
+from pgassay.report.adoption import advice, build_steps, crash_risks, crash_warnings, side_effects
+from pgassay.report.applying import SECTION
 from pgassay.report.findings import Findings
+from pgassay.report.headline import headline_of
 from pgassay.report.section import Listing, Sentences
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
 from pgassay.testing.planted import make_run
+from tests.report.undecided import make_undecided
 
 
 def test_a_page_size_names_its_option_its_move_and_its_limits() -> None:
@@ -70,7 +73,8 @@ def test_what_was_not_shown_to_be_better_is_not_applied(tmp_path: Path) -> None:
     assert {each.verdict.kind for each in findings.verdicts} > {"better"}, "one is undecided or alike"
     listings = [block for block in SECTION.blocks(findings) if isinstance(block, Listing)]
     assert [each.title for each in listings] == ["table.fillfactor=75"]
-    findings.verdicts = tuple(each for each in findings.verdicts if each.verdict.kind != "better")
+    findings = Findings(make_run(tmp_path / "other"))
+    findings.verdicts = tuple(each for each in findings.verdicts if each.effect.treatment.endswith("=50"))
     (said,) = SECTION.blocks(findings)
     assert isinstance(said, Sentences)
     assert said.texts == (
@@ -90,3 +94,25 @@ def test_where_a_level_was_of_no_use_is_among_what_to_distrust(tmp_path: Path) -
 
 def test_what_only_loses_the_last_transactions_is_crash_safe() -> None:
     assert crash_warnings(study_of({"server.synchronous_commit": "off"})) == ()
+
+
+def test_a_treatment_has_the_steps_of_its_own_level(tmp_path: Path) -> None:
+    """Each had those of the level that ran last: 75 was to be applied by `SET (fillfactor = 100)`."""
+    findings = Findings(make_run(tmp_path / "run"))
+    findings.trials = tuple(
+        replace(each, levels={"table.fillfactor": replace(level, adopt=f"SET (fillfactor = {level.typed})")})
+        for each in findings.trials
+        for level in [each.levels["table.fillfactor"]]
+    )
+    listings = {block.title: block.items for block in SECTION.blocks(findings) if isinstance(block, Listing)}
+    assert listings == {"table.fillfactor=75": ["SET (fillfactor = 75)"]}
+
+
+def test_what_is_applied_is_what_the_advice_names(tmp_path: Path) -> None:
+    """The answer said to decide by WAL and space, and the section that there was nothing to apply."""
+    findings = Findings(make_undecided(tmp_path / "run"))
+    (advice_said,) = [each for each in headline_of(findings).beside if each.startswith("take")]
+    listings = [block for block in SECTION.blocks(findings) if isinstance(block, Listing)]
+    assert listings
+    assert all(each.title.rpartition("=")[2] in advice_said for each in listings)
+    assert all("not settled" in each.about for each in listings)

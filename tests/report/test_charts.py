@@ -100,7 +100,7 @@ def test_more_treatments_than_colours_differ_in_shape() -> None:
 def test_no_text_of_a_figure_is_cut(tmp_path: Path) -> None:
     """Vega ends a text that it cuts with an ellipsis."""
     made = [
-        each for each in figures(Findings(make_driven(tmp_path / "run"))) if each.name in ("effects", "over-blocks")
+        each for each in figures(Findings(make_driven(tmp_path / "run"))) if each.name in ("responses", "over-blocks")
     ]
     assert len(made) == 2
     for figure in made:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.report import cache, contents, tradeoff
+from pgassay.report import cache, contents
 from pgassay.report.cache import BOX_FROM
 from pgassay.report.case import Headline
+from pgassay.report.charts import LINE
 from pgassay.report.findings import Findings
 from pgassay.report.page import chapters, html
 from pgassay.report.responses import blocks
 from pgassay.report.section import Figure, Surface, Table
 from pgassay.testing.planted import make_run
 from tests.report import cacherun
-from tests.report.blocks import drawing
 from tests.report.crossed import make_crossed
 from tests.report.driven import make_driven
 from tests.report.scaled import make_scaled
@@ -41,32 +41,26 @@ def test_what_a_fold_holds_is_said_of_the_run_and_not_by_the_heads_of_its_tables
             assert len(section.brief(found).split()) > 1, section.name
 
 
-def test_the_line_of_no_difference_goes_through_no_text(findings: Findings) -> None:
-    """It went through the effects of rows that all lie on one side of it."""
+def test_label_bar_and_number_are_on_one_height_and_nothing_goes_through_a_text(findings: Findings) -> None:
+    """A bar was below its label, and the line of no difference went through the numbers of rows on one side of it."""
     (figure,) = [block for block in blocks(findings) if isinstance(block, Figure)]
     drawn = figure.draw()
     assert drawn is not None
     assert not isinstance(drawn, str)
-    rows = drawn.chart.to_dict()["data"]["values"]
+    chart = drawn.chart.to_dict()
+    rows = chart["data"]["values"]
     for row in rows:
-        assert row["_above"] < row["_y"] < row["_below"]
-        for other in rows:
-            for top in (other["_text_y"], other["_label_y"]):
-                assert row["_below"] <= top or top + LETTER_PX <= row["_above"]
-
-
-def test_a_name_stands_above_its_ellipse(findings: Findings) -> None:
-    """Names stood on the outline of their ellipses."""
-    rows = drawing(tradeoff.SECTION, findings, "space-against-speed").chart.to_dict()["data"]["values"]
-    named = [row for row in rows if row["kind"] == "treatment"]
-    assert {row["name"] for row in named} == {"75", "50"}
-    assert [row["name"] for row in rows if row["kind"] == "reference"] == ["100"]
-    for row in named:
-        outline = [
-            each["speed"] for each in rows if each["treatment"] == row["treatment"] and each["kind"] == "ellipse"
-        ]
-        assert outline
-        assert row["_align"] != "center" or row["_at"] >= max(outline)
+        lines = row["_label"].count("\n") + 1
+        assert row["_y"] == row["_label_y"] + lines * LINE / 2 == (row["_top"] + row["_bottom"]) / 2
+        assert row["same_low"] < 0 < row["same_high"]
+        assert row["side"] in row["_label"]
+    assert {row["label"]: row["side"] for row in rows}.items() >= {"Throughput": "better →", "WAL": "← better"}.items()
+    # Bars lie between the longest name and the longest number.
+    (place,) = {str(layer["encoding"]["x"]["scale"]["range"]) for layer in chart["spec"]["layer"]
+                if "scale" in layer["encoding"].get("x", {})}  # fmt: skip
+    first, last = float(place[1 : place.index(",")]), float(place.split(" - ")[1].split("'")[0])
+    assert first > LETTER_PX / 2 * max(len(line) for row in rows for line in row["_label"].split("\n"))
+    assert last > LETTER_PX / 2 * max(len(row["text"]) for row in rows)
 
 
 def test_few_trials_of_a_size_are_dots_in_the_colours_of_the_legend(tmp_path: Path) -> None:

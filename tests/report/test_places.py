@@ -6,6 +6,7 @@ import pytest
 
 from pgassay.report import words
 from pgassay.report.findings import Findings
+from pgassay.testing.planted import make_run
 from tests.report.blocks import body, specification
 from tests.report.crossed import make_crossed
 
@@ -30,18 +31,26 @@ def test_every_covariate_point_has_its_own_costs(findings: Findings) -> None:
         assert words.sentence(said) in costs, "the planted costs do not depend on the treatment"
 
 
-def test_each_panel_of_costs_draws_its_own_arm_only(findings: Findings) -> None:
+def test_each_panel_of_the_forest_draws_its_own_arm_only(tmp_path: Path) -> None:
     """A layer with data of its own would show every arm in every panel."""
-    costs = specification(findings, "costs")
-    assert costs is not None
-    assert "data" in costs
-    inside = costs["spec"]
+    shown = specification(Findings(make_run(tmp_path / "run")), "responses")
+    assert shown is not None
+    assert "data" in shown
+    inside = shown["spec"]
     assert "data" not in inside
     assert all("data" not in layer for layer in inside["layer"])
-    panels = {row["panel"] for row in costs["data"]["values"]}
-    assert len(panels) == 6, "three treatments beside the baseline, at two points"
-    marks = [(row["panel"], row["label"]) for row in costs["data"]["values"]]
+    panels = {row["panel"] for row in shown["data"]["values"]}
+    assert panels == {"table.fillfactor=75", "table.fillfactor=50"}
+    marks = [(row["panel"], row["label"]) for row in shown["data"]["values"]]
     assert len(marks) == len(set(marks))
+
+
+def test_of_one_response_each_arm_is_a_row_in_its_colour(findings: Findings) -> None:
+    shown = specification(findings, "responses")
+    assert shown is not None
+    rows = shown["data"]["values"]
+    assert len(rows) == len({row["label"] for row in rows}) == 6, "three treatments beside the baseline, at two points"
+    assert len({row["treatment"] for row in rows}) == 3
 
 
 def test_a_treatment_is_applied_once(findings: Findings) -> None:

@@ -1,25 +1,20 @@
 """Space against speed: who is on the front, who may be compared, and how long a TB of flash lasts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from math import exp, inf, log
+from math import exp
 from pathlib import Path
-from statistics import correlation as correlation_coefficient
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.findings import Findings
 from pgassay.report.forms import document
 from pgassay.report.tradeoff import CYCLES, SECTION, Point, front
-from pgassay.report.tradeoff_figure import ellipse
 from pgassay.study.levels import Level
 from pgassay.study.responses import Scale
 from pgassay.testing.planted import make_run
-from tests.report.blocks import drawing, tables
+from tests.report.blocks import tables
 from tests.report.driven import make_driven
 
 
@@ -96,21 +91,6 @@ def test_json_tells_the_front_and_the_life_at_every_place(tmp_path: Path) -> Non
     )
 
 
-def test_the_figure_sets_treatments_only_against_those_that_compare(tmp_path: Path) -> None:
-    figure = drawing(SECTION, Findings(make_driven(tmp_path / "run")), "space-against-speed")
-    values = figure.chart.to_dict()["data"]["values"]
-    treatments = [row for row in values if row["kind"] == "treatment"]
-    assert {(row["treatment"], row["against"]) for row in treatments} == {
-        (f"drive.data={drive}, table.fillfactor=75", f"drive.data={drive}, table.fillfactor=100")
-        for drive in ("ssd", "csd")
-    }
-    assert len({row["panel"] for row in values}) == 4, "two scenarios on two drives"
-    updates = [row for row in treatments if "update" in row["panel"]]
-    assert [row["space"] for row in updates] == pytest.approx([20.0, 235 / 230 * 100 - 100], abs=0.3)
-    assert [row["speed"] for row in updates] == pytest.approx([20.0, 20.0], abs=1.5)
-    assert sum(row["kind"] == "block" for row in values) == 4 * 6
-
-
 def effect(treatment: str, logs: Sequence[float], half: float) -> Effect:
     """In ratios, with an interval of half a width in logarithms."""
     middle = sum(logs) / len(logs)
@@ -119,37 +99,3 @@ def effect(treatment: str, logs: Sequence[float], half: float) -> Effect:
         estimate=exp(middle), low=exp(middle - half), high=exp(middle + half), level=0.95, simultaneous=False,
         method="", left_out=(), contrasts=tuple((block, exp(value)) for block, value in enumerate(logs, 1)),
     )  # fmt: skip
-
-
-def test_the_shadows_of_an_ellipse_are_the_printed_intervals_and_its_tilt_the_correlation() -> None:
-    space, speed = [0.20, 0.22, 0.24, 0.26, 0.28], [-0.1, -0.05, -0.1, 0.1, 0.05]
-    one, other = effect("a", space, 0.03), effect("a", speed, 0.2)
-    found = ellipse(one, other)
-    assert found is not None
-    expected = correlation_coefficient(space, speed)
-    assert found.correlation == pytest.approx(expected)
-    corners = found.outline(3600)
-    assert (min(x for x, _ in corners), max(x for x, _ in corners)) == pytest.approx((one.low, one.high))
-    assert (min(y for _, y in corners), max(y for _, y in corners)) == pytest.approx((other.low, other.high), rel=1e-5)
-    _, at_the_right = max(corners)
-    assert log(at_the_right / other.estimate) == pytest.approx(0.2 * expected, abs=1e-3), (
-        "the regression's height there"
-    )
-
-
-def test_what_never_varies_has_no_tilt_and_what_is_not_known_no_ellipse() -> None:
-    space, speed = effect("a", [0.2] * 5, 0.0), effect("a", [0.1, 0.0, 0.2, 0.1, 0.1], 0.1)
-    flat = ellipse(space, speed)
-    assert flat is not None
-    assert flat.correlation == 0.0
-    assert [x for x, _ in flat.outline()] == pytest.approx([exp(0.2)] * len(flat.outline()))
-    assert ellipse(space, replace(speed, low=0.0, high=inf)) is None
-
-
-@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=5, max_size=12))
-def test_no_outline_leaves_the_intervals(logs: list[tuple[float, float]]) -> None:
-    found = ellipse(effect("a", [x for x, _ in logs], 0.1), effect("a", [y for _, y in logs], 0.3))
-    assert found is not None
-    for x, y in found.outline():
-        assert abs(log(x) - found.x) <= 0.1 + 1e-9
-        assert abs(log(y) - found.y) <= 0.3 + 1e-9

@@ -10,7 +10,7 @@ from pgassay.analysis.claims import Mark, judge
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.instability import Instability
-from pgassay.report import costs, curves, words
+from pgassay.report import costs, curves, verdict, words
 from pgassay.report.findings import Findings
 from pgassay.report.forest import forest_row
 from pgassay.report.sensitivity import _spread
@@ -42,7 +42,7 @@ def test_a_forest_leaves_it_out(findings: Findings) -> None:
     assert words.UNKNOWN in words.effect(effect, findings.responses[WAL])
     assert forest_row(effect, "WAL") is None
     assert forest_row(replace(effect, low=4.0), "WAL") is not None, "certainly more"
-    drawn = drawing(costs.SECTION, findings, "costs")
+    drawn = drawing(verdict.SECTION, findings, "responses")
     assert "104513" not in str(drawn.chart.to_dict())
     assert "10451" not in str(drawn.chart.to_dict())
 

@@ -10,19 +10,16 @@ be measured, is always marked, and is never recommended. A drive that writes 16 
 safe: PostgreSQL writes through the page cache, which splits writes as it likes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
-from pgassay.report.case import listed
-from pgassay.report.section import Block, Listing, Section, Sentences, Surface
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Study
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
 
 if TYPE_CHECKING:
-    from pgassay.report.findings import Findings
+    pass
 
 _RISKS = {
     "server.fsync": "a power failure can destroy the whole cluster",
@@ -67,7 +64,7 @@ def crash_warnings(study: Study) -> tuple[str, ...]:
 
 
 def adopted_by(trials: Iterable[TrialRecord]) -> dict[str, str]:
-    """Factor to what its level takes, as these trials recorded it: `reload`, `restart`, or steps, one a line."""
+    """Factor to what its level takes, as these trials of one treatment recorded it: `reload`, `restart`, or steps."""
     return {name: level.adopt for trial in trials for name, level in trial.levels.items() if level.adopt is not None}
 
 
@@ -155,48 +152,8 @@ def build_steps(name: str, typed: str) -> list[str]:
     return []
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    """Treatments that won somewhere, each once with its verdicts and how to apply it.
-
-    None that gives up crash safety, whatever it won, and none that is undecided: there is nothing to apply yet.
-    """
-    every = findings.study.treatments
-    by_name = {treatment.name: treatment for treatment in every if not crash_risks(treatment.levels)}
-    texts: dict[str, list[str]] = {}
-    better = [judged for judged in findings.verdicts if judged.verdict.kind == "better"]
-    for judged in better:
-        if judged.effect.treatment not in by_name:
-            continue
-        place = words.place(judged.effect.condition, judged.effect.covariate)
-        text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
-        texts.setdefault(judged.effect.treatment, []).append(text)
-    adopted = adopted_by(findings.trials)
-    for name, found in texts.items():
-        yield Listing(name, advice(by_name[name], adopted), "; ".join(found))
-    if not texts:
-        yield Sentences((_nothing(findings, bool(better)),))
-
-
-def _nothing(findings: "Findings", unsafe: bool) -> str:
-    """Why there is nothing to apply; `unsafe` says that what won is not crash-safe."""
-    if len(findings.study.treatments) < 2:
-        return "one treatment was run, so there is nothing to choose between"
-    if unsafe:
-        return "none of these treatments is one to recommend: what was better is not crash-safe"
-    return f"no treatment was shown to be better than {findings.baseline}, so there is nothing to apply"
-
-
 def side_effects(trials: Iterable[TrialRecord]) -> tuple[str, ...]:
     """What a level was set on to no use, as its factor recorded it: part of what a treatment costs here."""
-    steps = (step for name, how in adopted_by(trials).items() for step in how.splitlines() if _ALSO in step)
+    every = (level.adopt or "" for trial in trials for level in trial.levels.values())
+    steps = (step for how in dict.fromkeys(every) for step in how.splitlines() if _ALSO in step)
     return tuple(dict.fromkeys(steps))
-
-
-def _brief(findings: "Findings") -> str:
-    """Which treatments it tells how to apply, or why none."""
-    blocks = list(_blocks(findings))
-    names = [each.title for each in blocks if isinstance(each, Listing)]
-    return f"how to set {listed(names, 'or')}, and what that risks" if names else ""
-
-
-SECTION = Section("apply", "Applying it", _blocks, link="Applying it", on=Surface.PAGE, brief=_brief)

@@ -19,9 +19,11 @@ from pgassay.report.case import (
     moved_of,
     not_judged,
     place_of,
+    short,
     size_of,
 )
 from pgassay.report.phrases import of
+from pgassay.study.responses import Better
 
 LISTED_MAX = 3
 """As many treatments are named of each kind."""
@@ -42,7 +44,7 @@ def advice(case: Case, subjects: Sequence[str], text: Text) -> str:
 def by_thresholds(standings: Sequence[Standing], text: Text) -> str:
     """Which treatments pass the user's thresholds, and which of them the others fail."""
     total = max(each.passed + len(each.failed) + len(each.unknown) for each in standings)
-    passing = [each.treatment for each in standings if not each.failed and not each.unknown]
+    passing = [each.treatment for each in standings if _passes(each)]
     failing = [each for each in standings if each.failed]
     still = [each for each in standings if each.unknown and not each.failed]
     parts = []
@@ -58,9 +60,63 @@ def by_thresholds(standings: Sequence[Standing], text: Text) -> str:
     return f"by your {which}, {'; '.join(parts)}"
 
 
+def choices(case: Case) -> Sequence[str]:
+    """Treatments that the advice gives a reason to take, and so those that a reader needs the steps for.
+
+    Those that pass the user's thresholds, or those that are better, or else those that gain in another response. None
+    that is not crash-safe, or answers otherwise than the baseline, whatever it gains.
+    """
+    if case.objections:
+        return ()
+    kinds, allowed = _kinds(case), {*_kinds(case)} - {*case.unsafe, *case.otherwise}
+    if case.standings:
+        return [each.treatment for each in case.standings if each.treatment in allowed and _passes(each)]
+    better = [name for name, found in kinds.items() if Kind.BETTER in found]
+    if better:
+        mine = [name for name in better if name in allowed]
+        safe = [name for name in mine if kinds[name] <= {Kind.BETTER, Kind.EQUIVALENT}]
+        return safe or ([name for name in mine if Kind.WORSE in kinds[name]] or mine)[:1]
+    judged = {each.effect.treatment for each in case.verdicts if not not_judged(each)}
+    return [
+        name
+        for name, found in kinds.items()
+        if name in allowed & judged and not found & {Kind.WORSE, Kind.FAILED} and _reasons(case, name, adverse=False)
+    ]
+
+
+def _kinds(case: Case) -> dict[str, set[Kind]]:
+    kinds: dict[str, set[Kind]] = {}
+    for each in case.verdicts:
+        kinds.setdefault(each.effect.treatment, set()).add(each.verdict.kind)
+    return kinds
+
+
+def _passes(standing: Standing) -> bool:
+    return not standing.failed and not standing.unknown
+
+
 def _reasons(case: Case, treatment: str, *, adverse: bool) -> Sequence[str]:
-    moved = moved_of(case, treatment)
+    moved = [(r, effects) for r, effects in moved_of(case, treatment) if r.better is not Better.NEITHER]
     return list(dict.fromkeys(of(r).reason for r, effects in moved if Change(r, effects[0]).adverse is adverse))
+
+
+def _by_other_responses(case: Case, text: Text) -> str:
+    """What speaks for a treatment that is not better, and against it; empty where nothing speaks for one."""
+    names = choices(case)
+    if not names:
+        return ""
+    gains, prices = (
+        list(dict.fromkeys(reason for name in names for reason in _reasons(case, name, adverse=adverse)))
+        for adverse in (False, True)
+    )
+    if {*gains} & {*prices}:
+        return f"decide by {joined(list(dict.fromkeys((*gains, *prices))))}"
+    which = listed(names, "or") if len(names) <= LISTED_MAX else f"one of {text.count(len(names), 'that gain')} others"
+    count = f"{joined(gains)} {'counts' if len(gains) == 1 else 'count'}"
+    if not prices:
+        return f"take {which} if {count}: nothing was shown to speak against it"
+    baseline = short(case.baseline, beside=names[0])
+    return f"take {which} only if {count} more than {joined(prices)}, else keep {baseline}"
 
 
 def _recommended(case: Case, subjects: Sequence[str], text: Text) -> str:
@@ -69,22 +125,18 @@ def _recommended(case: Case, subjects: Sequence[str], text: Text) -> str:
 
 def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
     """Of treatments that are better, which to take."""
-    kinds: dict[str, set[Kind]] = {}
-    for each in case.verdicts:
-        kinds.setdefault(each.effect.treatment, set()).add(each.verdict.kind)
+    kinds = _kinds(case)
     better = [name for name, found in kinds.items() if Kind.BETTER in found]
     if not better:
         return ""
-    allowed = [name for name in better if name not in case.unsafe and name not in case.otherwise]
-    if not allowed:
+    taken = choices(case)
+    if not taken:
         return _refused(case, better)
-    safe = [name for name in allowed if kinds[name] <= {Kind.BETTER, Kind.EQUIVALENT}]
-    if not safe:
-        mixed = [name for name in allowed if Kind.WORSE in kinds[name]]
+    if not kinds[taken[0]] <= {Kind.BETTER, Kind.EQUIVALENT}:
         on = f" of {', '.join(case.varied)}" if case.varied else ""
-        rest = "worse" if mixed else "not shown to be"
-        return f"take {(mixed or allowed)[0]} only where it is better: at other levels{on} it is {rest}"
-    return _among(case, safe, text)
+        rest = "worse" if Kind.WORSE in kinds[taken[0]] else "not shown to be"
+        return f"take {taken[0]} only where it is better: at other levels{on} it is {rest}"
+    return _among(case, taken, text)
 
 
 def _refused(case: Case, better: Sequence[str]) -> str:
@@ -162,8 +214,8 @@ def _open(case: Case, subjects: Sequence[str], text: Text) -> str:
     if worse:
         keep = f"keep {case.baseline} rather than {listed(list(dict.fromkeys(worse))[:EACH_MAX], 'or')}"
         return f"{keep}; {more}" if more else keep
-    if against:
-        return f"decide by {joined(against)}{f', or run on: {more}' if more else ''}"
+    if found := _by_other_responses(case, text) or (f"keep {case.baseline} for now" if against else ""):
+        return f"{found}; {more}" if more else found
     if more:
         return more
     if case.imported:
@@ -178,9 +230,8 @@ def _settled(case: Case, subjects: Sequence[str], text: Text) -> str:
         return "neither direction is better by itself: decide by what you need"
     if kinds <= {Kind.FAILED, Kind.WORSE}:
         return f"keep {case.baseline}"
-    reasons = [reason for name in subjects for side in (True, False) for reason in _reasons(case, name, adverse=side)]
-    if reasons:
-        return f"decide by {joined(list(dict.fromkeys(reasons)))}"
+    if found := _by_other_responses(case, text):
+        return found
     if kinds <= {Kind.NOT_COMPARED}:
         return "see the costs and the space, which can be compared"
     return f"keep {case.baseline}: no gain was shown"

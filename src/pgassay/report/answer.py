@@ -5,7 +5,7 @@ digits and kept beside the text, so that a reader can look it up. The sentences 
 there is not shown here, what was refused is not compared, and what is not crash-safe is never recommended.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,6 +30,7 @@ from pgassay.report.case import (
     size_of,
 )
 from pgassay.report.phrases import of
+from pgassay.report.section import Badge
 from pgassay.report.words import PROVISIONAL
 from pgassay.study.responses import Response, Scale
 
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Judged
 
 SENTENCES_MAX = 3
+BADGES_MAX = 6
+"""More comparisons are told in groups."""
+_WHOLE_FROM = 10.0
+"""Per cent from which a badge has no decimals."""
 _TIMES_FROM = 2.0
 """A ratio from which it is written as times, since +845 % is hard to read."""
 
@@ -47,8 +52,68 @@ def headline(case: Case) -> Headline:
         raise ValueError("nothing was compared")
     text = Text(level=case.verdicts[0].effect.level)
     subjects = _subjects(case)
-    parts = (_found(case, text), _costs(case, subjects, text), advice(case, subjects, text))
-    return Headline([part for part in parts if part][:SENTENCES_MAX], text.figures)
+    parts = (_found(case, text), _costs(case, subjects, text), what := advice(case, subjects, text))
+    found = badges(case)
+    return Headline(
+        [part for part in parts if part][:SENTENCES_MAX], text.figures, found, [what] if found and what else ()
+    )
+
+
+def badges(case: Case) -> Sequence[Badge]:
+    """A line for each comparison, as `75: same speed (±10 %), -48 % WAL, +26 % space`; none where they are many."""
+    if case.objections or len(case.verdicts) > BADGES_MAX:
+        return ()
+    return [Badge(_badged(case, each.effect), each.verdict.kind, found_of(case, each)) for each in case.verdicts]
+
+
+def _badged(case: Case, effect: Effect) -> str:
+    at = effect.place.cell.name
+    name = short(effect.treatment, beside=case.baseline)
+    return f"{name} at {at}" if at else name
+
+
+def found_of(case: Case, judged: "Judged") -> Sequence[str]:
+    """What was found of one comparison: its verdict, what else moved, and what is not known yet."""
+    return [_verdict_badge(case, judged), *_other_badges(case, judged)]
+
+
+def _verdict_badge(case: Case, judged: "Judged") -> str:
+    """Of the primary response."""
+    name, kind = of(case.primary).badge, judged.verdict.kind
+    if kind in (Kind.FAILED, Kind.NOT_COMPARED):
+        return kind.value
+    if not_judged(judged):
+        return "no verdict yet"
+    if kind is Kind.UNRESOLVED:
+        return f"{name} not settled"
+    if kind is Kind.EQUIVALENT:
+        return f"same {name} ({_within(judged).removeprefix('within ')})"
+    return _changed(case, case.primary, judged.effect)
+
+
+def _other_badges(case: Case, judged: "Judged") -> Iterator[str]:
+    """Of what else moved, and of what is not known yet."""
+    if judged.verdict.kind is Kind.FAILED:
+        return
+    place = judged.effect.place
+    yield from (_changed(case, each.response, each.effect) for each in case.changes if each.effect.place == place)
+    for response, names in case.unresolved:
+        if place.treatment in names:
+            yield f"{of(response).badge} not settled"
+
+
+def _changed(case: Case, response: Response, effect: Effect) -> str:
+    """`-48 % WAL (data as loaded, a checkpoint every 3 s)`: to a per cent from ten on, since the rows have the rest."""
+    phrase, shown = of(response), _shown(effect.estimate, effect.scale, response)
+    unit = "%" if effect.scale is Scale.RATIO else phrase.unit
+    if _in_times(effect):
+        amount, unit = f"×{rounded(effect.estimate)}", ""
+    elif unit in ("%", "points") and abs(shown) >= _WHOLE_FROM:
+        amount = f"{shown:+.0f}"
+    else:
+        amount = _signed(effect.estimate, effect.scale, response)
+    regime = _regime(case, Text()).values() if response.name in _BY_REGIME else ()
+    return " ".join(filter(None, (amount, unit, phrase.badge, f"({', '.join(regime)})" if regime else "")))
 
 
 def _found(case: Case, text: Text) -> str:
@@ -109,7 +174,7 @@ def _one_by_one(case: Case, text: Text) -> str:
             f"with {short(name, beside=names[0]) if place else name} ({_interval(each.effect, case.primary, text)})"
             for place, (name, each) in enumerate(zip(names, still, strict=True))
         )
-        parts.append(f"no difference in {of(case.primary).name} was shown {listed}")
+        parts.append(f"{of(case.primary).name} is not settled {listed}")
     return "; ".join(parts)
 
 
@@ -171,7 +236,7 @@ def _in_groups(case: Case, text: Text) -> str:
     noun = "comparisons" if len({each.effect.place.cell for each in case.verdicts}) > 1 else "treatments"
     total = text.count(len(case.verdicts), noun)
     if list(groups) == [Kind.UNRESOLVED.value]:
-        return f"no difference in {of(case.primary).name} was shown in any of {total} {noun} ({_widest(case, text)})"
+        return f"{of(case.primary).name} is not settled in any of {total} {noun} ({_widest(case, text)})"
     if list(groups) == [Kind.EQUIVALENT.value]:
         within = _within(case.verdicts[0])
         return f"all {total} {noun} are equivalent to {case.baseline} {within} in {of(case.primary).name}"
@@ -289,7 +354,8 @@ def _phrased(case: Case, response: Response, effects: Sequence[Effect], amounts:
     if _in_times(first):
         end = phrase.times
     said = phrase.sentence(joined(list(dict.fromkeys(amounts))), end, case.work)
-    return f"{said}{_regime(case, text)}" if response.name in _BY_REGIME else said
+    regime = _regime(case, text) if response.name in _BY_REGIME else {}
+    return f"{said} {', '.join(map(' '.join, regime.items()))}" if regime else said
 
 
 _BY_REGIME = ("wal_bytes_per_transaction", "full_page_images_per_transaction")
@@ -298,13 +364,13 @@ _OFTEN_S = 60.0
 """A server in use has a checkpoint every few minutes; more often than this is named."""
 
 
-def _regime(case: Case, text: Text) -> str:
-    """` on data as loaded, with a checkpoint every 3 s`; empty where a server in use has the same."""
-    fresh = " on data as loaded" if case.fresh else ""
-    if case.checkpoint_s is None or case.checkpoint_s >= _OFTEN_S:
-        return fresh
-    seconds = text.number(rounded(case.checkpoint_s), case.checkpoint_s, "seconds from one checkpoint to the next")
-    return f"{fresh}{',' if fresh else ''} with a checkpoint every {seconds} s"
+def _regime(case: Case, text: Text) -> Mapping[str, str]:
+    """`data as loaded` and `a checkpoint every 3 s`, by preposition; nothing where a server in use has the same."""
+    found = {"on": "data as loaded"} if case.fresh else {}
+    if case.checkpoint_s is not None and case.checkpoint_s < _OFTEN_S:
+        seconds = text.number(rounded(case.checkpoint_s), case.checkpoint_s, "seconds from one checkpoint to the next")
+        found["with"] = f"a checkpoint every {seconds} s"
+    return found
 
 
 def _in_times(effect: Effect) -> bool:

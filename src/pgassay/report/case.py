@@ -11,6 +11,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.section import Badge
 from pgassay.study.responses import Better, Response, Scale
 
 if TYPE_CHECKING:
@@ -129,10 +130,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Headline:
-    """One to three sentences without full stops, and the numbers in them."""
+    """One to three sentences without full stops, and the numbers in them.
+
+    `badges` say what was found in a line each; then `beside` are the sentences that these do not say.
+    """
 
     sentences: Sequence[str]
     figures: Sequence[Figure]
+    badges: Sequence[Badge] = ()
+    beside: Sequence[str] = ()
 
 
 def not_judged(judged: "Judged") -> bool:

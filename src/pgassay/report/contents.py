@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pgassay import plugins
 from pgassay.report import (
-    adoption,
+    applying,
     bottleneck,
     bounds,
     cache,
@@ -75,7 +75,7 @@ SECTIONS: tuple[Section, ...] = (
     space.SECTION,
     scale_model.SECTION,
     published.SECTION,
-    adoption.SECTION,
+    applying.SECTION,
     turns.SECTION,
     trials.SECTION,
     configuration.SECTION,

@@ -1,4 +1,4 @@
-"""Why: what a transaction (an I/O, a query) costs with each treatment, in tables and as a forest of effects.
+"""Why: what a transaction (an I/O, a query) costs with each treatment, a row a cost.
 
 Speed wanders with the machine, costs repeat far better; all costs together have one error control of their own.
 """
@@ -8,13 +8,14 @@ from math import nan
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING
 
+from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Table as BlockTable
 from pgassay.analysis.observations import tables
 from pgassay.report import comparison, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.reasons import changes
-from pgassay.report.section import Block, Cell, Drawing, Figure, Section, Sentences, Surface, Table, folded
+from pgassay.report.section import Block, Cell, Section, Sentences, Surface, Table, folded
 from pgassay.study.levels import Cell as Spot
 from pgassay.study.responses import Scale
 
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
 
 _NAMED = 2
 """Costs that the folded section names."""
-_PANELS_MAX = 12
-"""Of costs, a panel an arm: more are for the tables."""
 _BOUNDS = ("full_page_bytes_per_transaction",)
 """In older records: an upper bound, often more than all WAL. The images are counted in a row of theirs."""
-_REACH = 300.0
-"""Per cent beyond which a cost is drawn at the edge: blocks found in a cache may be fifty times as many."""
+
+
+def explained(findings: "Findings") -> Sequence[str]:
+    """Which costs moved with the primary, a sentence for each comparison that has blocks enough for a verdict."""
+    told = zip(findings.explanations, findings.verdicts, strict=False)
+    return [each.text for each, judged in told if judged.effect.blocks >= FIRST_LOOK]
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
+    yield Sentences(explained(findings), on=Surface.PAGE)
     article = findings.work.article
     about = (
         f"speed wanders with the machine; what {article} costs repeats far better and explains the speed",
@@ -44,7 +48,6 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         yield Sentences((comparison.equality(findings.study, findings.work),))
     places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
     yield from folded([table for place in places if (table := _table(findings, *place)).rows])
-    yield Figure("costs", lambda: _drawing(findings))
 
 
 def _table(findings: "Findings", condition: str, covariate: str) -> Table:
@@ -97,38 +100,6 @@ def _mean(values: Collection[float], scale: Scale) -> float:
     if not values:
         return nan
     return geometric_mean(values) if scale is Scale.RATIO else fmean(values)
-
-
-def _drawing(findings: "Findings") -> Drawing | None:
-    """A forest of all costs, a panel for each arm; None without an interval, or with too many arms."""
-    from pgassay.report import charts
-    from pgassay.report.forest import forest, forest_row
-
-    rows = []
-    for effect in findings.costs:
-        response = findings.responses[effect.response]
-        row = None
-        if response.name in _BOUNDS:
-            continue
-        if response.scale is Scale.RATIO or response.unit == "share":
-            row = forest_row(effect, response.title.removesuffix(f", per {findings.work.name}"))
-        if row:
-            rows.append({**row, "panel": effect.place.name})
-    names = list(dict.fromkeys(row["label"] for row in rows))
-    arms = [arm.place for arm in findings.study.arms]
-    panels = {row["panel"] for row in rows}
-    shown = tuple(name for arm in arms if (name := words.place(*arm)) in panels)
-    if not 0 < len(shown) <= _PANELS_MAX:
-        return None
-    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments), legend=False)
-    title = "change against the baseline, % (shares: points)"
-    chart = forest(rows, names, title, colours, most=_REACH, field="panel", names=shown)
-    return Drawing(
-        f"Costs of {findings.work.article} against the baseline",
-        "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together;"
-        " a bar that reaches the edge goes beyond it, and what is not known is not drawn.",
-        chart,
-    )
 
 
 def _brief(findings: "Findings") -> str:

@@ -23,7 +23,7 @@ from pgassay.report.adoption import crash_risks
 from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
 from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
-from pgassay.report.section import Block, Section, Sentences
+from pgassay.report.section import Badges, Block, Section, Sentences, Surface
 from pgassay.report.service_times import made_by
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
@@ -90,7 +90,7 @@ def headline_of(findings: "Findings") -> Headline:
     if cuts is not None:
         return cuts
     if findings.verdicts:
-        return statements.with_sentence(headline(case_of(findings)), findings)
+        return statements.with_sentence(headline(findings.once(case_of)), findings)
     return of_curves(findings)
 
 
@@ -403,7 +403,12 @@ def _with_commas(typed: str) -> str:
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    yield Sentences(tuple(findings.once(headline_of).sentences))
+    found = findings.once(headline_of)
+    if found.badges:
+        where = label(findings)
+        yield Badges(f"{where}, against {findings.baseline}" if where else f"against {findings.baseline}", found.badges)
+        yield Sentences(found.beside, on=Surface.PAGE)
+    yield Sentences(found.sentences, on=Surface.TERMINAL if found.badges else Surface.BOTH)
     yield Sentences((findings.once(facts).line,), small=True)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.messages import per_cent
 from pgassay.record.values import TrialRecord
-from pgassay.report import latencies, messages, seconds, words
+from pgassay.report import latencies, messages, seconds, turns, words
 from pgassay.report.case import joined
 from pgassay.report.colours import INK
 from pgassay.report.phrases import of
@@ -34,16 +34,16 @@ _MEDIANS = "The median of all treatments in each block: what moves it is the mac
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
     yield summary(findings, findings.primary)
-    alone = not findings.secondary_verdicts  # else the verdict shows it among all responses
-    yield Figure("effects", lambda: _effects(findings), key=1 if alone else 0)
-    yield _figure(findings, findings.primary)
+    bounded = any(each.effect.bounded for each in findings.verdicts)  # then the verdict has a figure
+    if not bounded:
+        yield Figure("distribution", lambda: distribution(findings, findings.primary), key=3)
     yield Figure("over-blocks", lambda: _over_blocks(findings))
-    yield Figure("per-second", lambda: seconds.drawing(findings))
     yield Figure("latency-distribution", lambda: latencies.distribution(findings))
-    yield Figure("latency-per-second", lambda: latencies.heat(findings))
+    if not findings.once(turns.slices_of).played:  # else its seconds are slices, each drawn in what the machine did
+        yield Figure("per-second", lambda: seconds.drawing(findings))
+        yield Figure("latency-per-second", lambda: latencies.heat(findings))
     for response in findings.secondary:
         yield summary(findings, response)
-        yield _figure(findings, response)
 
 
 def summary(findings: "Findings", response: Response) -> Table:
@@ -57,12 +57,6 @@ def summary(findings: "Findings", response: Response) -> Table:
         rows.append((f"{place}{baseline}", f"{average} ± {stdev}", *cells, str(row.n)))
     title = f"{words.titled(response)}{'' if primary else ' (secondary)'}"
     return Table(("treatment", "avg ± stdev", "min", "median", "max", "trials"), rows, title)
-
-
-def _figure(findings: "Findings", response: Response) -> Figure:
-    name = f"distribution-{response.name}".replace("_", "-")
-    key = 3 if response.name == findings.study.primary else 0
-    return Figure(name, lambda: distribution(findings, response), key)
 
 
 def distribution(findings: "Findings", response: Response) -> Drawing | str | None:
@@ -131,25 +125,6 @@ def _dots(
         *charts.row_texts(charts.of_kind("median"), height, places),
     ]
     return charts.layered(layers, drawn, height, "condition", places)
-
-
-def _effects(findings: "Findings") -> Drawing | None:
-    """The verdicts' effects as a forest."""
-    from pgassay.report import charts
-    from pgassay.report.forest import forest, forest_row
-
-    effects = [judged.effect for judged in findings.verdicts]
-    rows = [row for effect in effects if (row := forest_row(effect, effect.place.name))]
-    if not rows:
-        return None
-    title = f"{findings.primary.title} against {findings.baseline}, %"
-    colours = charts.colour(_treatments(findings.study), legend=False)
-    return Drawing(
-        f"Effect on {findings.primary.title}",
-        f"Point: estimate; bar: {per_cent(effects[0].level)} interval, valid for all comparisons together and at every"
-        " look; a bar that reaches the edge goes beyond it, and what is not known is not drawn.",
-        forest(rows, [row["label"] for row in rows], title, colours),
-    )
 
 
 def _over_blocks(findings: "Findings") -> Drawing | str | None:

@@ -25,7 +25,7 @@ from pgassay.report import contents, own_sections, vega, words
 from pgassay.report.arrangement import arranged, contained, flat
 from pgassay.report.colours import dark_style
 from pgassay.report.files import DATA, FIGURES, write_data, write_pictures
-from pgassay.report.section import Block, Figure, Folded, Listing, Section, Sentences, Surface, Table
+from pgassay.report.section import Block, Figure, Folded, Section, Sentences, Surface, Table
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -258,7 +258,7 @@ _MISSING = Section("not-available", "Not available", lambda _: ())
 def _missing(made: Sequence[Chapter]) -> Chapter:
     """What no section has, by section."""
     lost = [chapter for chapter in made if chapter.missing]
-    listed = [Listing(words.sentence(chapter.section.title), chapter.missing) for chapter in lost]
+    listed = [Sentences([f"{chapter.section.title}: {'; '.join(chapter.missing)}"], small=True) for chapter in lost]
     count = sum(len(chapter.missing) for chapter in lost)
     return Chapter(_MISSING, listed, brief=f"{words.counted(count, 'value')} that this record does not have")
 

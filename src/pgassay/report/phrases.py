@@ -23,6 +23,13 @@ class Phrase:
     less: str = "lower"
     times: str = "as high"
     unit: str = ""
+    brief: str = ""
+    """In a badge, where the name is too long for one."""
+
+    @property
+    def badge(self) -> str:
+        """`+26 % space`: what stands behind the number."""
+        return self.brief or self.name
 
     def sentence(self, amount: str, end: str, work: str) -> str:
         """`p99 is 17.2 % lower`."""
@@ -32,7 +39,7 @@ class Phrase:
 _TIME = ("more time", "less time", "as long")
 _SIZE = ("larger", "smaller", "as large")
 _PHRASES: Mapping[str, Phrase] = {
-    "tps": Phrase("throughput", "throughput", "throughput is"),
+    "tps": Phrase("throughput", "throughput", "throughput is", brief="speed"),
     "qps": Phrase("statements per second", "throughput", "the number of statements per second is"),
     "iops": Phrase("reads and writes per second", "throughput", "the number of reads and writes per second is"),
     "latency_ms": Phrase("mean latency", "latency", "mean latency is"),
@@ -41,7 +48,7 @@ _PHRASES: Mapping[str, Phrase] = {
     "latency_p99_ms": Phrase("p99 latency", "latency", "p99 is"),
     "latency_p999_ms": Phrase("p99.9 latency", "latency", "p99.9 is"),
     "latency_max_ms": Phrase("greatest latency", "latency", "the greatest latency is"),
-    "database_bytes": Phrase("database size", "space", "the database is", *_SIZE),
+    "database_bytes": Phrase("database size", "space", "the database is", *_SIZE, brief="space"),
     "table_bytes": Phrase("table size", "space", "the tables are", *_SIZE),
     "index_bytes": Phrase("index size", "space", "the indexes are", *_SIZE),
     "physical_bytes": Phrase(

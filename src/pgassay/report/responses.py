@@ -13,6 +13,7 @@ from pgassay.analysis.messages import per_cent
 from pgassay.design.stopping import family
 from pgassay.report import words
 from pgassay.report.case import joined
+from pgassay.report.headline import changes
 from pgassay.report.json_values import effect_values
 from pgassay.report.phrases import of
 from pgassay.report.section import Block, Cell, Drawing, Figure, Table
@@ -32,8 +33,8 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     """A table for each place, a row a secondary response and a column a treatment; nothing before five blocks."""
     shown = [table for cell in _cells(findings) if (table := _table(findings, cell)).rows]
     yield from shown
-    if shown:
-        yield Figure("responses", lambda: _drawing(findings), key=1)
+    if shown or any(each.effect.bounded for each in findings.verdicts):
+        yield Figure("responses", lambda: drawing(findings), key=1)
 
 
 def _cells(findings: "Findings") -> Sequence[Spot]:
@@ -95,31 +96,47 @@ def _level(effects: Sequence[Effect]) -> str:
     return f"{per_cent(first.level)} intervals {together}"
 
 
-def _drawing(findings: "Findings") -> Drawing | None:
-    """A forest of the primary and all secondary responses, a panel for each arm; None without an interval."""
+def drawing(findings: "Findings") -> Drawing | None:
+    """The main figure: the primary, what the headline names beside it, and every secondary response.
+
+    A panel for each arm; of a single response a row for each. None without an interval.
+    """
     from pgassay.report import charts
     from pgassay.report.forest import forest, forest_row
 
-    every = ((findings.primary, findings.verdicts), *findings.secondary_verdicts)
+    secondary = [(response, [each.effect for each in judged]) for response, judged in findings.secondary_verdicts]
+    named = dict.fromkeys(each.response for each in changes(findings) if each.response.cost)
+    costs = [
+        (response, [each for each in findings.costs if each.response == response.name])
+        for response in named
+        if response not in dict(secondary)
+    ]
+    every = [(findings.primary, [each.effect for each in findings.verdicts]), *costs, *secondary]
     rows: list[dict[str, Any]] = []
-    for response, judged in every:
+    for response, effects in every:
         shown = response.scale is Scale.RATIO or response.unit == "share"
-        for each in judged if shown else ():
-            row = forest_row(each.effect, words.capital(of(response).name))
-            if row:
-                rows.append({**row, "panel": each.effect.place.name})
-    names = list(dict.fromkeys(row["label"] for row in rows))
+        for effect in effects if shown else ():
+            name = words.capital(of(response).name)
+            if row := forest_row(effect, name, response, findings.study.design.resolution):
+                rows.append({**row, "panel": effect.place.name})
+    order = list(dict.fromkeys(row["label"] for row in rows))
     panels = {row["panel"] for row in rows}
-    shown_panels = tuple(arm.place.name for arm in findings.study.arms if arm.place.name in panels)
-    if len(names) < 2 or not 0 < len(shown_panels) <= _PANELS_MAX:
-        return None
-    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments), legend=False)
+    arms = tuple(arm.place.name for arm in findings.study.arms if arm.place.name in panels)
+    treatments = tuple(treatment.name for treatment in findings.study.treatments)
     title = f"change against {findings.baseline}, % (shares: points)"
+    if len(order) == 1:
+        labels = charts.short_labels(arms)[1]
+        rows = [{**row, "label": labels[row["panel"]]} for row in rows]
+        title, order, arms = f"{order[0]}: {title}", list(labels.values()), ()
+    if not rows or len(arms) > _PANELS_MAX:
+        return None
+    colours = charts.colour(treatments, legend=False)
     return Drawing(
-        "Effect on every response that the study names",
-        f"Point: estimate; bar: interval. {words.capital(findings.primary.title)} is the primary response, all others"
-        " are secondary. A bar that reaches the edge goes beyond it, and what is not known is not drawn.",
-        forest(rows, names, title, colours, most=_REACH, field="panel", names=shown_panels),
+        f"What changed against {findings.baseline}",
+        f"Point: estimate; bar: interval; grey: within ±{findings.study.design.resolution * 100:.3g} %, which counts as"
+        f" the same. {words.capital(findings.primary.title)} is the primary response, all others are secondary. A bar"
+        " that reaches the edge goes beyond it, and what is not known is not drawn.",
+        forest(rows, order, title, colours, most=_REACH, field="panel", names=arms),
     )
 
 

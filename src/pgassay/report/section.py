@@ -134,6 +134,25 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
+class Badge:
+    """What was found of one arm, in a line: where, the verdict's kind (a colour on the page), and what changed."""
+
+    place: str
+    kind: str
+    parts: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Badges:
+    """A line for each arm; `title` says what they are compared with."""
+
+    title: str
+    rows: Sequence[Badge]
+    on: ClassVar[Surface] = Surface.PAGE
+    kind: ClassVar[str] = "badges"
+
+
+@dataclass(frozen=True)
 class Listing:
     """What belongs to one thing, line by line; `about` stands behind its title."""
 
@@ -164,7 +183,7 @@ class Folded:
     kind: ClassVar[str] = "folded"
 
 
-Block: TypeAlias = Sentences | Table | Figure | Verdicts | Listing | Code | Folded
+Block: TypeAlias = Sentences | Table | Figure | Verdicts | Badges | Listing | Code | Folded
 
 
 def _no_part(findings: "Findings") -> Mapping[str, object]:

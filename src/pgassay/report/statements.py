@@ -6,7 +6,7 @@ the run where `pgassay ask` made it (`record.statements`); a script of another l
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -135,8 +135,13 @@ def _baseline_of(findings: "Findings", place: Place) -> str:
 def with_sentence(found: Headline, findings: "Findings") -> Headline:
     """A headline with more where the load has several statements: wrong answers first, slower statements last."""
     text, mine = Text(), findings.once(of_run)
-    sentences = (_answers(mine, text), *found.sentences, slower(mine, text))
-    return Headline([each for each in sentences if each], [*found.figures, *text.figures])
+    first, last = ([each] if each else [] for each in (_answers(mine, text), slower(mine, text)))
+    return replace(
+        found,
+        sentences=[*first, *found.sentences, *last],
+        figures=[*found.figures, *text.figures],
+        beside=[*first, *found.beside, *last],
+    )
 
 
 def _answers(found: Statements, text: Text) -> str:

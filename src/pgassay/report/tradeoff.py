@@ -16,7 +16,7 @@ from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.case import listed
-from pgassay.report.section import Block, Drawing, Figure, Section, Table
+from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 from pgassay.study.drives import timed
 from pgassay.study.levels import Cell, Level, Place
@@ -169,13 +169,6 @@ def apart(one: Point, other: Point) -> bool:
 def _blocks(findings: "Findings") -> Iterator[Block]:
     for each in findings.once(tradeoffs):
         yield _table(findings, each)
-    yield Figure("space-against-speed", lambda: _drawing(findings), key=2)
-
-
-def _drawing(findings: "Findings") -> Drawing | None:
-    from pgassay.report.tradeoff_figure import drawing  # which needs numpy, and this module
-
-    return drawing(findings)
 
 
 def _table(findings: "Findings", found: Tradeoff) -> Table:
@@ -280,7 +273,7 @@ def _brief(findings: "Findings") -> str:
         named = ((said, [name for name, on in each.on_front.items() if on is kind]) for said, kind in kinds)
         parts += [f"{said}: {listed(names)}" for said, names in named if names]
     others = f"; {words.counted(len(found) - 1, 'other place')}" if len(found) > 1 else ""
-    return f"{'; '.join(parts)}{others}"
+    return f"by space and speed alone {'; '.join(parts)}{others}" if parts else ""
 
 
 SECTION = Section("tradeoff", "Space against speed", _blocks, _plain, secondary=True, brief=_brief)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.alternation import Carry, Washout, block_values, washout
 from pgassay.analysis.messages import rounded
-from pgassay.analysis.slice_length import Deviation
-from pgassay.analysis.spectrum import Turns, blocks_as_narrow, spectrum, turns_of
+from pgassay.analysis.spectrum import Turns, blocks_as_narrow, turns_of
 from pgassay.errors import PgassayError
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
@@ -24,7 +23,7 @@ from pgassay.study.responses import Status
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-PANELS_MAX = 6
+PANELS_MAX = 3
 """Blocks that are drawn, the last ones."""
 LEFT_OUT = "left out"
 _HEIGHT = 110
@@ -52,7 +51,6 @@ class TurnsAt:
     rounds: int
     lost: int
     turns: Turns | None
-    spectrum: Sequence[Deviation]
     washout: Washout
 
     @property
@@ -105,7 +103,6 @@ def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
                 len(rounds),
                 len(values.lost),
                 turns_of(rows, findings.baseline),
-                spectrum(rows),
                 washout(rows, findings.baseline),
             )
         )
@@ -144,7 +141,6 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Figure("slices", lambda: _drawing(findings))
     known = [(place, place.turns) for place in places if place.turns is not None]
     yield from (_sources(place, turns, len(places) > 1) for place, turns in known)
-    yield from (_spectrum(place, len(places) > 1) for place in places if place.spectrum)
 
 
 def _sentences(place: TurnsAt, named: bool) -> Iterator[str]:
@@ -241,21 +237,6 @@ def _sources(place: TurnsAt, turns: Turns, named: bool) -> Table:
     )
 
 
-def _spectrum(place: TurnsAt, named: bool) -> Table:
-    rows = [(f"{rounded(each.length_s)} s", _percent(each.deviation), f"{each.jumps:,}") for each in place.spectrum]
-    title = "Speed over time, by length"
-    return Table(
-        ("length", "neighbours differ by", "neighbours compared"),
-        rows,
-        f"{title}: {place.place}" if named and place.place else title,
-        (
-            "standard deviation of the difference of two neighbouring stretches of that length, divided by √2; the"
-            " longest is a whole block against the next one, whose servers were started again",
-        ),
-        whole=True,
-    )
-
-
 def _drawing(findings: "Findings") -> Drawing | None:
     """Every slice as a line from its beginning to its end, a panel a block, in its treatment's colour."""
     rows = rows_of(findings)
@@ -331,7 +312,6 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                 "rounds_left_out": place.lost,
                 "noise": None if place.turns is None else asdict(place.turns),
                 "blocks_one_after_the_other": place.as_narrow,
-                "spectrum": [asdict(each) for each in place.spectrum],
                 "washout": asdict(place.washout),
             }
             for place in places

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.messages import per_cent
-from pgassay.report import comparison, curves, decide, power_cuts, responses, scaling_figure, words
+from pgassay.report import comparison, costs, curves, decide, power_cuts, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table, VerdictRow, Verdicts
 from pgassay.study.responses import Status
@@ -14,8 +14,6 @@ from pgassay.study.responses import Status
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-EXPLAINED = 3
-"""Comparisons whose explanations a page shows at once; more are folded."""
 _SECONDARY = (
     "sections marked secondary decide nothing, and their intervals are not part of the primary's error control: see"
     " docs/statistics.md"
@@ -79,13 +77,7 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
     )
     yield from responses.blocks(findings)
     if findings.explanations:
-        told = zip(findings.explanations, findings.verdicts, strict=True)
-        why = Sentences(tuple(each.text for each, judged in told if judged.effect.blocks >= FIRST_LOOK))
-        if len(why.texts) <= EXPLAINED:
-            yield why
-        else:
-            yield replace(why, on=Surface.TERMINAL)
-            yield Folded(f"What moved with it, for each of {len(why.texts)} comparisons", (why,))
+        yield Sentences(costs.explained(findings), on=Surface.TERMINAL)  # a page has them before the costs
     elif findings.verdicts:
         yield Sentences((words.NO_COST,))
 
