@@ -9,10 +9,12 @@ import pytest
 
 from pgassay.advise.advice_page import configurations
 from pgassay.advise.asking import settings_of
-from pgassay.advise.budget import BLOCKS_MIN
-from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.budget import BLOCKS_MIN, amounts
+from pgassay.advise.constraints import Limits
+from pgassay.advise.laboratory import RealLaboratory, play_once
 from pgassay.advise.question import Question, document, names_of
 from pgassay.advise.space import Machine, space_of
+from pgassay.advise.task import Task
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.run import WrittenStudy, journalled, write_study
 from pgassay.lab.runner import Watcher
@@ -55,6 +57,67 @@ def test_a_study_has_time_for_its_least_blocks(
     given_s = seconds("budget", document["design"]["budget"])
     assert (given_s > budget_s) is longer
     assert given_s >= 0.9 * 2 * BLOCKS_MIN * took_s
+
+
+def test_no_run_of_an_advice_has_more_time_than_is_left_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Document] = []
+
+    def measured(self: RealLaboratory, name: str, wanted: Document) -> Findings:
+        asked.append(wanted)
+        raise AskedError
+
+    monkeypatch.setattr(RealLaboratory, "_measured", measured)
+    make_run(tmp_path / "screening-01")
+    space = space_of(settings_of({}, ["work_mem", "jit"]), Machine(8 << 30, 2), {})
+
+    def laboratory(budget_s: float) -> RealLaboratory:
+        question = Question({"driver": "pgbench"}, "tps")
+        watching = lambda study: nullcontext(Watcher())  # noqa: E731
+        return RealLaboratory(tmp_path, question, space, BenchOptions(), watching, budget_s=budget_s)
+
+    spent_s = laboratory(1.0).spent_s("screening-01")
+    other = space.start.with_values({"jit": "off"})
+    for left_s, given_s in ((40.0, 40.0), (1e6, 500.0), (-3.0, 1.0)):
+        with pytest.raises(AskedError):
+            laboratory(spent_s + left_s).elsewhere("elsewhere", space.start, [other], [], 1, 500.0)
+        assert seconds("budget", asked.pop()["design"]["budget"]) == given_s
+    assert laboratory(spent_s + 40.0).left_s("screening-01") == spent_s + 40.0, "its own time is not gone before it"
+    late = laboratory(spent_s - 3.0)
+    with pytest.raises(UsageError, match="the budget ended the advice before search-01"):
+        late.batch("search-01", space.start, [other], 1)
+    with pytest.raises(AskedError):
+        laboratory(spent_s + 3.0).batch("search-01", space.start, [other], 1)
+    make_run(tmp_path / "confirmation")
+    with pytest.raises(AskedError):
+        late.batch("taken-lines-01", space.start, [other], 1)  # what was proved is not lost
+
+
+def test_a_block_that_is_played_for_its_pace_is_of_the_start_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[WrittenStudy, Path]] = []
+
+    def run_study(written: WrittenStudy, path: Path, options: BenchOptions, watcher: Watcher) -> None:
+        ran.append((written, path))
+        make_run(path)
+
+    monkeypatch.setattr("pgassay.advise.laboratory.run_study", run_study)
+    names = ["work_mem", "jit", "shared_buffers"]
+    space = space_of(settings_of({}, names), Machine(8 << 30, 2), {})
+    steps = amounts(3600.0, 1.0, len(names), finalists=1)
+    for turned, tried in ((("jit",), "jit"), ((), "shared_buffers")):
+        task = Task(space, Limits(8 << 30, 1), steps, True, 0.05, 1, turned=turned)
+        took_s = play_once(
+            task, Question({"driver": "pgbench"}, "tps"), BenchOptions(), lambda study: nullcontext(Watcher())
+        )
+        written, path = ran.pop()
+        assert took_s > 0
+        assert not path.exists()
+        assert (written.study.design.blocks_min, written.study.design.blocks_max) == (1, 1)
+        assert len(written.study.arms) == 2
+        assert {name for each in written.study.treatments for name in each.levels} >= {f"server.{tried}"}
 
 
 @pytest.mark.parametrize(("setting", "took_s"), [({"shared_buffers": "1GB"}, 10.0), ({"jit": "off"}, 16.0)])

@@ -14,6 +14,7 @@ from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.advise.task import Task, Values
 from pgassay.advise.walk import walk
+from pgassay.errors import UsageError
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import Status
@@ -92,6 +93,21 @@ def test_the_lines_of_what_did_better_are_counted_as_they_are_played() -> None:
         proof_s = trial_s * BLOCKS_MIN * (1 + 2 * arms)
         pairs_s = trial_s * 2 * budget.taken_pairs(2)
         assert takeover._least_s(asked, taken, left, {}) == pytest.approx(pairs_s + proof_s)
+
+
+def test_what_was_spent_before_is_gone_of_the_budget() -> None:
+    whole, rest = (
+        budget.amounts(3600.0, TRIAL_S, 6, finalists=1),
+        budget.amounts(3700.0, TRIAL_S, 6, finalists=1, spent_s=100.0),
+    )
+    assert rest == whole
+    least_s = whole.needed_s
+    with pytest.raises(UsageError, match="6 settings need at least"):
+        budget.amounts(least_s + 99.0, TRIAL_S, 6, finalists=1, spent_s=100.0)
+    front = budget.front_amounts(3600.0, TRIAL_S, 6, points=3)
+    assert budget.front_amounts(3700.0, TRIAL_S, 6, points=3, spent_s=100.0) == front
+    with pytest.raises(UsageError):
+        budget.front_amounts(front.needed_s + 99.0, TRIAL_S, 6, points=3, spent_s=100.0)
 
 
 def test_where_all_settings_take_turns_all_that_follows_is_counted_so() -> None:

@@ -14,6 +14,7 @@ from pgassay.lab.notes import Assignment, HostState
 from pgassay.outgoing import visible
 from pgassay.postgres.builds.compilation import Progress
 from pgassay.record.values import Reason
+from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
@@ -70,6 +71,33 @@ def test_without_a_terminal_a_run_prints_a_line_a_block(tmp_path: Path) -> None:
     (discarded,) = [line for line in lines if "invalid: steal" in line]
     assert f"block {findings.discarded[0].block} of" in discarded
     assert all(each.effect.place.name in lines[-1] for each in findings.verdicts)
+
+
+def test_a_line_says_how_long_the_rest_takes_at_the_pace_of_the_trials_so_far(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    study = Findings(run).study
+    arms = len(study.arms)
+
+    def told(budget_s: float | None, *, drop: bool = False) -> list[str]:
+        stream = io.StringIO()
+        wanted = replace(study, design=replace(study.design, blocks_max=4, budget_s=budget_s))
+        with watcher_for(wanted, stream, quiet=False) as watcher:
+            for block in (1, 2):
+                for arm in study.arms:
+                    watcher.trial_started(Assignment(1, block, 1, arm, 1, tmp_path))
+                    length = {"measure": 10.0 * block}
+                    watcher.trial_finished(replace(run.trials[0], block=block, timings_s=length, status=Status.VALID))
+                if drop and block == 1:
+                    watcher.dropped(study.arms[-1].name, "settled")
+                watcher.estimated([], 40.0)
+        return [
+            line.partition(" left")[0].partition("at most ")[2].partition("at most ")[2]
+            for line in stream.getvalue().splitlines()
+        ]
+
+    assert told(None) == [words.duration(3 * arms * 10.0), words.duration(2 * arms * 15.0)]
+    assert told(None, drop=True)[1] == words.duration(2 * (arms - 1) * 15.0)
+    assert told(45.0) == [words.duration(5.0)] * 2, "no longer than the budget"
 
 
 def test_of_many_trials_without_a_result_only_their_number_is_told(tmp_path: Path) -> None:

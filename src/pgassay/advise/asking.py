@@ -28,20 +28,20 @@ from pgassay.lab import compression, maintenance, page_space, power_cuts, rehear
 from pgassay.lab.arms import resolve
 from pgassay.lab.drive_remarks import DRIVES
 from pgassay.lab.drives import NEEDED
-from pgassay.lab.forecast import forecast, window_s
+from pgassay.lab.forecast import Forecast, forecast, window_s
+from pgassay.lab.machine import known_pace
 from pgassay.lab.run import Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres import configuration
 from pgassay.postgres.described import Described, describe
 from pgassay.postgres.inspection import belongs_to_place
+from pgassay.record.trial_lengths import LATEST
 from pgassay.study.document import read
-from pgassay.study.model import ALTERNATE
+from pgassay.study.model import ALTERNATE, SEQUENTIAL
 from pgassay.study.responses import Better, Response, Scale, full_name
 
 _OVERHEAD = 1.15
 """Of a run beside its trials: checks, decisions, the record."""
-_BETWEEN_S = 0.28
-"""What a slice of one server costs beside itself: two cores, four servers in turns, of 2026-11-26."""
 _TURNED_LEAST = 4
 """Fewer settings are screened with the others, one server after the other."""
 _UNBOUNDED_S = 1e12
@@ -145,8 +145,12 @@ def settings_of(
     return tuple(each for name, each in found.items() if not only or name in only)
 
 
-def task_of(wish: Wish, bench: Workbench) -> Task:
-    """The task on this machine; raises `UsageError` for what cannot be searched, measured or proved in the budget."""
+def task_of(wish: Wish, bench: Workbench, spent_s: float | None = None) -> Task:
+    """The task on this machine; raises `UsageError` for what cannot be searched, measured or proved in the budget.
+
+    `spent_s` went to a block that was played just now, whose pace counts; None where there was none, and what past runs
+    took here counts.
+    """
     if wish.robust and wish.question.others:
         raise messages.robust_of_one()
     site = bench.site()
@@ -171,19 +175,23 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
     nodes = next((each.nodes for each in settings if each.name == "work_mem"), known_settings()["work_mem"].nodes)
     limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))), nodes)
     require_room(space, limits)
-    (higher, *others), trial_s = _tried(wish.question, space, bench)
-
+    latest = LATEST if spent_s is None else 1
+    (higher, *others), ahead = _tried(wish.question, space, bench, latest)
+    trial_s = ahead.trial_s * _OVERHEAD
+    if spent_s is None:
+        spent_s = ahead.preparation_s
     usual = within(space.dimensions, space.rule_of_thumb, limits)
     spending = Spending(
         wish.quick,
         wish.budget_s,
         trial_s,
-        None if others else _turned_s(wish.question, space, bench, trial_s),
+        None if others else _turned_s(wish.question, space, bench, latest),
         window_s,
         bool(others),
         0 if others else len(_conditions(wish)),
         len({space.start, space.default, usual}),
         max(len(each.changes_from(space.start)) for each in (space.default, usual)),
+        spent_s,
     )
     if spending.conditions and not wish.robust and not _fits(spending.steps, space):
         spending = replace(spending, conditions=0)
@@ -203,6 +211,7 @@ def task_of(wish: Wish, bench: Workbench) -> Task:
         _conditions(wish) if spending.conditions else (),
         turned=spending.turned(space),
         longer=longer,
+        budget_s=wish.budget_s - spent_s,
     )
 
 
@@ -221,6 +230,8 @@ class Spending:
     conditions: int
     references: int
     taken: int
+    spent_s: float = 0.0
+    """What is gone of the budget."""
 
     def turned(self, space: Space) -> tuple[str, ...]:
         """The settings that are screened by servers in turns."""
@@ -244,7 +255,7 @@ class Spending:
     def _steps(self, count: int, trial_s: float, budget_s: float, turns: Turns | None = None) -> Amounts:
         if self.several:
             points = budget.FRONT_POINTS_QUICK if self.quick else budget.FRONT_POINTS
-            return budget.front_amounts(budget_s, trial_s, count, points=points)
+            return budget.front_amounts(budget_s, trial_s, count, points=points, spent_s=self.spent_s)
         return budget.amounts(
             budget_s,
             trial_s,
@@ -255,6 +266,7 @@ class Spending:
             taken=self.taken,
             lines_max=budget.LINES_QUICK if self.quick else budget.LINES_MAX,
             turns=turns,
+            spent_s=self.spent_s,
         )
 
 
@@ -307,8 +319,9 @@ def _window_s(question: Question) -> float:
     return window_s(write_study("advise", draft).study)
 
 
-def _tried(question: Question, space: Space, bench: Workbench) -> tuple[tuple[bool, ...], float]:
-    """Whether more is better of each objective, and the seconds of a trial, by a study that is checked and not run."""
+def _tried(question: Question, space: Space, bench: Workbench, latest: int) -> tuple[tuple[bool, ...], Forecast]:
+    """Whether more is better of each objective, and what trials take, by a study that is checked and not run: one
+    server after the other, unless whatever is tried takes turns."""
     prepared = _prepared(replace(question, objective="tps", others=()), space, bench)
     found = [objective_of(each, prepared.checked.responses) for each in question.objectives]
     for each in found:
@@ -319,7 +332,11 @@ def _tried(question: Question, space: Space, bench: Workbench) -> tuple[tuple[bo
         if told:
             first = next(each for each in question.objectives if each in NEEDED)
             raise messages.silent_drive(told[0], BROUGHT_BY[first])
-    return tuple(each.better is Better.HIGHER for each in found), forecast(prepared.resolved).trial_s * _OVERHEAD
+    resolved = prepared.resolved
+    if len(screenings.in_turns(space)) < len(space.dimensions):
+        design = replace(resolved.study.design, pairing=SEQUENTIAL)
+        resolved = resolve(replace(resolved.study, design=design), resolved.site)
+    return tuple(each.better is Better.HIGHER for each in found), forecast(resolved, known_pace(resolved, latest))
 
 
 def _prepared(question: Question, space: Space, bench: Workbench) -> Prepared:
@@ -347,7 +364,7 @@ def require_start(question: Question, space: Space, bench: Workbench) -> None:
         ) from None
 
 
-def _turned_s(question: Question, space: Space, bench: Workbench, trial_s: float) -> float | None:
+def _turned_s(question: Question, space: Space, bench: Workbench, latest: int) -> float | None:
     """How long a trial takes whose servers take turns in batches; None where they cannot, or some may not be tried.
 
     Whether they can is asked of a study of as many servers as a batch has, each with one setting at its far level.
@@ -358,12 +375,12 @@ def _turned_s(question: Question, space: Space, bench: Workbench, trial_s: float
         return None
     try:
         asked = document(question, space, "advise", batch, {})
-        study = prepare(resolve(write_study("advise", asked).study, bench.site()), bench).resolved.study
+        resolved = prepare(resolve(write_study("advise", asked).study, bench.site()), bench).resolved
     except OURS:
         return None
-    if study.design.pairing != ALTERNATE:
+    if resolved.study.design.pairing != ALTERNATE:
         return None
-    return trial_s + _OVERHEAD * _BETWEEN_S * window_s(study) / study.design.slice_s
+    return forecast(resolved, known_pace(resolved, latest)).trial_s * _OVERHEAD
 
 
 def objective_of(name: str, responses: Sequence[Response]) -> Response:

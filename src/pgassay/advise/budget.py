@@ -115,8 +115,10 @@ def amounts(
     turns: Turns | None = None,
     taken: int | None = None,
     lines_max: int = LINES_MAX,
+    spent_s: float = 0.0,
 ) -> Amounts:
-    """The steps within a budget; raises `UsageError` where it is too small, and says what it needs.
+    """The steps within a budget, of which `spent_s` is gone; raises `UsageError` where it is too small, and says what
+    it needs.
 
     `references` are how many different configurations start, default and rule of thumb are, and `taken` how many lines
     they have at most: as many as there are settings, unless that is known.
@@ -147,9 +149,9 @@ def amounts(
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
     searched_s = trial_s * (_BATCHES_MIN * (BATCH + 1) + finals)
     needed_s = least.screening_s + searched_s + least.lines_s + least.confirmation_s + least.robust_s
-    if needed_s > budget_s:
-        raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
-    return _shared(least, needed_s, budget_s - needed_s)
+    if needed_s + spent_s > budget_s:
+        raise messages.too_small_budget(budget_s, needed_s + spent_s, settings, trial_s)
+    return _shared(least, needed_s, budget_s - spent_s - needed_s)
 
 
 def _trials_of_taken(lines: int) -> int:
@@ -276,7 +278,7 @@ def unsearched_s(steps: Amounts, configurations: int, trial_s: float = 0.0) -> f
     return max(0.0, (BATCH + 1) * (steps.trial_s * steps.batches - took))
 
 
-def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int) -> Amounts:
+def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int, spent_s: float = 0.0) -> Amounts:
     """The steps for several objectives: lines are left out within the confirmation, where it has time for that.
 
     Raises `UsageError` where the budget is too small.
@@ -285,9 +287,9 @@ def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int
     arms = points + REFERENCES
     screening_s = trial_s * _screening(settings)
     needed_s = screening_s + trial_s * (_BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
-    if needed_s > budget_s:
-        raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
-    spare_s = budget_s - needed_s
+    if needed_s + spent_s > budget_s:
+        raise messages.too_small_budget(budget_s, needed_s + spent_s, settings, trial_s)
+    spare_s = budget_s - spent_s - needed_s
     batches = _BATCHES_MIN + int(spare_s * _FRONT_SEARCH_SHARE // (trial_s * (BATCH + 1)))
     trials = BLOCKS_MIN * arms + int(spare_s * (1 - _FRONT_SEARCH_SHARE) // trial_s)
     trials = min(trials, BLOCKS_MAX * (arms + points * min(settings, LINES_MAX)))

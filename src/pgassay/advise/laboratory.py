@@ -4,27 +4,32 @@ A run that is there already is read, one that was cut short is gone on with; so 
 it was. Configurations are treatments, the verdicts are the lab's, and each run has its own record and report.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from pgassay import scratch
 from pgassay.advise import messages, refusals, screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
 from pgassay.advise.front import Kept, Seen, kept_limits
 from pgassay.advise.keeping import Holding, holding
+from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.question import Question, at_conditions, document, names_of
 from pgassay.advise.refusals import failed
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.task import Tell
+from pgassay.advise.task import Task, Tell
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
+from pgassay.analysis.messages import duration
 from pgassay.analysis.observations import Observation
-from pgassay.errors import RunStoppedError
+from pgassay.errors import PgassayError, RunStoppedError, UsageError
 from pgassay.lab.arms import resolve as resolve_arms
 from pgassay.lab.attached import bench_of
 from pgassay.lab.run import WrittenStudy, continue_run, prepare, run_study, write_study
@@ -65,6 +70,8 @@ class RealLaboratory:
     """What was refused or failed in the runs that were asked for so far."""
     holding: dict[str, Holding] = field(default_factory=dict)
     """Of each batch how far its trials were from the limits."""
+    budget_s: float = 0.0
+    """Of all runs; 0: without a limit."""
 
     def batch(
         self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
@@ -77,6 +84,12 @@ class RealLaboratory:
         self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
     ) -> Mapping[Configuration, tuple[float, ...] | None]:
         """The same with a value of each objective."""
+        if self.left_s(name) <= 0.0 and not any((self.folder / each).exists() for each in (name, CONFIRMATION)):
+            raise UsageError(
+                f"the budget ended the advice before {name}, because trials took longer than planned: nothing is"
+                " recommended",
+                "give a larger --budget; plans here go by what these trials took",
+            )
         everything = [start, *configurations]
         design = {"blocks": {"min": 1, "max": 1}, "seed": seed}
         findings, tried, refused = self._tried(name, everything, design)
@@ -111,7 +124,7 @@ class RealLaboratory:
         """So many blocks of all of them, whatever they show."""
         everything = [start, *arms]
         design = {
-            "blocks": {"min": blocks, "max": blocks}, "budget": f"{_PATIENCE * budget_s:.0f}s", "seed": seed,
+            "blocks": {"min": blocks, "max": blocks}, "budget": self._within(name, _PATIENCE * budget_s), "seed": seed,
             "settle": list(self.question.others),
         }  # fmt: skip
         findings, tried, refused = self._tried(name, everything, design)
@@ -149,9 +162,10 @@ class RealLaboratory:
     ) -> Mapping[Configuration, Compared]:
         """Blocks until all verdicts are settled or the budget is used; its report is written, too."""
         everything = [baseline, *arms]
+        least_s = BLOCKS_MIN * len(everything) * self._trial_s(everything)
         design = {
             "blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX},
-            "budget": f"{max(budget_s, BLOCKS_MIN * len(everything) * self._trial_s(everything)):.0f}s", "seed": seed,
+            "budget": self._within(name, max(budget_s, least_s)), "seed": seed,
         }  # fmt: skip
         findings, tried, refused = self._tried(name, everything, design, against_first=True)
         if findings is None:
@@ -167,6 +181,17 @@ class RealLaboratory:
         """See `task.Laboratory`: by the record of the study that is in its folder."""
         path = self.folder / name
         return _BESIDE * sum(each.length_s for each in Run.open(path).trials) if path.exists() else 0.0
+
+    def left_s(self, name: str) -> float:
+        """What is left of the budget before the run of this name, by the records of the others."""
+        if not self.budget_s:
+            return inf
+        others = [each.parent.name for each in self.folder.glob("*/journal.jsonl") if each.parent.name != name]
+        return self.budget_s - sum(map(self.spent_s, others))
+
+    def _within(self, name: str, budget_s: float) -> str:
+        """The budget of a run, within what is left of that of the whole; its first block is played in any case."""
+        return f"{max(1.0, min(budget_s, self.left_s(name))):.0f}s"
 
     def kept(self, name: str) -> tuple[Kept, ...]:
         """See `task.Laboratory`: by the trials of the study that is in its folder."""
@@ -192,7 +217,8 @@ class RealLaboratory:
     ) -> Found:
         """The same at each condition, all of them in every block; the load's options that vary are the conditions'."""
         everything = [baseline, *arms]
-        design = {"blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX}, "budget": f"{budget_s:.0f}s", "seed": seed}
+        budget = self._within(name, budget_s)
+        design = {"blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX}, "budget": budget, "seed": seed}
         findings, tried, _ = self._tried(name, everything, design, conditions, against_first=True)
         if findings is None:
             return dict.fromkeys(conditions)
@@ -285,11 +311,34 @@ class RealLaboratory:
         return _BESIDE * usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
 
     def _run(self, written: WrittenStudy, path: Path) -> None:
+        if self.budget_s:
+            self.tell(
+                f"{path.name}: {duration(max(0.0, self.left_s(path.name)))} of {duration(self.budget_s)} are left"
+            )
         with self.watching(written.study) as watcher:
             run_study(written, path, self.options, watcher, self.command)
 
     def _limits(self, findings: Findings) -> tuple[Limit, ...]:
         return resolve(findings.study.decide, findings.run.responses, self.question.objectives, compared=True)
+
+
+def play_once(task: Task, question: Question, options: BenchOptions, watching: Watching) -> float:
+    """Play a block of the start and of another configuration, as the screening will, and forget what it showed: from
+    what it took a plan knows this machine's pace today. Returns the seconds that it took.
+    """
+    began_s = time.monotonic()
+    space, turned = task.space, screenings.in_turns(task.space)
+    alone = [each.name for each in space.dimensions if each.name not in turned]
+    other = space.dimension((task.turned or alone or turned)[0])
+    tried = [space.start, space.start.with_values({other.name: other.far})]
+    design = {"blocks": {"min": 1, "max": 1}, "seed": task.seed}
+    written = write_study("pace", document(question, space, "pace", tried, design))
+    with scratch.folder("pace") as folder, watching(written.study) as watcher:
+        try:
+            run_study(written, folder / "pace", options, watcher)
+        except RunStoppedError as error:  # its record is thrown away, so nothing can be gone on with
+            raise PgassayError(error.message) from None
+    return time.monotonic() - began_s
 
 
 def usual_s(trials: Sequence[TrialRecord], *, turned: bool) -> float:

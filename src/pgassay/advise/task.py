@@ -94,6 +94,8 @@ class Task:
     """What is to be said of the load beside every answer."""
     longer: tuple[Longer, ...] = ()
     """What would be tried with longer windows."""
+    budget_s: float = 0.0
+    """What all runs may take together; 0 where an earlier version did not keep it."""
 
     def trial_s(self, names: Iterable[str]) -> float:
         """How long a trial is expected to take beside others that differ in these settings: in turns it is longer."""

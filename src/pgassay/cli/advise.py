@@ -8,6 +8,7 @@ import secrets
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +138,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _begin(arguments: argparse.Namespace) -> int:
-    from pgassay.advise import asking, folder
+    from pgassay.advise import asking, folder, laboratory
     from pgassay.advise.text import plan
     from pgassay.lab.workbench import Workbench
 
@@ -146,11 +147,15 @@ def _begin(arguments: argparse.Namespace) -> int:
     with Workbench(options) as bench:
         wish, remarks = _wish(arguments, bench)
         task = replace(asking.task_of(wish, bench), remarks=remarks)
-        if arguments.dry_run or not silent(arguments):
-            print(plan(task, wish.question.objectives), end="", file=sys.stdout if arguments.dry_run else sys.stderr)
         if arguments.dry_run:
+            print(plan(task, wish.question.objectives), end="")
             return messages.SUCCESS
         asking.require_start(wish.question, task.space, bench)
+    spent_s = laboratory.play_once(task, wish.question, options, partial(_watching, arguments))
+    with Workbench(options) as bench:
+        task = replace(asking.task_of(wish, bench, spent_s), remarks=remarks)
+    if not silent(arguments):
+        print(plan(task, wish.question.objectives), end="", file=sys.stderr)
     kept = folder.Kept(
         task,
         wish.question,
@@ -220,16 +225,17 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(each.strip().removeprefix("server.") for each in text.split(",") if each.strip())
 
 
+def _watching(arguments: argparse.Namespace, study: "Study") -> "AbstractContextManager[Watcher]":
+    from pgassay.cli.progress import watcher_for
+
+    return watcher_for(study, sys.stderr, quiet=silent(arguments))
+
+
 def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
     from pgassay.advise import folder
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.proof import references
     from pgassay.report.json_values import to_json
-
-    def watching(study: "Study") -> "AbstractContextManager[Watcher]":
-        from pgassay.cli.progress import watcher_for
-
-        return watcher_for(study, sys.stderr, quiet=silent(arguments))
 
     def tell(said: str) -> None:
         if not silent(arguments):
@@ -239,7 +245,10 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
     command = ("pgassay", *sys.argv[1:])
     options = kept.options(bench_options(arguments))
     named = {each: name for name, each in reversed(references(task).items())}
-    laboratory = RealLaboratory(path, kept.question, task.space, options, watching, command, tell, named)
+    laboratory = RealLaboratory(
+        path, kept.question, task.space, options, partial(_watching, arguments), command, tell, named,
+        budget_s=task.budget_s,
+    )  # fmt: skip
     try:
         answer = (_front if kept.question.others else _one)(kept, laboratory, tell, path, arguments.explain)
     except KeyboardInterrupt:

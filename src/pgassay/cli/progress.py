@@ -59,6 +59,39 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
         yield _Bar(study, progress)
 
 
+class _Remaining:
+    """What a run may still take at most, by what its trials took so far and what is left of its budget."""
+
+    def __init__(self, study: Study) -> None:
+        self._design = study.design
+        self._arms = len(study.arms)
+        self._lengths_s: list[float] = []
+        self._used_s = 0.0
+        self._block = self._in_block = 0
+
+    def add(self, record: TrialRecord) -> None:
+        """A trial has ended."""
+        self._lengths_s.append(record.length_s)
+        self._used_s += record.length_s
+        self._in_block = self._in_block + 1 if record.block == self._block else 1
+        self._block = record.block
+
+    def used(self, seconds: float) -> None:
+        """So much of the budget is gone, preparations included."""
+        self._used_s = seconds
+
+    def drop(self) -> None:
+        """An arm has left."""
+        self._arms -= 1
+
+    def __str__(self) -> str:
+        trials = self._arms * (self._design.blocks_max - self._block) + max(0, self._arms - self._in_block)
+        left_s = trials * sum(self._lengths_s) / max(1, len(self._lengths_s))
+        if self._design.budget_s is not None:
+            left_s = min(left_s, max(0.0, self._design.budget_s - self._used_s))
+        return f"at most {words.duration(left_s)} left" if left_s > 0.0 else ""
+
+
 class _Bar(Watcher):
     """Draws what happens. The end is not known beforehand: a study stops when it knows enough."""
 
@@ -68,10 +101,8 @@ class _Bar(Watcher):
         assert isinstance(progress, Progress)
         self._study = study
         self._progress = progress
-        self._total = len(study.arms) * study.design.blocks_max
-        self._task = progress.add_task("starting", total=self._total, left="")
-        self._lengths_s: list[float] = []
-        self._used_s = 0.0
+        self._task = progress.add_task("starting", total=len(study.arms) * study.design.blocks_max, left="")
+        self._left = _Remaining(study)
         self._told: Sequence[Effect] = ()
         self._hosts: dict[str, TaskID] = {}
 
@@ -83,16 +114,15 @@ class _Bar(Watcher):
         self._progress.update(self._task, description=visible(text, keep=""))
 
     def trial_finished(self, record: TrialRecord) -> None:
-        self._lengths_s.append(record.length_s)
-        self._used_s += self._lengths_s[-1]
-        self._progress.update(self._task, advance=1, left=self._left())
+        self._left.add(record)
+        self._progress.update(self._task, advance=1, left=str(self._left))
         value = record.responses.get(self._study.primary)
         if record.status is not Status.VALID or value is None:
             reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in record.reasons)
             self._tell(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
-        self._used_s = used_s
+        self._left.used(used_s)
         if effects == self._told:
             return  # asked again after a drop: nothing new
         self._told = effects
@@ -100,6 +130,7 @@ class _Bar(Watcher):
             self._tell(f"after {words.counted(effect.blocks, 'block')}: {_said(effect)}")
 
     def dropped(self, arm_name: str, reason: str) -> None:
+        self._left.drop()
         self._tell(f"{arm_name}: {reason}")
 
     def hosts(self, states: Sequence[HostState]) -> None:
@@ -113,14 +144,6 @@ class _Bar(Watcher):
     def _tell(self, text: str) -> None:
         self._progress.console.print(visible(text, keep=""))
 
-    def _left(self) -> str:
-        mean_s = sum(self._lengths_s) / len(self._lengths_s)
-        left_s = (self._total - len(self._lengths_s)) * mean_s
-        budget_s = self._study.design.budget_s
-        if budget_s is not None:
-            left_s = min(left_s, max(0.0, budget_s - self._used_s))
-        return f"at most {words.duration(left_s)} left"
-
 
 class BlockLines(Watcher):
     """Prints one line for each block on a stream that is no terminal: how it went, and the estimates after it."""
@@ -128,6 +151,7 @@ class BlockLines(Watcher):
     def __init__(self, study: Study, stream: TextIO) -> None:
         self._study = study
         self._stream = stream
+        self._left = _Remaining(study)
         self._trials: list[TrialRecord] = []
         self._effects: Sequence[Effect] = ()
         self._dropped: list[str] = []
@@ -139,12 +163,15 @@ class BlockLines(Watcher):
             self.end()
 
     def trial_finished(self, record: TrialRecord) -> None:
+        self._left.add(record)
         self._trials.append(record)
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
+        self._left.used(used_s)
         self._effects = effects
 
     def dropped(self, arm_name: str, reason: str) -> None:
+        self._left.drop()
         self._dropped.append(f"{arm_name} left: {reason}")
 
     def hosts(self, states: Sequence[HostState]) -> None:
@@ -163,7 +190,8 @@ class BlockLines(Watcher):
             return
         lost = [trial for trial in self._trials if trial.status is not Status.VALID]
         seconds = sum(trial.length_s for trial in self._trials)
-        told = [f"{words.counted(len(self._trials), 'trial')} in {words.duration(seconds)}"]
+        took = f"{words.counted(len(self._trials), 'trial')} in {words.duration(seconds)}"
+        told = [", ".join(filter(None, (took, str(self._left))))]
         told += _lost(lost)
         known = [effect for effect in self._effects if effect.bounded]
         told += [_said(effect) for effect in known[:EFFECTS_TOLD]]
