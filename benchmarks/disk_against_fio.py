@@ -23,8 +23,7 @@ from pgassay.bench.load import Tools
 from pgassay.bench.places import Account, Endpoint
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
-from pgassay.load.fio.driver import FILE, FioLoad
-from pgassay.load.fio.options import FioOptions
+from pgassay.load.fio import FILE, FioLoad, FioOptions
 
 PATTERNS = {
     "random:100%": ["--rw=randread", "--direct=1"],

@@ -29,8 +29,7 @@ from pgassay.bench.slices import Slice
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
-from pgassay.load.metronome import LocalMetronome
-from pgassay.load.player import PlayedLoad, PlayedScript, Player
+from pgassay.load.player import LocalMetronome, PlayedLoad, PlayedScript, Player
 from pgassay.postgres.find import Finder
 
 ARMS = ("a", "b")

@@ -10,7 +10,7 @@ import pytest
 from pgassay.bench.errors import LoadError
 from pgassay.bench.slices import Beat, Metronome
 from pgassay.host.clock import SystemClock
-from pgassay.load.metronome import LocalMetronome
+from pgassay.load.player import LocalMetronome
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.player import FakeMetronome

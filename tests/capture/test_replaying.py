@@ -15,9 +15,7 @@ from pgassay.capture.messages import CaptureError
 from pgassay.cli import main
 from pgassay.host.clock import SystemClock
 from pgassay.load.player import ReplayedLog, facts_of
-from pgassay.load.replay.driver import ReplayLoad
-from pgassay.load.replay.options import ReplayOptions
-from pgassay.load.replay.results import PlayedStatement
+from pgassay.load.replay import PlayedStatement, ReplayLoad, ReplayOptions
 from pgassay.testing import real
 from tests.capture.test_question import SOURCE
 from tests.load import replayed

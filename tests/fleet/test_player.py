@@ -19,12 +19,10 @@ from pgassay.fleet import conversing
 from pgassay.fleet.client import Worker, WorkerClient
 from pgassay.fleet.messages import FleetError
 from pgassay.host.clock import SystemClock
-from pgassay.load.controlled import VARIABLE
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.player import PlayedLoad, PlayedScript
-from pgassay.load.replay.driver import ReplayLoad
-from pgassay.load.replay.options import ReplayOptions
+from pgassay.load.player import VARIABLE, PlayedLoad, PlayedScript
+from pgassay.load.replay import ReplayLoad, ReplayOptions
 from pgassay.testing import real
 from pgassay.testing.fakes.runner import FakeRunner
 from tests.fleet import clusters

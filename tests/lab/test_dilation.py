@@ -10,7 +10,7 @@ from pgassay.bench.load import LoadOptions
 from pgassay.drive import options
 from pgassay.lab.dilation import series_told, slowed, told
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.sysbench.options import SysbenchOptions
+from pgassay.load.sysbench import SysbenchOptions
 from pgassay.probe.registry import every_probe
 from pgassay.study.responses import Better, Response
 from tests.lab.simulation import Simulation, arm_with, simulate, study_of

@@ -16,7 +16,7 @@ from pgassay.lab.pairing import MEMORY_SHARE, refusals, settled
 from pgassay.lab.preflight import check
 from pgassay.lab.run import write_study
 from pgassay.lab.site import Site
-from pgassay.load.pgbench.results import RESPONSES
+from pgassay.load.pgbench.output import RESPONSES
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.model import Design

@@ -17,9 +17,9 @@ from pgassay.lab.arms import WAL_BYTES, WAL_WRITTEN_BYTES_PER_S_MAX, WRITTEN_BYT
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
 from pgassay.load import drivers
-from pgassay.load.fio.options import FioOptions
+from pgassay.load.fio import FioOptions
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.sysbench.options import SysbenchOptions
+from pgassay.load.sysbench import SysbenchOptions
 from pgassay.testing.fakes.drive import FakeDrive
 from tests.lab.simulation import Simulation, simulate, study_of
 

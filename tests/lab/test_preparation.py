@@ -9,7 +9,7 @@ from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.forecast import OVERHEAD_S, forecast
 from pgassay.lab.preparation import Prepared, prepare
-from pgassay.load.sysbench.options import SysbenchOptions
+from pgassay.load.sysbench import SysbenchOptions
 from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
 from tests.lab.simulation import DOCUMENT, Simulation

@@ -6,17 +6,13 @@ from pathlib import Path
 from pgassay.bench.load import Tools
 from pgassay.bench.running import Clock, Runner
 from pgassay.host.clock import SystemClock
-from pgassay.load.cacheprobe.driver import CacheprobeLoad
-from pgassay.load.cacheprobe.options import CacheprobeOptions
-from pgassay.load.fio.driver import FioLoad
-from pgassay.load.fio.options import FioOptions
+from pgassay.load.cacheprobe import CacheprobeLoad, CacheprobeOptions
+from pgassay.load.fio import FioLoad, FioOptions
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.sysbench.driver import SysbenchLoad
-from pgassay.load.sysbench.options import SysbenchOptions
+from pgassay.load.sysbench import SysbenchLoad, SysbenchOptions
 from pgassay.load.sysbench_tpcc import SysbenchTpccLoad, SysbenchTpccOptions
-from pgassay.load.tpcc.driver import TpccLoad
-from pgassay.load.tpcc.options import TpccOptions
+from pgassay.load.tpcc.driver import TpccLoad, TpccOptions
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.load.pgbench.balances import broken
+from pgassay.load.pgbench.ledger import broken
 
 
 class Database:

@@ -16,11 +16,9 @@ from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.errors import UsageError
+from pgassay.load import cacheprobe as load
 from pgassay.load.bulk import HEADER
-from pgassay.load.cacheprobe import driver, phases, table
-from pgassay.load.cacheprobe.options import CacheprobeOptions, Size, parse_size
-from pgassay.load.cacheprobe.phases import Phase
-from pgassay.load.cacheprobe.residency import cached_pages
+from pgassay.load.cacheprobe import CacheprobeOptions, Phase, Size, cached_pages, parse_size
 from pgassay.testing import real
 from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation
@@ -68,7 +66,7 @@ def test_the_published_rows_fill_the_published_memory() -> None:
 
 @given(st.integers(1, 50), st.integers(0, 9))
 def test_rows_are_what_copy_binary_takes(count: int, seed: int) -> None:
-    data = b"".join(table.chunks(count, seed))
+    data = b"".join(load.chunks(count, seed))
     assert data.startswith(b"PGCOPY\n\xff\r\n\0" + bytes(8))
     assert data.endswith(b"\xff\xff")
     body = data[len(HEADER) : -2]
@@ -87,60 +85,60 @@ def test_rows_are_what_copy_binary_takes(count: int, seed: int) -> None:
 
 @pytest.mark.parametrize(("text", "mean_ms"), [(SAID_15, 0.251), (SAID_13, 0.084)])
 def test_pgbenchs_mean_is_the_statements_in_every_version(text: str, mean_ms: float) -> None:
-    found = phases.outcome(Phase("idx1", 100), Completed(("pgbench",), 0, text, ""), LOG)
+    found = load.outcome(Phase("idx1", 100), Completed(("pgbench",), 0, text, ""), LOG)
     assert (found.mean_ms, found.each_ms, dict(found.problems)) == (mean_ms, (10.205, 2.976, 0.102), {})
 
 
 def test_a_failing_phase_is_named() -> None:
-    found = phases.outcome(Phase("seq", 1), Completed(("pgbench",), 2, "", "pgbench: error: server closed\n"), "")
+    found = load.outcome(Phase("seq", 1), Completed(("pgbench",), 2, "", "pgbench: error: server closed\n"), "")
     assert dict(found.problems) == {"aborted": "seq: pgbench: error: server closed"}
-    silent = phases.outcome(Phase("seq", 1), Completed(("pgbench",), 0, "latency average = 3 ms\n", ""), "")
+    silent = load.outcome(Phase("seq", 1), Completed(("pgbench",), 0, "latency average = 3 ms\n", ""), "")
     assert list(silent.problems) == ["no_summary"]
 
 
 def test_the_command_lines_are_the_published_ones() -> None:
-    words = phases.command(Path("/b/pgbench"), ENDPOINT, Phase("idx1", 100), Path("/o"))
+    words = load.command(Path("/b/pgbench"), ENDPOINT, Phase("idx1", 100), Path("/o"))
     assert words[1:14] == ["-n", "-M", "simple", "-c", "1", "-j", "1", "-r", "-f", "/o/idx.sql", "-t", "100", "-l"]
     assert words[14] == "--log-prefix=/o/idx1_log", "so that impossible latencies can be counted"
-    warmup = phases.command(Path("/b/pgbench"), ENDPOINT, Phase("warmup", seconds=5), Path("/o"))
+    warmup = load.command(Path("/b/pgbench"), ENDPOINT, Phase("warmup", seconds=5), Path("/o"))
     assert "-l" not in warmup
     assert warmup[warmup.index("-T") + 1] == "5"
 
 
 def test_the_first_probe_and_the_slowest_tenth_are_told_apart() -> None:
     each = [9.0, *([0.1] * 90), *([5.0] * 10)]
-    found = phases.of_phase("idx1", 0.7, each)
+    found = load.of_phase("idx1", 0.7, each)
     assert found["idx1_first_ms"] == 9.0
     assert found["idx1_trimmed_ms"] == pytest.approx(0.1)
     assert found["idx1_ms"] == pytest.approx((9.0 + 50.0) / 100)
     assert found["idx1_max_ms"] == 5.0
-    assert phases.of_phase("idx1", 0.7, ()) == {"idx1_ms": 0.7}, "pgbench's own mean where nothing else is known"
+    assert load.of_phase("idx1", 0.7, ()) == {"idx1_ms": 0.7}, "pgbench's own mean where nothing else is known"
 
 
 def test_probes_that_took_no_time_are_counted() -> None:
-    assert phases.impossible([0.0, 0.005, 0.006, 1.0]) == 0.5
-    assert phases.impossible(()) is None
+    assert load.impossible([0.0, 0.005, 0.006, 1.0]) == 0.5
+    assert load.impossible(()) is None
 
 
 def test_the_players_first_probe_is_told_apart_and_its_mean_is_exact() -> None:
     first = Slice(0, 1, 1, LatencyHistogram(1, 9_000_100, 9_000_100, 9_000_100, ((9_003_007, 1),)))
     rest = Slice(2, 3, 3, LatencyHistogram(3, 300_300, 100_000, 100_300, ((100_031, 2), (100_351, 1))))
-    found = phases.played(Phase("idx1", 4), [first, rest])
+    found = load.played(Phase("idx1", 4), [first, rest])
     assert found.each_ms == (9.0001, 0.100031, 0.100031, 0.1003)
     assert found.mean_ms == pytest.approx((9_000_100 + 300_300) / 4 / 1e6, rel=1e-12)
     gone = Slice(4, 4, 4, LatencyHistogram(), aborted=("client 0: the connection was closed",))
-    assert dict(phases.played(Phase("idx2", 4), [first, gone]).problems) == {
+    assert dict(load.played(Phase("idx2", 4), [first, gone]).problems) == {
         "aborted": "idx2: client 0: the connection was closed"
     }
 
 
 def test_every_declared_response_is_there_and_missing_ones_are_none() -> None:
-    found = phases.derived({"idx1_ms": 0.1, "idx2_ms": 0.3})
-    assert set(found) == {response.name for response in phases.RESPONSES}
+    found = load.derived({"idx1_ms": 0.1, "idx2_ms": 0.3})
+    assert set(found) == {response.name for response in load.RESPONSES}
     assert found["idx2_slowdown"] == pytest.approx(3.0)
     assert found["probes_ms"] == pytest.approx(0.2)
     assert found["seq_ms"] is None
-    assert phases.derived({})["idx2_slowdown"] is None
+    assert load.derived({})["idx2_slowdown"] is None
 
 
 def test_a_length_and_a_missing_warm_up_are_refused(tmp_path: Path) -> None:
@@ -213,7 +211,7 @@ def test_the_table_is_the_published_one_frozen_and_indexed(probed: Server) -> No
     assert heap + index == pytest.approx(cacheprobe({"size": "40000rows"}).estimated_bytes(), rel=0.05)
     assert server.query("SELECT obj_description('random'::regclass)") == [("40000rows",)]
     assert server.query("SELECT relallvisible = relpages FROM pg_class WHERE relname = 'random'") == [(True,)]
-    ((plan,), *_) = server.query(f"EXPLAIN {phases.PROBE.removesuffix(';')}")
+    ((plan,), *_) = server.query(f"EXPLAIN {load.PROBE.removesuffix(';')}")
     assert "Index Only Scan" in plan
 
 
@@ -224,8 +222,8 @@ def test_a_run_times_its_phases_and_sees_both_caches(
 ) -> None:
     server = probed
     if method == "player":
-        slow = phases.SCAN.replace("from random", "from random, pg_sleep(2)")
-        monkeypatch.setattr(driver, "SCRIPTS", {**phases.SCRIPTS, "seq": slow})
+        slow = load.SCAN.replace("from random", "from random, pg_sleep(2)")
+        monkeypatch.setattr(load, "SCRIPTS", {**load.SCRIPTS, "seq": slow})
     levels = {"size": "40000rows", "probes": "20", "method": method}
     warm = cacheprobe({**levels, "duration": "1s"}).run(server, tmp_path / "warmup", 1)
     assert dict(warm.problems) == {}

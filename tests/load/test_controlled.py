@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from pgassay.bench.errors import LoadError
-from pgassay.load.controlled import VARIABLE, ControlledProgram
+from pgassay.load.player import VARIABLE, ControlledProgram
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunning
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from pgassay.bench.errors import LoadError
 from pgassay.bench.hosting import Placement
 from pgassay.errors import UsageError
-from pgassay.load.fio import driver, fileio, result
-from pgassay.load.fio.options import FioOptions, parse_io_size, parse_pattern, run_command
-from pgassay.load.fio.result import RESPONSES
+from pgassay.load import fio as load
+from pgassay.load.fio import RESPONSES, FioOptions, parse_io_size, parse_pattern, run_command
 from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation
 from tests.load.loads import fake_tools, fio
@@ -27,7 +26,7 @@ def sample(name: str) -> str:
 
 
 def test_rates_and_latencies_of_a_mixed_run() -> None:
-    found = result.parse(sample("fio_randrw.json"))
+    found = load.parse(sample("fio_randrw.json"))
     assert found.responses["read_iops"] == pytest.approx(29487.75, abs=0.01)
     assert found.responses["read_latency_ms"] == pytest.approx(0.16583, abs=1e-5)
     assert found.responses["read_latency_p99_ms"] == pytest.approx(0.292864)
@@ -42,27 +41,27 @@ def test_rates_and_latencies_of_a_mixed_run() -> None:
 
 
 def test_percentiles_of_all_lie_between_those_of_reads_and_writes() -> None:
-    found = result.parse(sample("fio_randrw.json")).responses
+    found = load.parse(sample("fio_randrw.json")).responses
     ends = sorted((found["read_latency_p99_ms"] or 0.0, found["write_latency_p99_ms"] or 0.0))
     assert ends[0] * 0.98 <= (found["io_latency_p99_ms"] or 0.0) <= ends[1] * 1.02
 
 
 def test_stalls_are_counted_from_both_histograms() -> None:
     document = json.loads(sample("fio_randrw.json"))
-    found = result.parse(json.dumps(document)).responses
+    found = load.parse(json.dumps(document)).responses
     assert (found["stalls_100ms"], found["stalls_1s"]) == (0.0, 0.0)
     document["jobs"][0]["read"]["clat_ns"]["bins"] |= {"99000000": 8, "150000000": 4, "1200000000": 2}
     document["jobs"][0]["write"]["clat_ns"]["bins"] |= {"400000000": 1}
-    found = result.parse(json.dumps(document)).responses
+    found = load.parse(json.dumps(document)).responses
     assert (found["stalls_100ms"], found["stalls_1s"]) == (7.0, 2.0)
     for kind in ("read", "write"):
         del document["jobs"][0][kind]["clat_ns"]["bins"]
-    assert result.parse(json.dumps(document)).responses["stalls_1s"] is None
+    assert load.parse(json.dumps(document)).responses["stalls_1s"] is None
 
 
 def test_an_fdatasync_is_counted_by_its_histogram() -> None:
     """fio 3.33 says 0 I/Os for `sync`, with 1769 in the histogram."""
-    found = result.parse(sample("fio_fdatasync.json")).responses
+    found = load.parse(sample("fio_fdatasync.json")).responses
     document = json.loads(sample("fio_fdatasync.json"))
     runtime_s = document["jobs"][0]["write"]["runtime"] / 1e3
     assert found["flushes_per_s"] == pytest.approx(1769 / runtime_s)
@@ -72,13 +71,13 @@ def test_an_fdatasync_is_counted_by_its_histogram() -> None:
 
 def test_warnings_before_the_document_do_no_harm() -> None:
     text = "fio: this platform does not support something\n" + sample("fio_randrw.json") + "\ntrailing"
-    assert result.parse(text).operations == result.parse(sample("fio_randrw.json")).operations > 0
+    assert load.parse(text).operations == load.parse(sample("fio_randrw.json")).operations > 0
 
 
 @pytest.mark.parametrize("text", ["", "fio: no JSON", "{", '{"jobs": []}', '{"jobs": [{"read": {}}]}', "{}"])
 def test_what_is_no_result_is_refused(text: str) -> None:
     with pytest.raises(LoadError, match="unrecognised format"):
-        result.parse(text)
+        load.parse(text)
 
 
 def test_rereading_is_set_against_fresh_reads() -> None:
@@ -86,13 +85,13 @@ def test_rereading_is_set_against_fresh_reads() -> None:
     again = json.loads(json.dumps(document["jobs"][0]))
     again["read"]["iops"] *= 3.0
     document["jobs"].append(again)
-    assert result.parse(json.dumps(document)).responses["reread_speedup"] == pytest.approx(3.0)
+    assert load.parse(json.dumps(document)).responses["reread_speedup"] == pytest.approx(3.0)
 
 
 def test_seconds_add_up_over_threads() -> None:
-    rows = result.per_second(sample("fio_rw_iops.1.log"))
+    rows = load.per_second(sample("fio_rw_iops.1.log"))
     assert rows[0] == (1, 31920.0, 16394.0)
-    assert result.per_second("1000, 5, 0, 0, 0\n1001, 6, 0, 0, 0\nnonsense\n1, x, 0\n2000, 1, 2, 0, 0")[0] == (
+    assert load.per_second("1000, 5, 0, 0, 0\n1001, 6, 0, 0, 0\nnonsense\n1, x, 0\n2000, 1, 2, 0, 0")[0] == (
         1,
         11.0,
         0.0,
@@ -140,7 +139,7 @@ def test_nonsense_is_refused(levels: Mapping[str, str]) -> None:
 
 
 def test_without_a_warm_up_the_layout_would_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.fio.driver.children.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("pgassay.load.fio.children.which", lambda name: f"/usr/bin/{name}")
     with pytest.raises(UsageError, match="warmup"):
         fio({}, fake_tools()).check()
     fio({"warmup": "1s"}, fake_tools()).check()
@@ -148,27 +147,29 @@ def test_without_a_warm_up_the_layout_would_be_measured(monkeypatch: pytest.Monk
 
 
 def test_sysbench_fileio_is_read_and_refuses_what_it_cannot_do(tmp_path: Path) -> None:
-    found = fileio.parse(sample("sysbench_fileio_rndrw.txt"))
+    found = load.parse_fileio(sample("sysbench_fileio_rndrw.txt"))
     assert (found.responses["read_iops"] or 0) > (found.responses["write_iops"] or 0) > 0
     assert (found.responses["io_latency_p95_ms"] or 0) > 0
     assert found.operations > 0
     for levels in ({"pattern": "wal"}, {"pattern": "reread"}, {"depth": "4"}):
         with pytest.raises(UsageError):
-            fileio.check(FioOptions.from_levels(levels))
-    arguments = fileio.run_command(
+            load.check_fileio(FioOptions.from_levels(levels))
+    arguments = load.fileio_command(
         tmp_path / "file", FioOptions.from_levels({"pattern": "random:75%", "direct": "on"}), 3
     )
     assert {"--file-test-mode=rndrw", "--file-rw-ratio=3", "--file-extra-flags=direct"} <= set(arguments)
     assert (tmp_path / "test_file.0").is_symlink()
     with pytest.raises(LoadError):
-        fileio.parse("sysbench: nothing")
+        load.parse_fileio("sysbench: nothing")
 
 
 def test_sysbench_makes_a_new_file_for_seqwr_and_overwrites_the_one_there_for_write(tmp_path: Path) -> None:
     said = {}
     for pattern in ("seqwr", "write", "read"):
         (tmp_path / pattern).mkdir()
-        said[pattern] = fileio.run_command(tmp_path / pattern / "file", FioOptions.from_levels({"pattern": pattern}), 3)
+        said[pattern] = load.fileio_command(
+            tmp_path / pattern / "file", FioOptions.from_levels({"pattern": pattern}), 3
+        )
     assert "--file-test-mode=seqwr" in said["seqwr"]
     assert not (tmp_path / "seqwr/test_file.0").is_symlink(), "it would remove the link and leave two files"
     assert "--file-test-mode=seqrewr" in said["write"]
@@ -179,7 +180,7 @@ def test_sysbench_makes_a_new_file_for_seqwr_and_overwrites_the_one_there_for_wr
 
 def test_stalls_of_sysbench_are_counted_from_its_histogram() -> None:
     text = sample("sysbench_fileio_seqwr.txt")
-    found = fileio.parse(text).responses
+    found = load.parse_fileio(text).responses
     longest, p95, p99 = (found[f"io_latency_{name}_ms"] for name in ("max", "p95", "p99"))
     assert longest is not None
     assert p95 is not None
@@ -188,9 +189,9 @@ def test_stalls_of_sysbench_are_counted_from_its_histogram() -> None:
     assert found["stalls_100ms"] == found["stalls_1s"] == 0.0
     line = next(line for line in text.splitlines() if " |" in line and line.strip()[0].isdigit())
     planted = "\n".join(f"{each:12.3f} |*     {count}" for each, count in ((99.327, 8), (155.0, 4), (1304.2, 2)))
-    found = fileio.parse(text.replace(line, f"{line}\n{planted}", 1)).responses
+    found = load.parse_fileio(text.replace(line, f"{line}\n{planted}", 1)).responses
     assert (found["stalls_100ms"], found["stalls_1s"]) == (6.0, 2.0)
-    assert fileio.parse(sample("sysbench_fileio_rndrw.txt")).responses["stalls_1s"] is None, "it has no histogram"
+    assert load.parse_fileio(sample("sysbench_fileio_rndrw.txt")).responses["stalls_1s"] is None, "it has no histogram"
 
 
 def test_fio_has_the_memory_of_the_server_whose_place_it_takes(tmp_path: Path) -> None:
@@ -214,12 +215,12 @@ def test_a_file_that_the_run_makes_is_not_laid_out_before(tmp_path: Path) -> Non
     installation = FakeInstallation(answers={"SHOW data_directory": directory})
     installation.initialize(tmp_path / "data", {})
     server = installation.start(tmp_path / "data", {}, tmp_path)
-    (tmp_path / "data" / driver.FILE).touch()
+    (tmp_path / "data" / load.FILE).touch()
     runner = FakeRunner({"fio": lambda arguments, given: (0, "", "")})
-    load = fio({"pattern": "seqwr", "duration": "1s"}, fake_tools(runner))
-    load.run(server, tmp_path / "out", 1)
+    made = fio({"pattern": "seqwr", "duration": "1s"}, fake_tools(runner))
+    made.run(server, tmp_path / "out", 1)
     assert ["--name=layout" in call for call in runner.calls] == [False]
-    assert (load.options.laid_out_bytes, load.options.trial_bytes) == (0, 1 << 30)
+    assert (made.options.laid_out_bytes, made.options.trial_bytes) == (0, 1 << 30)
 
 
 def test_io_sizes_are_whole_sectors() -> None:

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.load.fio import fileio
-from pgassay.load.fio.driver import FILE, FioLoad
-from pgassay.load.fio.options import FioOptions
+from pgassay.load.fio import FILE, FILEIO_NAME, FioLoad, FioOptions
 from pgassay.testing import real
 from tests.load.loads import fio, real_tools
 
@@ -67,7 +65,7 @@ def test_seqwr_makes_its_file_in_each_run_and_leaves_one(server: Server, tool: s
         assert (found.responses["write_iops"] or 0.0) > 0.0
         assert found.responses["read_iops"] is None
         assert found.responses["stalls_1s"] is not None
-        files = [each for each in (directory / FILE, directory / fileio.NAME) if each.exists()]
+        files = [each for each in (directory / FILE, directory / FILEIO_NAME) if each.exists()]
         assert [each.stat().st_size for each in files] == [16 << 20]
         assert not (tmp_path / turn / "layout.out").exists()
 

@@ -12,7 +12,7 @@ from pgassay.bench.load import Tools
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
 from pgassay.host.clock import SystemClock
-from pgassay.load.pgbench import acknowledged
+from pgassay.load.pgbench import ledger as acknowledged
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import LEDGER_TABLE, OURS, PgbenchOptions, random_seed, run_command
 from pgassay.testing import real

@@ -25,8 +25,8 @@ from pgassay.load import drivers
 from pgassay.load.network import LOOPBACK_ADDRESS, Loopback, NetworkReference, measure
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
-from pgassay.load.sysbench.options import SysbenchOptions
-from pgassay.load.tpcc.options import TpccOptions
+from pgassay.load.sysbench import SysbenchOptions
+from pgassay.load.tpcc.driver import TpccOptions
 from pgassay.postgres.network import open_to
 from pgassay.testing import real
 

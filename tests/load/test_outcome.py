@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.running import Completed
-from pgassay.load import program
-from pgassay.load.pgbench import results
+from pgassay.load import program, responses
+from pgassay.load.pgbench import output as results
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import parse_summary
@@ -66,7 +66,7 @@ def test_shares_are_of_all_that_were_due() -> None:
     assert found["failed_share"] == pytest.approx(5078 / (18762 + 5078))
     assert found["retries_per_transaction"] == pytest.approx(29125 / 18762)
     assert found["skipped_share"] is None, "without a rate nothing can be skipped"
-    whole = results.complete(found)
+    whole = responses.complete(results.RESPONSES, found)
     assert set(whole) == {response.name for response in results.RESPONSES}
 
 

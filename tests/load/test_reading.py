@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.load.cacheprobe.options import CacheprobeOptions
+from pgassay.load.cacheprobe import CacheprobeOptions
 from pgassay.load.pgbench.options import PgbenchOptions, parse_scripts
 from pgassay.load.pgbench.reading import only_reads, round_trips, unset_variable
 

@@ -10,10 +10,9 @@ from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
 from pgassay.bench.slices import CallFailure, LatencyHistogram, ReplayedSecond, Slice
 from pgassay.errors import PgassayError, UsageError
+from pgassay.load import replay as results
 from pgassay.load.player import LeftOut, LogFacts
-from pgassay.load.replay import results
-from pgassay.load.replay.driver import ReplayLoad
-from pgassay.load.replay.options import ReplayOptions
+from pgassay.load.replay import ReplayLoad, ReplayOptions
 from pgassay.testing import real
 from tests.load import replayed
 from tests.load.loads import fake_tools, real_tools

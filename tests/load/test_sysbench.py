@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
-from pgassay.load.sysbench import output, rows
-from pgassay.load.sysbench.options import DISTRIBUTIONS, SysbenchOptions, run_command
+from pgassay.load import sysbench as output
+from pgassay.load import sysbench_rows as rows
+from pgassay.load.sysbench import DISTRIBUTIONS, SysbenchOptions, run_command
 from tests.load.samples import FOLDER, binary_fields
 
 ENDPOINT = Endpoint(Path("/run/private"), 5499, "postgres", "someone")

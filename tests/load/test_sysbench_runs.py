@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.load.sysbench.options import SCENARIOS
+from pgassay.load.sysbench import SCENARIOS
 from pgassay.testing import real
 from tests.load.loads import sysbench
 

@@ -8,9 +8,9 @@ import pytest
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.lab.run import write_study
-from pgassay.load.sysbench.output import parse_seconds
+from pgassay.load.sysbench import parse_seconds
 from pgassay.load.sysbench_tpcc import NAMES, SysbenchTpccOptions, folder_of, run_command
-from pgassay.load.tpcc import tables
+from pgassay.load.tpcc import driver as tables
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read
 from pgassay.study.model import Study

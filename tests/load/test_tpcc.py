@@ -8,7 +8,7 @@ from pgassay.errors import UsageError
 from pgassay.load import responses
 from pgassay.load.pgbench.output import ScriptSummary, Summary
 from pgassay.load.tpcc import driver, rows
-from pgassay.load.tpcc.options import WEIGHTS, TpccOptions
+from pgassay.load.tpcc.driver import WEIGHTS, TpccOptions
 from tests.load.samples import binary_fields
 
 

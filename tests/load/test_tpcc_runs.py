@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.load.tpcc import rows
-from pgassay.load.tpcc.options import WEIGHTS
+from pgassay.load.tpcc.driver import WEIGHTS
 from pgassay.testing import real
 from tests.load.loads import tpcc
 

@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from pgassay.load.cacheprobe.phases import RESPONSES
+from pgassay.load.cacheprobe import RESPONSES
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run

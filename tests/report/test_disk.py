@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pgassay.load.fio.options import FioOptions
+from pgassay.load.fio import FioOptions
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run

@@ -10,7 +10,7 @@ from pgassay.advise.asking import read_space
 from pgassay.drive.block import description
 from pgassay.errors import UsageError
 from pgassay.flash import settings
-from pgassay.load.pgbench.options import Script, _file_only_reads, _round_trips
+from pgassay.load.pgbench.options import Script, _only_reads, _round_trips
 from pgassay.postgres import configuration
 from tests.security.forging import bounded
 
@@ -20,7 +20,7 @@ def test_settings_and_scripts_may_have_any_bytes(tmp_path: Path) -> None:
     (tmp_path / "mine.sql").write_bytes(b"-- gr\xfc\xdfe\nSELECT 1;\n")
     assert configuration.read(tmp_path / "mine.conf").settings == {"work_mem": "8MB"}
     script = Script(str(tmp_path / "mine.sql"))
-    assert _file_only_reads(script)
+    assert _only_reads(script)
     assert _round_trips(script) == 1
 
 

@@ -28,8 +28,8 @@ from pgassay.capture.mixture import control_of
 from pgassay.capture.privacy import is_query, private_name, secret_in
 from pgassay.capture.reads import MARK
 from pgassay.load.player import ReplayedLog, facts_of
-from pgassay.load.replay.results import FILE as RESULTS
-from pgassay.load.replay.results import PlayedStatement, statements_of
+from pgassay.load.replay import FILE as RESULTS
+from pgassay.load.replay import PlayedStatement, statements_of
 
 FILE = "log.json"
 WARMUP_S, DURATION_S = 10, 60

@@ -93,8 +93,7 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
     from pgassay.capture.replaying import play
     from pgassay.lab.arms import resolve
     from pgassay.lab.rehearsal import rehearse
-    from pgassay.load.replay.options import ReplayOptions
-    from pgassay.load.replay.results import FILE, told
+    from pgassay.load.replay import FILE, ReplayOptions, described
 
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
@@ -112,7 +111,7 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
         )
         for code, detail in result.problems.items():
             raise refusals.cannot_replay(code, detail)
-        return Replayed(told((folder / FILE).read_bytes(), result), made, speed)
+        return Replayed(described((folder / FILE).read_bytes(), result), made, speed)
 
 
 def _prepare(arms: "Sequence[ResolvedArm]") -> None:

@@ -29,7 +29,7 @@ from pgassay.bench.running import Completed, Runner
 from pgassay.fleet import conversing, messages, playing
 from pgassay.fleet.dask_crew import workers
 from pgassay.fleet.playing import OUTPUT, Order, Played, mark, replaced
-from pgassay.load.controlled import DESCRIPTION, PROGRAM
+from pgassay.load.player import DESCRIPTION, PROGRAM
 
 PORT = 54320
 """The server's port for a client of its own, so that a firewall needs one rule."""

@@ -25,8 +25,8 @@ from pgassay.fleet.task import is_wanted
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
-from pgassay.load import controlled
-from pgassay.load.controlled import DESCRIPTION, ControlledProgram
+from pgassay.load import player
+from pgassay.load.player import DESCRIPTION, ControlledProgram
 
 _LOOK_S = 0.2
 _END_S = 60.0
@@ -53,7 +53,7 @@ def version() -> str:
 
 def version_of(runner: Runner) -> str:
     """Of this machine's player; raises `LoadError` where there is none."""
-    return runner.run([str(controlled.find()), "--version"]).stdout.strip()
+    return runner.run([str(player.find()), "--version"]).stdout.strip()
 
 
 def keep(name: str, given: bytes) -> None:

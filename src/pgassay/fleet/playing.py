@@ -27,7 +27,7 @@ from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.places import embedded_directory
-from pgassay.load import controlled, network
+from pgassay.load import network, player
 from pgassay.postgres.find import Finder
 
 OUTPUT = "output"
@@ -169,8 +169,8 @@ def _way(order: Order, paths: Mapping[str, str]) -> NetworkPath:
 
 def _program(order: Order, runner: LocalRunner) -> Path:
     """The installed one: our own, of the first PostgreSQL of that version or the one that is named, or in PATH."""
-    if order.program == controlled.PROGRAM:
-        return controlled.find()
+    if order.program == player.PROGRAM:
+        return player.find()
     if order.postgres is None:
         found = children.which(order.program)
         if found is None:

@@ -14,8 +14,17 @@ from pgassay.errors import PgassayError
 from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
 from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second
 from pgassay.load.pgbench.log import latencies
-from pgassay.load.pgbench.output import Summary, first_abort, first_error, parse_progress, parse_summary
-from pgassay.load.pgbench.results import RESPONSES, of_summary, problems_of_log, problems_of_summary
+from pgassay.load.pgbench.output import (
+    RESPONSES,
+    Summary,
+    first_abort,
+    first_error,
+    of_summary,
+    parse_progress,
+    parse_summary,
+    problems_of_log,
+    problems_of_summary,
+)
 from pgassay.record.values import Reason
 
 _COLUMNS = 6

@@ -1,6 +1,6 @@
 """sysbench's output of a database test as a foreign run.
 
-What is printed is read where the load reads it (`load.sysbench.output`); a text without the totals is no run. A log
+What is printed is read where the load reads it (`load.sysbench`); a text without the totals is no run. A log
 may hold several runs, and what `prepare` and `cleanup` said between them. Every line that sysbench prints before a run
 starts is a setting, but for what the random numbers begin with.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
 from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second, response
-from pgassay.load.sysbench import output as summary
+from pgassay.load import sysbench as summary
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
 

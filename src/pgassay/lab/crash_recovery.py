@@ -19,7 +19,7 @@ from pgassay.lab import amcheck, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.cut_surroundings import Look
 from pgassay.lab.notes import Laps
-from pgassay.load.messages import sums_differ
+from pgassay.load.pgbench.ledger import sums_differ
 from pgassay.record.power_cuts import (
     DAMAGED_PAGE,
     DRIVE_FULL,

@@ -17,8 +17,7 @@ from pgassay.host import cpus
 from pgassay.lab import failures, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.load import messages as load_messages
-from pgassay.load.program import REST
+from pgassay.load.options import REST
 from pgassay.study.model import ALTERNATE
 from pgassay.study.units import parse_memory, split_quantity
 
@@ -117,8 +116,16 @@ def require_rest(arms: Sequence[ResolvedArm]) -> None:
     if not asking or any(level is not None and cpus.leaves_any(level.canonical) for level in servers):
         return
     if all(level is None or level.canonical == cpus.ALL for level in servers):
-        raise load_messages.no_rest()
-    asking[0].site.lacking.name(f"rest for {CORES}", load_messages.no_rest_here(len(cpus.usable())))
+        raise UsageError(
+            '"load.cores" = rest leaves the load no CPU: every server of this study may use all of them',
+            "say which ones the server has with host.cores: --set host.cores=1 leaves the others to the load",
+        )
+    error = UsageError(
+        '"load.cores" = rest leaves the load no CPU: "host.cores" takes all '
+        f"{len(cpus.usable())} of this machine everywhere",
+        "give the server fewer with host.cores, or leave load.cores out",
+    )
+    asking[0].site.lacking.name(f"rest for {CORES}", error)
 
 
 def _require_room(arm: ResolvedArm) -> None:

@@ -41,8 +41,8 @@ from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, local_finder
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
-from pgassay.load.metronome import LocalMetronome
-from pgassay.load.network import AbsentClient, Loopback, NetworkReference
+from pgassay.load.network import Loopback, NetworkReference
+from pgassay.load.player import LocalMetronome
 from pgassay.load.yardstick import CpuYardstick
 from pgassay.postgres import effective, ownership
 from pgassay.postgres.builds import messages as build_messages
@@ -242,7 +242,7 @@ class Workbench:
             return None
         if name == LOOPBACK:
             return Loopback(self.runner)
-        return AbsentClient(name, self.runner) if self.options.clients is None else self.options.clients(name)
+        return Loopback(self.runner, absent=name) if self.options.clients is None else self.options.clients(name)
 
     def metronome(self, directory: Path) -> LocalMetronome:
         """Of all CPUs that we may use, and of the device under this directory."""

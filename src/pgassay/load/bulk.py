@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pgassay.bench.errors import LoadError
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
-from pgassay.load import messages
 
 if TYPE_CHECKING:
     import psycopg
@@ -49,11 +49,6 @@ class SetAside:
     statements: tuple[str, ...]
 
 
-def workers() -> int:
-    """As many connections as there are cores for us."""
-    return max(1, len(os.sched_getaffinity(0)))
-
-
 def set_aside_indexes(server: Server, tables: Iterable[str]) -> tuple[SetAside, ...]:
     """Drop the tables' indexes and primary keys; returns what brings them back."""
     found = []
@@ -80,7 +75,7 @@ def run_all(endpoint: Endpoint, works: Sequence[Sequence[str]]) -> None:
 
     Where there is a list for every core, no index build starts parallel workers.
     """
-    alone = ["SET max_parallel_maintenance_workers = 0"] if len(works) >= workers() else []
+    alone = ["SET max_parallel_maintenance_workers = 0"] if len(works) >= len(os.sched_getaffinity(0)) else []
     _on_every_core(endpoint, [partial(_run, [*alone, *work]) for work in works])
 
 
@@ -113,9 +108,10 @@ def _on_every_core(endpoint: Endpoint, works: Sequence[_Work]) -> None:
         with psycopg.connect(endpoint.conninfo(), autocommit=True, options="") as connection:
             work(connection)
 
-    with ThreadPoolExecutor(workers()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         try:
             list(pool.map(one, works))
         except psycopg.Error as error:
             pool.shutdown(cancel_futures=True)
-            raise messages.filling_failed(error.diag.message_primary or str(error).strip()) from error
+            why = error.diag.message_primary or str(error).strip()
+            raise LoadError(f"the tables could not be filled: {why.splitlines()[0]}") from error

@@ -1,7 +1,7 @@
 """Which load drivers there are: pgassay's own, and those of other packages (entry points of group `pgassay.loads`).
 
-A driver is one `Driver` object that says all that others need to know of it. What makes the load is imported when a
-load is made, so that naming the drivers costs nothing.
+A driver is one `Driver` object that says all that others need to know of it. numpy and psycopg are imported when data
+are loaded, so that naming the drivers costs nothing.
 """
 
 from collections.abc import Mapping
@@ -14,25 +14,15 @@ from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
 from pgassay.errors import UsageError
-from pgassay.load import messages, sysbench_tpcc
-from pgassay.load.cacheprobe import DRIVER as CACHEPROBE
-from pgassay.load.fio import DRIVER as FIO
-from pgassay.load.pgbench import DRIVER as PGBENCH
-from pgassay.load.replay import DRIVER as REPLAY
-from pgassay.load.sysbench import DRIVER as SYSBENCH
-from pgassay.load.tpcc import DRIVER as TPCC
+from pgassay.load import cacheprobe, fio, replay, sysbench, sysbench_tpcc
+from pgassay.load.pgbench import driver as pgbench
+from pgassay.load.tpcc import driver as tpcc
 from pgassay.study.levels import Level
 
-BUILT_IN: tuple[Driver[Any], ...] = (
-    PGBENCH,
-    SYSBENCH,
-    CACHEPROBE,
-    FIO,
-    TPCC,
-    sysbench_tpcc.DRIVER,
-    REPLAY,
+BUILT_IN: tuple[Driver[Any], ...] = tuple(
+    module.DRIVER for module in (pgbench, sysbench, cacheprobe, fio, tpcc, sysbench_tpcc, replay)
 )
-DEFAULT = PGBENCH.name
+DEFAULT = pgbench.DRIVER.name
 _PREFIX = "load."
 _DRIVER = "driver"
 
@@ -64,7 +54,11 @@ def options_of(levels: Mapping[str, str]) -> LoadOptions:
     own = {name: text for name, text in levels.items() if name != _DRIVER}
     for name in own:
         if not driver.takes(name):
-            raise _foreign(name, driver)
+            owners = " and ".join(other.name for other in known() if other.takes(name))
+            raise UsageError(
+                f'"{_PREFIX}{name}" is not an option of the load "{driver.name}", but of {owners}',
+                f"{driver.name} takes: {', '.join(each.pattern for each in driver.own_factors)}",
+            )
     options: LoadOptions = driver.options.from_levels(own)
     return options
 
@@ -171,13 +165,6 @@ def _merged(declared: Mapping[Option, list[str]]) -> OptionFactor:
     usual = max(texts, key=lambda text: len(texts[text]))
     rare = [f"{text} ({', '.join(drivers)})" for text, drivers in texts.items() if text != usual]
     return SharedFactor(first, LoadOptions.namespace, tuple(others), "; ".join((usual, *rare)))
-
-
-def _foreign(name: str, driver: Driver[Any]) -> UsageError:
-    owners = [other.name for other in known() if other.takes(name)]
-    return messages.foreign_option(
-        f"{_PREFIX}{name}", driver.name, owners, [each.pattern for each in driver.own_factors]
-    )
 
 
 def _plugins() -> plugins.Loaded[Driver[Any]]:

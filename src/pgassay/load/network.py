@@ -19,12 +19,12 @@ from pgassay.bench.client import (
     ClockExchange,
     NetworkPath,
 )
-from pgassay.bench.errors import BenchError
+from pgassay.bench.errors import BenchError, LoadError
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
-from pgassay.load import messages
+from pgassay.errors import UsageError
 from pgassay.study.responses import Response
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ def measure(endpoint: Endpoint) -> NetworkPath:
             trips_ns = list(_until(lambda: _timed_ns(execute, b""), UNTIMED + TRIPS))[UNTIMED:]
             return NetworkPath(trips_ns, list(_until(lambda: _clock(execute), CLOCKS)))
     except psycopg.Error as error:
-        raise messages.no_network_path(str(error).strip().splitlines()[0]) from None
+        raise _no_path(str(error).strip().splitlines()[0]) from None
+
+
+def _no_path(reason: str) -> LoadError:
+    return LoadError(f"could not measure the network between client and server: {reason}")
 
 
 def _until(exchange: Callable[[], Found], times: int) -> Iterator[Found]:
@@ -71,48 +75,36 @@ def _clock(execute: Callable[[bytes], "PGresult"]) -> ClockExchange:
     trip_ns = time.monotonic_ns() - began_ns
     said = answer.get_value(0, 0)
     if said is None:
-        raise messages.no_network_path("the server did not tell its time")
+        raise _no_path("the server did not tell its time")
     return ClockExchange(sent_ns, trip_ns, int(said) * 1000)
 
 
 @dataclass(frozen=True)
 class Loopback:
-    """This machine as a client of itself over TCP: what encryption and the network's stack cost, without a network."""
+    """This machine as a client of itself over TCP: what encryption and the network's stack cost, without a network.
+
+    See `bench.client.ClientHost`. With `absent` it stands for the worker of that name, to which no scheduler leads: a
+    plan names it, a run is refused.
+    """
 
     runner: Runner
     listening: Listening = field(default_factory=lambda: Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS))
-
-    @property
-    def player_host(self) -> None:
-        """None: it is this machine."""
+    absent: str = ""
+    player_host: None = None
 
     def require(self) -> None:
-        """It is always there."""
+        """Raise `UsageError` where it stands for a worker."""
+        if self.absent:
+            raise UsageError(
+                f'"load.host" names the worker "{self.absent}", and nothing leads to it',
+                "--scheduler tls://HOST:PORT names the scheduler that the worker is connected to; here and loopback"
+                " need none",
+            )
 
     def measure(self, endpoint: Endpoint) -> NetworkPath:
         """See `bench.client.ClientHost`."""
+        self.require()
         return measure(endpoint)
-
-
-@dataclass(frozen=True)
-class AbsentClient:
-    """A worker that nobody leads to: a plan names it, a run is refused."""
-
-    name: str
-    runner: Runner
-    listening: Listening = field(default_factory=lambda: Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS))
-
-    @property
-    def player_host(self) -> None:
-        """None: nobody plays there."""
-
-    def require(self) -> None:
-        """Raise `UsageError`."""
-        raise messages.no_client(self.name)
-
-    def measure(self, endpoint: Endpoint) -> NetworkPath:
-        """Raise `UsageError`."""
-        raise messages.no_client(self.name)
 
 
 class NetworkReference:
@@ -122,7 +114,6 @@ class NetworkReference:
         self._client = client
 
     def responses(self, options: LoadOptions) -> tuple[Response, ...]:
-        """None where the load's program reaches its server by the socket."""
         if options.host == HERE:
             return ()
         return RESPONSES if options.host == LOOPBACK else (*RESPONSES, BUSY)

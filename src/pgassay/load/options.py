@@ -4,22 +4,24 @@ A driver's own options derive from the classes here that fit it, so that a level
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from pgassay.bench.client import HERE, LOOPBACK
+from pgassay.bench.cpu_lists import parse_list, show_list
 from pgassay.bench.factor import Stage
 from pgassay.bench.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number, optional, seconds, whole
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import option, rows_of
 from pgassay.bench.server import READY_S
 from pgassay.errors import UsageError
-from pgassay.load import messages
-from pgassay.load.program import parse_cores
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_time_ms
 
+ALL, REST, NODE = "all", "rest", "node:"
+"""Words of `load.cores`, as in `node:1`."""
 LEAN, OWN = "lean", "own"
 """Settings of servers that recover after a power cut."""
 PROTOCOLS = ("simple", "extended", "prepared")
@@ -36,18 +38,16 @@ CLIENTS = "clients"
 def _parse_rate(name: str, text: str) -> float:
     stripped = text.strip()
     if not is_number(stripped) or float(stripped) <= 0:
-        raise messages.not_a_rate(name, text)
+        raise UsageError(f'"{name}" must be transactions per second, or none, not "{text}"', "for example 500")
     return float(stripped)
 
 
 def _parse_latency_ms(name: str, text: str) -> float:
-    stripped = text.strip()
-    try:
+    stripped, limit_ms = text.strip(), 0.0
+    with suppress(UsageError):
         limit_ms = float(stripped) if is_number(stripped) else parse_time_ms(stripped)
-    except UsageError:
-        raise messages.not_a_limit(name, text) from None
     if limit_ms <= 0:
-        raise messages.not_a_limit(name, text)
+        raise UsageError(f'"{name}" must be a length of time, or none, not "{text}"', 'for example "20ms"')
     return limit_ms
 
 
@@ -57,19 +57,35 @@ def _parse_age(name: str, text: str) -> float:
         return 0.0
     number = stripped.removesuffix("x")
     if number == stripped or not is_number(number) or float(number) <= 0:
-        raise messages.not_a_multiple(name, text)
+        raise UsageError(
+            f'"{name}" must be none or a multiple of the number of rows, not "{text}"',
+            'for example "2x": that many updates for each row before the snapshot',
+        )
     return float(number)
 
 
 def _parse_host(name: str, text: str) -> str:
     word = text.strip()
     if not _HOST.fullmatch(word):
-        raise messages.not_a_host(name, text)
+        raise UsageError(
+            f'"{name}" must be here, loopback or the name of a worker, not "{text}"',
+            "as its --name says: letters, digits, . _ -",
+        )
     return word
 
 
-def _parse_jobs(name: str, text: str) -> int | None:
-    return None if text.strip() == CLIENTS else whole().parse(name, text)
+def parse_cores(name: str, text: str) -> str:
+    """`all`, `rest`, a list such as `0-3,6`, or NUMA nodes as `node:1`, in canonical form; raises `UsageError`."""
+    word = text.strip().removeprefix("cpu:")
+    if word in (ALL, REST):
+        return word
+    listed = parse_list(word.removeprefix(NODE))
+    if not listed:
+        raise UsageError(
+            f'"{name}" must be all, rest, a list of CPUs or NUMA nodes, not "{text}"',
+            'for example "2-3", "0,2" or "node:1"',
+        )
+    return f"{NODE}{show_list(listed)}" if word.startswith(NODE) else f"cpu:{','.join(map(str, listed))}"
 
 
 RATE = optional(Kind(_parse_rate, format_number, "transactions per second"))
@@ -81,7 +97,9 @@ AGE: Kind[float] = Kind(
 )
 """A multiple of the table's rows; `none` is 0."""
 JOBS: Kind[int | None] = Kind(
-    _parse_jobs, lambda jobs: CLIENTS if jobs is None else str(jobs), f"a whole number from 1, or {CLIENTS}"
+    lambda name, text: None if text.strip() == CLIENTS else whole().parse(name, text),
+    lambda jobs: CLIENTS if jobs is None else str(jobs),
+    f"a whole number from 1, or {CLIENTS}",
 )
 """A number of threads; None for as many as there are clients, whatever their number in this trial."""
 CORES: Kind[str] = Kind(parse_cores, str, "all, rest, a list of CPUs: 0-3,6, or of NUMA nodes: node:1")
@@ -101,9 +119,7 @@ class RemoteOptions(PlacedOptions):
     """A load whose program can reach the server over TCP, from this host or from another."""
 
     host: str = option(
-        HOST,
-        default=HERE,
-        summary="where the program runs: here, loopback (over TCP with TLS), or a worker's name",
+        HOST, default=HERE, summary="where the program runs: here, loopback (over TCP with TLS), or a worker's name"
     )
 
 
@@ -128,15 +144,11 @@ class ThreadedOptions(PlacedOptions):
     """A load whose program opens a connection for each of its threads."""
 
     threads: int = option(
-        whole(),
-        default=1,
-        scales=True,
-        summary="threads of the program: connections of sysbench, jobs of fio",
+        whole(), default=1, scales=True, summary="threads of the program: connections of sysbench, jobs of fio"
     )
 
     @property
     def connections(self) -> int:
-        """One connection for each thread."""
         return self.threads
 
 
@@ -145,11 +157,7 @@ class RatedOptions(LoadOptions):
     """A load that can offer its transactions at a rate."""
 
     rate_tps: float | None = option(
-        RATE,
-        name="rate",
-        default=None,
-        unit="1/s",
-        summary="the rate offered, open loop; none for as many as possible",
+        RATE, name="rate", default=None, unit="1/s", summary="the rate offered, open loop; none for as many as possible"
     )
 
 
@@ -184,7 +192,6 @@ class WarehouseOptions(LoadOptions):
     )
 
     def estimated_bytes(self) -> int:
-        """By the number of warehouses."""
         return BYTES_OF_ITEMS + self.warehouses * BYTES_PER_WAREHOUSE
 
 
@@ -209,12 +216,10 @@ class CutOptions(LoadOptions):
 
     @property
     def recovers_as_set(self) -> bool:
-        """As `recovery` has it."""
         return self.recovery == OWN
 
     @property
     def recovery_limit_s(self) -> float:
-        """As `recovery_limit` has it."""
         return float(self.recovery_limit)
 
 
@@ -246,5 +251,4 @@ class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
 
     @property
     def connections(self) -> int:
-        """One connection for each client."""
         return self.clients

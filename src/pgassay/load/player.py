@@ -1,25 +1,168 @@
-"""The player of slices: pgbench's scripts on a live server, by our own program on libpq's protocol (crates/player).
+"""The player of slices, and the metronome: pgbench's scripts on a live server, by our own program (crates/player).
 
 pgbench cannot be stopped between two transactions and takes its clock from the transaction before; the player drains
 before it stands still, and reads its clock around each statement. What it does not know of pgbench's script language
 it refuses by name (`\\setshell`, `permute`), before anything is connected.
+
+The program is started with a description and asked by lines of JSON over a socket of its own. It dies with the thread
+that started it, so start it from the main thread.
 """
 
 import json
-from collections.abc import Mapping
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from pgassay import scratch
 from pgassay.bench.client import PlayerHost
+from pgassay.bench.errors import LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Clock, Dialogue, Runner
-from pgassay.bench.slices import CallFailure, LatencyHistogram, ReplayedSecond, Slice, StatementTimes
-from pgassay.load import messages
-from pgassay.load.controlled import DESCRIPTION, PROGRAM, ControlledProgram, find
+from pgassay.bench.running import Clock, Dialogue, Runner, Running
+from pgassay.bench.slices import Beat, CallFailure, LatencyHistogram, ReplayedSecond, Slice, StatementTimes
+from pgassay.errors import UsageError
+
+PROGRAM = "pgassay-player"
+VARIABLE = "PGASSAY_PLAYER"
+DESCRIPTION = "description.json"
+_READY_S = 60.0
+_LAST_WORDS_S = 10.0
+"""How long a program that has closed its socket may take to say why and end."""
+_POLL_S = 0.01
+_PLACE = Path("/tmp")
+"""Not $TMPDIR: the path of a socket has 107 bytes."""
+_SOCKET, _OUT, _ERR = "control", "player.out", "player.err"
+
+
+def find(environment: Mapping[str, str] = os.environ) -> Path:
+    """The program: $PGASSAY_PLAYER, or the one that came with us; raises `LoadError`."""
+    named = environment.get(VARIABLE)
+    path = Path(named) if named else Path(__file__).parents[1] / "_bin" / PROGRAM
+    if not os.access(path, os.X_OK):
+        raise LoadError(
+            "the program pgassay-player, which plays loads in slices, is not installed",
+            "build it with: make setup; or name it in $PGASSAY_PLAYER",
+        )
+    return path.absolute()
+
+
+class ControlledProgram:
+    """The program under way, in the role that `option` names (`--control`, `--metronome`)."""
+
+    def __init__(
+        self,
+        option: str,
+        description: Mapping[str, Any],
+        runner: Runner,
+        clock: Clock,
+        placement: Placement = ANYWHERE,
+        environment: Mapping[str, str] | None = None,
+        files: Sequence[Path] = (),
+        privileged: str = "",
+    ) -> None:
+        """Start it and wait until it is ready; raises `LoadError` with its own words if it ends instead.
+
+        `files` are those that its description and its environment name; `privileged` as for `Runner.start`.
+        """
+        self._held = ExitStack()
+        self._running: Running | None = None
+        self._stream: socket.socket | None = None
+        try:
+            folder = self._folder = self._held.enter_context(scratch.folder("player", _PLACE))
+            (folder / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
+            self._running = runner.start(
+                [str(find()), option, str(folder / _SOCKET), str(folder / DESCRIPTION)],
+                stdout=folder / _OUT,
+                stderr=folder / _ERR,
+                environment=environment,
+                privileged=privileged,
+                placement=placement,
+                files=(folder / DESCRIPTION, *files),
+                output=folder,
+            )
+            self._stream = self._connect(self._running.place(folder / _SOCKET), clock)
+            self._answers = self._stream.makefile("r", encoding="utf-8")
+            self.ready = self._answer()
+            """What it says once it is ready."""
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._running.pid if self._running is not None else 0
+
+    def ask(self, order: Mapping[str, Any]) -> Mapping[str, Any]:
+        """One order and its answer; raises `LoadError` if the program is gone."""
+        if self._stream is None:
+            raise LoadError("the player of slices ended: it was closed")
+        try:
+            self._stream.sendall(json.dumps(order).encode() + b"\n")
+        except OSError:
+            raise self._gone() from None
+        return self._answer()
+
+    def interrupt(self) -> None:
+        """End the program while another thread waits for its answer, which then finds it gone."""
+        if self._running is not None:
+            self._running.terminate()
+
+    def close(self) -> None:
+        """End the program; calling it twice is harmless."""
+        if self._stream is not None:
+            if hasattr(self, "_answers"):
+                self._answers.close()
+            self._stream.close()
+            self._stream = None
+        if self._running is not None:
+            self._running.terminate()
+            self._running.wait()
+            self._running = None
+        self._held.close()
+
+    def _connect(self, control: Path, clock: Clock) -> socket.socket:
+        deadline_ns = clock.monotonic_ns() + int(_READY_S * 1e9)
+        while True:
+            stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                stream.connect(str(control))
+            except OSError:
+                stream.close()
+                if clock.monotonic_ns() > deadline_ns or self._ended():
+                    raise self._gone() from None
+                clock.sleep(_POLL_S)
+            else:
+                return stream
+
+    def _ended(self, within_s: float = 0.0) -> bool:
+        assert self._running is not None
+        try:
+            self._running.wait(within_s)
+        except TimeoutError:
+            return False
+        return True
+
+    def _gone(self) -> LoadError:
+        """What the program said at its end; it closes the socket first, and says then why."""
+        self._ended(_LAST_WORDS_S)
+        path = self._folder / _ERR
+        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        said = text.strip().removeprefix(f"{PROGRAM}: ") or "it said nothing"
+        return LoadError(f"the player of slices ended: {said}")
+
+    def _answer(self) -> Mapping[str, Any]:
+        try:
+            line = self._answers.readline()
+        except OSError:  # it ended with our order unread, of which the kernel tells in place of an end
+            line = ""
+        if not line.endswith("\n"):
+            raise self._gone()
+        answer: Mapping[str, Any] = json.loads(line)
+        return answer
 
 
 @dataclass(frozen=True)
@@ -48,7 +191,6 @@ class PlayedLoad:
     """The CPUs on which threads are paired with their clients' backends; none: they run where the scheduler likes."""
 
     def specification(self, endpoint: Endpoint) -> dict[str, Any]:
-        """As the program reads it."""
         return {
             **_way(endpoint),
             "protocol": self.protocol,
@@ -86,7 +228,6 @@ class ReplayedLog:
     """Never paired: sessions come and go as in the log."""
 
     def specification(self, endpoint: Endpoint) -> dict[str, Any]:
-        """As the program reads it."""
         return {
             **_way(endpoint),
             "replay": {
@@ -142,7 +283,6 @@ class LogFacts:
 
     @classmethod
     def of(cls, written: Mapping[str, Any]) -> "LogFacts":
-        """As the program writes them."""
         return cls(
             **{**written, "left_out": LeftOut(**written["left_out"]), "statements": tuple(written["statements"])}
         )
@@ -150,12 +290,13 @@ class LogFacts:
 
 def check(load: PlayedLoad, runner: Runner) -> None:
     """Raise `UsageError`, in the program's own words, for a load that it cannot play; nothing is connected."""
-    _checked(load, runner, messages.PLAYS_THE_REST)
+    _checked(load, runner, "pgbench itself may know it; the player takes the rest of pgbench's script language")
 
 
 def facts_of(log: ReplayedLog, runner: Runner) -> LogFacts:
     """What a log has to be played; nothing is connected. Raises `UsageError` for one that cannot be played."""
-    return LogFacts.of(json.loads(_checked(log, runner, messages.LOGS_ARE_READ)))
+    hint = "log_min_duration_statement = 0 logs what a replay needs; load.log_prefix is the log_line_prefix"
+    return LogFacts.of(json.loads(_checked(log, runner, hint)))
 
 
 def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
@@ -166,7 +307,7 @@ def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
         file.write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
         done = runner.run([str(find()), "--check", str(file)], files=(file, *files))
     if done.status:
-        raise messages.cannot_play(done.stderr.strip().removeprefix(f"{PROGRAM}: "), hint)
+        raise UsageError(done.stderr.strip().removeprefix(f"{PROGRAM}: "), hint)
     return done.stdout
 
 
@@ -200,31 +341,25 @@ class Player:
     def __enter__(self) -> "Player":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def play(self, *, duration_ms: int | None = None, transactions: int | None = None) -> Slice:
-        """One slice; see `SlicePlayer.play`."""
         limits = {"duration_ms": duration_ms, "transactions": transactions}
-        order = {"play": {name: limit for name, limit in limits.items() if limit is not None}}
         asked_ns = self._clock.monotonic_ns()
-        played = slice_of(self._program.ask(order), timed=duration_ms is not None)
+        answer = self._program.ask({"play": {name: limit for name, limit in limits.items() if limit is not None}})
+        played = slice_of(answer, timed=duration_ms is not None)
         return played.between(asked_ns, self._clock.monotonic_ns()) if self._away else played
 
     @property
     def log(self) -> LogFacts:
-        """Of a log that is replayed."""
         return LogFacts.of(self._program.ready["ready"])
 
     @property
     def pid(self) -> int:
-        """The process id of the program; 0 once it is closed."""
         return self._program.pid
 
     def close(self) -> None:
-        """Disconnect and end the program; calling it twice is harmless."""
         self._program.close()
 
 
@@ -256,3 +391,39 @@ def slice_of(answer: Mapping[str, Any], *, timed: bool) -> Slice:
 def _histogram(written: Mapping[str, Any]) -> LatencyHistogram:
     buckets = tuple((edge_ns, count) for edge_ns, count in written["buckets"])
     return LatencyHistogram(written["count"], written["sum_ns"], written["least_ns"], written["most_ns"], buckets)
+
+
+class LocalMetronome:
+    """See `bench.slices.Metronome`. Use it in a `with`, from the main thread: the program dies with that thread."""
+
+    def __init__(self, cores: Sequence[int], runner: Runner, clock: Clock, flush_directory: Path | None = None) -> None:
+        """Measure these CPUs, and the device of a directory that we may write to; raises `LoadError`."""
+        flushed = {} if flush_directory is None else {"flush_directory": str(flush_directory)}
+        description = {"cores": list(cores), **flushed}
+        self._program = ControlledProgram(
+            "--metronome",
+            description,
+            runner,
+            clock,
+            privileged="flushes a file of ours beside the clusters",  # and reads nothing of anybody else
+        )
+
+    def __enter__(self) -> "LocalMetronome":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def beat(self) -> Beat:
+        answer = self._program.ask({"beat": {}})
+        return Beat(
+            began_ns=answer["began_ns"],
+            ended_ns=answer["ended_ns"],
+            cores=tuple(each["core"] for each in answer["cores"]),
+            arithmetic_ns=tuple(each["arithmetic_ns"] for each in answer["cores"]),
+            memory_ns=tuple(each["memory_ns"] for each in answer["cores"]),
+            flush_ns=answer["flush_ns"],
+        )
+
+    def close(self) -> None:
+        self._program.close()

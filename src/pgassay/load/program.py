@@ -8,20 +8,20 @@ for an answer that never comes, so a run that lasts too long, or whose server ha
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench.client import HERE, LOOPBACK
 from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.errors import ClientLostError
 from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.load import Moment
+from pgassay.bench.load import Moment, Tools
 from pgassay.bench.memory_policy import try_binding
 from pgassay.bench.running import Clock, Completed, Starter
 from pgassay.bench.server import Server
-from pgassay.load import messages
+from pgassay.errors import UsageError
+from pgassay.load.options import ALL, NODE, REST, PlacedOptions
 
-ALL, REST, NODE = "all", "rest", "node:"
 POLL_S = 5.0
 """How often a run under way is looked at."""
 OVERRUN_S = 60.0
@@ -29,6 +29,39 @@ OVERRUN_S = 60.0
 SHORT_SHARE = 0.95
 """A timed run that lasts less than this share of its length ended early."""
 _DEAD_PATIENCE_S = 20.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a load's own program: how it ended, what went wrong meanwhile (code to detail), and when it worked."""
+
+    done: Completed
+    problems: dict[str, str]
+    began: Moment
+    ended: Moment
+
+
+def run(
+    tools: Tools,
+    server: Server,
+    options: PlacedOptions,
+    arguments: Sequence[str],
+    output: Path,
+    source: str,
+    duration_s: int | None,
+    environment: Mapping[str, str] | None = None,
+    files: Sequence[Path] = (),
+) -> Run:
+    """Run it on the CPUs and the host that its options name, as `watch` does; not where the server leaves it no CPU."""
+    began = tools.clock.monotonic_ns(), tools.clock.wall_ns()
+    done, problems = Completed(tuple(arguments), 1, "", ""), problem(options.cores, server)
+    if not problems:
+        where = place(options.cores, server, options.host)
+        done, problems = watch(
+            tools.load_runner, tools.clock, server, arguments, output, source, duration_s, environment, where, files
+        )
+    ended = tools.clock.monotonic_ns(), tools.clock.wall_ns()
+    return Run(done, problems, *span(done, began, ended))
 
 
 def watch(
@@ -108,36 +141,36 @@ def short(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str]:
     return {"short": f"{name} ended after {elapsed_ns / 1e9:.1f} s of {duration_s} s"}
 
 
-def parse_cores(name: str, text: str) -> str:
-    """`all`, `rest`, a list such as `0-3,6`, or NUMA nodes as `node:1`, in canonical form; raises `UsageError`."""
-    word = text.strip().removeprefix("cpu:")
-    if word in (ALL, REST):
-        return word
-    listed = parse_list(word.removeprefix(NODE))
-    if not listed:
-        raise messages.not_cores(name, text)
-    return f"{NODE}{show_list(listed)}" if word.startswith(NODE) else f"cpu:{','.join(map(str, listed))}"
-
-
 def check(cores: str, host: str = HERE) -> None:
     """Refuse CPUs and nodes that this machine does not have; raises `UsageError`.
 
     Those of another host it does not know, but a list is all that can be asked of that one.
     """
     if host not in (HERE, LOOPBACK) and (cores == REST or cores.startswith(NODE)):
-        raise messages.no_cores_there(cores, host)
+        raise UsageError(
+            f'"load.cores" = {cores} says nothing on the host "{host}"', "give a list of its CPUs, such as 0-3, or all"
+        )
     if cores in (ALL, REST) or host not in (HERE, LOOPBACK):
         return
     if cores.startswith(NODE):
         if not all(node_cpus(node) & _usable() for node in parse_list(cores.removeprefix(NODE))):
-            raise messages.no_such_nodes(cores, show_list(nodes()))
+            there = show_list(nodes()) or "none"
+            raise UsageError(f'"load.cores" of {cores}: no such NUMA node has CPUs', f"there are: {there}")
         try:
             if _memory_of(cores):
                 try_binding(_memory_of(cores))
         except OSError as error:
-            raise messages.no_binding(cores, error.strerror or "not permitted") from None
+            why = (error.strerror or "not permitted").lower()
+            raise UsageError(
+                f'"load.cores" of {cores} binds the memory of the program to its node, which is refused here: {why}',
+                "containers need SYS_NICE; a list of CPUs binds no memory",
+            ) from None
     elif missing := _named(cores) - _usable():
-        raise messages.no_such_cores(cores.removeprefix("cpu:"), ",".join(map(str, sorted(missing))), len(_usable()))
+        named, absent = cores.removeprefix("cpu:"), ",".join(map(str, sorted(missing)))
+        raise UsageError(
+            f'"load.cores" of {named} names CPUs that are not available: {absent}',
+            f"{len(_usable())} CPUs are available",
+        )
 
 
 def place(cores: str, server: Server, host: str = HERE) -> Placement:

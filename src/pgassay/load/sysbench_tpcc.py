@@ -13,31 +13,26 @@ from pgassay.bench.kinds import PATH, choice, optional
 from pgassay.bench.load import Driver, LoadResult
 from pgassay.bench.options import option
 from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
-from pgassay.load import messages, program
+from pgassay.errors import UsageError
+from pgassay.load import program, sysbench
 from pgassay.load import responses as shared
 from pgassay.load.options import WarehouseOptions
-from pgassay.load.sysbench import output
-from pgassay.load.sysbench.options import PROGRAM, PROTOCOLS, SysbenchClientOptions, client_arguments
-from pgassay.load.tpcc.tables import TABLES, Names, TpccTables
+from pgassay.load.sysbench import PROGRAM, PROTOCOLS, SYSBENCH_HINT, SysbenchClientOptions, client_arguments
+from pgassay.load.tpcc.driver import TABLES, Names, TpccTables
 from pgassay.study.responses import Better, Response, Scale
 
 SCRIPT = "tpcc.lua"
-NAMES: Names = {
-    name: f"{ {'new_order': 'new_orders'}.get(name, name)}1" for name in TABLES
-}  # fmt: skip
+NAMES: Names = {name: "new_orders1" if name == "new_order" else f"{name}1" for name in TABLES}
 """What the scripts call the tables of their first and only set."""
+_FAILED = "share of transactions that failed or were rolled back as asked"
 RESPONSES: tuple[Response, ...] = (
     Response("tps", "transactions per second", "1/s", Better.HIGHER),
     Response("qps", "statements per second", "1/s", Better.HIGHER),
     Response("latency_ms", "mean latency", "ms", Better.LOWER),
     *shared.LATENCIES,
-    Response(
-        "failed_share", "share of transactions that failed or were rolled back as asked", "share", Better.LOWER,
-        Scale.DIFFERENCE,
-    ),
-)  # fmt: skip
+    Response("failed_share", _FAILED, "share", Better.LOWER, Scale.DIFFERENCE),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,34 +56,24 @@ class SysbenchTpccLoad(TpccTables[SysbenchTpccOptions]):
     responses = RESPONSES
 
     def check(self) -> None:
-        """Refuse a folder without the scripts, and CPUs that are not there."""
         program.check(self.options.cores, self.options.host)
         folder_of(self.options)
 
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
-        """Run it; the raw output goes to `folder`."""
-        options, clock, scripts = self.options, self.tools.clock, folder_of(self.options)
+        options, scripts = self.options, folder_of(self.options)
         folder.mkdir(parents=True, exist_ok=True)
-        began = clock.monotonic_ns(), clock.wall_ns()
-        done, problems = Completed((PROGRAM,), 1, "", ""), program.problem(options.cores, server)
-        if not problems:
-            done, problems = program.watch(
-                self.tools.load_runner,
-                clock,
-                server,
-                run_command(PROGRAM, scripts, server.client_endpoint, options, seed),
-                folder,
-                PROGRAM,
-                options.timed_s,
-                environment={"LUA_PATH": f"{scripts}/?.lua;;"},
-                placement=program.place(options.cores, server, options.host),
-                files=sorted(scripts.glob("*.lua")),
-            )
-        ended = clock.monotonic_ns(), clock.wall_ns()
-        began, ended = program.span(done, began, ended)
-        totals = output.parse_totals(done.stdout)
-        found = shared.complete(RESPONSES, output.of_totals(totals, "") if totals else {})
-        return output.result(done, totals, found, problems, began, ended, options.timed_s, self.name)
+        run = program.run(
+            self.tools,
+            server,
+            options,
+            run_command(PROGRAM, scripts, server.client_endpoint, options, seed),
+            folder,
+            PROGRAM,
+            options.timed_s,
+            environment={"LUA_PATH": f"{scripts}/?.lua;;"},
+            files=sorted(scripts.glob("*.lua")),
+        )
+        return sysbench.result(run, RESPONSES, "", options.timed_s, self.name)
 
 
 DRIVER = Driver(
@@ -96,21 +81,22 @@ DRIVER = Driver(
     SysbenchTpccLoad,
     "the same under sysbench with Percona's scripts, not audited",
     program=PROGRAM,
-    program_hint=messages.SYSBENCH_HINT,
+    program_hint=SYSBENCH_HINT,
     require_scripts=lambda: folder_of(SysbenchTpccOptions()),
 )
 
 
 def folder_of(options: SysbenchTpccOptions) -> Path:
     """Where the Lua files are; raises `UsageError` where there is no `tpcc.lua`."""
-    if options.lua is not None:
-        if not (options.lua / SCRIPT).is_file():
-            raise messages.no_lua(options.lua)
-        return options.lua
     found = children.which(SCRIPT)
-    if found is None:
-        raise messages.no_lua(None)
-    return Path(found).resolve().parent
+    if options.lua is not None and (options.lua / SCRIPT).is_file():
+        return options.lua
+    if options.lua is None and found is not None:
+        return Path(found).resolve().parent
+    raise UsageError(
+        f'"{options.lua}" has no tpcc.lua' if options.lua else "there is no tpcc.lua in PATH",
+        'name the folder of github.com/Percona-Lab/sysbench-tpcc with load.lua, or use load.driver = "tpcc"',
+    )
 
 
 def run_command(program: str, folder: Path, endpoint: Endpoint, options: SysbenchTpccOptions, seed: int) -> list[str]:

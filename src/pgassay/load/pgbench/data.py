@@ -17,12 +17,12 @@ import re
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from pgassay.bench.errors import LoadError
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Runner
+from pgassay.bench.running import Completed, Runner
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.load import messages
 from pgassay.load.pgbench import options as command
 from pgassay.load.pgbench.options import BESIDE_FILLER, OWN_BYTES, ROWS_PER_SCALE, STORAGES, PgbenchOptions
 
@@ -74,10 +74,10 @@ def reads_files(content: bytes | mmap) -> str | None:
 def require_own(bindir: Path, path: Path) -> None:
     """Raise `UsageError` where the user's own data are no file, and `LoadError` where its program is missing."""
     if not path.is_file():
-        raise messages.missing_init(path)
+        raise UsageError(f'init file "{path}" does not exist', 'give SQL for psql or a dump for pg_restore, or "none"')
     client = client_program(bindir, path)
     if not client.exists():
-        raise messages.missing_program(client, 'which reads "load.init"')
+        raise command.missing_program(client, 'which reads "load.init"')
     size = min(path.stat().st_size, _LOOKED_INTO)
     if size and not is_dump(path):
         with path.open("rb") as file, mmap(file.fileno(), size, access=ACCESS_READ) as content:
@@ -167,11 +167,19 @@ def _run(
     """
     done = runner.run(arguments, environment=endpoint.environment(), input_file=given, directory=directory)
     if done.status != 0:
-        failed = messages.preparing_failed(Path(arguments[0]).name, done.status, done.stderr)
+        failed = preparing_failed(Path(arguments[0]).name, done)
         for said, remedy in _REMEDIES if own else ():
             if said.search(failed.message):
                 raise UsageError(f'init file "{own}" cannot be loaded: {failed.message}', remedy)
         raise failed
+
+
+def preparing_failed(what: str, done: Completed) -> LoadError:
+    """For a program that prepares data and failed: its first error, else its last line."""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    wrong = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
+    detail = wrong[0] if wrong else lines[-1] if lines else "no message"
+    return LoadError(f"{what} failed with status {done.status}: {detail}")
 
 
 def widen(server: Server, options: PgbenchOptions) -> None:

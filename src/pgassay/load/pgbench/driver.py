@@ -16,12 +16,12 @@ from pgassay.bench import messages as bench_messages
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.ledger import LedgerState
-from pgassay.bench.load import BaseLoad, LoadResult
-from pgassay.bench.running import Completed
+from pgassay.bench.load import BaseLoad, Driver, LoadResult
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError, UsageError
-from pgassay.load import messages, player, program, sketches
-from pgassay.load.pgbench import acknowledged, balances, data, log, output, results
+from pgassay.load import player, program, sketches
+from pgassay.load import responses as shared
+from pgassay.load.pgbench import data, ledger, log, output
 from pgassay.load.pgbench.options import (
     LEDGER_TABLE,
     MAX_TRIES_SINCE,
@@ -29,6 +29,7 @@ from pgassay.load.pgbench.options import (
     Script,
     check_scripts,
     check_variables,
+    missing_program,
     random_seed,
     run_command,
 )
@@ -40,7 +41,7 @@ SOURCE = "pgbench"
 class PgbenchLoad(BaseLoad[PgbenchOptions]):
     """A load by the pgbench of one installation."""
 
-    responses = results.RESPONSES
+    responses = output.RESPONSES
 
     @property
     def _program(self) -> Path:
@@ -50,44 +51,45 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def version(self) -> int:
         """The major version of the program, which may differ from the server's; raises `UsageError`, `LoadError`."""
         if not self._program.exists():
-            raise messages.missing_program(self._program, "which runs the load")
+            raise missing_program(self._program, "which runs the load")
         text = self.tools.runner.run([str(self._program), "--version"]).stdout
         match = re.search(r"\(PostgreSQL\) (\d+)", text)
         if match is None:
-            raise messages.unknown_version(self._program, text)
+            raise LoadError(f'"{self._program}" does not say which version it is: "{text.strip()[:80]}"')
         return int(match[1])
 
     def check(self) -> None:
-        """Refuse missing scripts, CPUs, programs and data files, and options that these do not take."""
         options = self.options
         check_scripts(options.scripts)
         check_variables(options)
         program.check(options.cores, options.host)
         if options.max_tries > 1 and self.version < MAX_TRIES_SINCE:
-            raise messages.needs_version("load.max_tries", MAX_TRIES_SINCE, str(self.version))
+            raise UsageError(f'"load.max_tries" needs pgbench {MAX_TRIES_SINCE} or later, this is {self.version}')
         if options.init is None:
             return
         data.require_own(self.tools.bindir, options.init)
         if options.age:
-            raise messages.no_age_for_own_data()
+            raise UsageError(
+                '"load.age" updates pgbench\'s own tables, not those of "load.init"', "age the data in the init file"
+            )
         for name, value in (("row_bytes", options.row_bytes), ("row_storage", options.row_storage)):
             if value is not None:
-                raise messages.no_rows_for_own_data(f"load.{name}")
+                raise UsageError(
+                    f'"load.{name}" changes pgbench\'s own table, not those of "load.init"',
+                    "define wider rows in the init file",
+                )
 
     def data_key(self) -> Mapping[str, str]:
         """The scale, age and width of the rows; for the user's own data the hash of their file alone."""
         return data.data_key(self.options, self.tools.hashes)
 
     def create(self, server: Server) -> None:
-        """Create the empty schema; a plain SQL `init` runs whole; raises `LoadError`."""
         data.create(self.tools.bindir, self.tools.runner, server, self.options)
 
     def fill(self, server: Server) -> None:
-        """Load the rows, build keys, VACUUM ANALYZE; raises `LoadError`."""
         data.fill(self.tools.bindir, self.tools.runner, server, self.options)
 
     def age(self, server: Server) -> None:
-        """Update pgbench's accounts as often as `load.age` asks; `none` does nothing."""
         if self.options.age:
             data.age(server, self.options.scale, self.options.age)
 
@@ -108,12 +110,11 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         arguments = run_command(
             self._program, server.client_endpoint, options, version=self.version, seed=seed, log_prefix=prefix
         )
-        began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
-        done, problems = self._play(server, arguments, folder)
-        ended = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
-        began, ended = program.span(done, began, ended)
+        files = [each.path for each in options.scripts if not each.builtin]
+        run = program.run(self.tools, server, options, arguments, folder, SOURCE, options.timed_s, files=files)
+        done, began, ended = run.done, run.began, run.ended
         there = began if done.elsewhere is None else (began[0], done.elsewhere.began_wall_ns)
-        problems = problems | results.problems_of_status(done)
+        problems = run.problems | output.problems_of_status(done)
         found: dict[str, float | None] = {}
         read_back: dict[str, str] = {}
         processed = 0
@@ -124,11 +125,11 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         except LoadError as error:
             problems.setdefault("no_summary", error.message)
         else:
-            found, processed = results.of_summary(summary), summary.processed
-            read_back = results.read_back(summary, options)
-            problems |= results.problems_of_summary(summary)
+            found, processed = output.of_summary(summary), summary.processed
+            read_back = output.read_back(summary, options)
+            problems |= output.problems_of_summary(summary)
             if done.status == 0 and logged.log is not None:
-                problems |= results.problems_of_log(summary, logged.count)
+                problems |= output.problems_of_log(summary, logged.count)
         problems = problems or program.short(SOURCE, options.timed_s, ended[0] - began[0])
         log.put_away(prefix, folder / sketches.FILE, logged, keep=options.keep_log or options.cuts > 0)
         return LoadResult(
@@ -136,7 +137,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             began=began,
             ended=ended,
             transactions=processed or logged.count,
-            responses=results.complete({**found, **logged.latencies}),
+            responses=shared.complete(output.RESPONSES, {**found, **logged.latencies}),
             series=_by_our_clock(
                 log.series(logged, output.parse_progress(done.stderr), SOURCE, there), began[1] - there[1]
             ),
@@ -146,23 +147,22 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         )
 
     def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
-        """See `LedgerLoad`."""
-        return acknowledged.state(server, random_seed(seed), self.options.clients, since)
+        return ledger.state(server, random_seed(seed), self.options.clients, since)
 
     def broken(self, server: Server) -> Mapping[str, str]:
         """The sums of pgbench's own scripts, where only they work on data that were not aged."""
         names = {script.name for script in self.options.scripts}
-        return {} if self.options.age or self.options.init else balances.broken(server, names)
+        return {} if self.options.age or self.options.init else ledger.broken(server, names)
 
     def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
-        """See `LedgerLoad`; by the packed logs."""
-        return acknowledged.read(output, f"{SOURCE}_log")
+        return ledger.read(output, f"{SOURCE}_log")
 
     @property
     def ungated(self) -> str | None:
         """What the player says of the scripts, or which options only pgbench keeps, or that a host has no player."""
         if self.options.rate_tps is not None and self.options.latency_limit_ms is not None:
-            return messages.not_in_slices(self.name, messages.SKIPS)
+            why = "with both load.rate and load.latency_limit it skips transactions that are late already"
+            return f'the load "{self.name}" cannot be played in slices: {why}'
         try:
             player.check(self.played(self.options.scale, 0), self.tools.runner)
             if self.tools.player_host is not None:
@@ -170,7 +170,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         except ClientLostError:
             raise
         except PgassayError as error:
-            return messages.not_in_slices(self.name, error.message)
+            return f'the load "{self.name}" cannot be played in slices: {error.message}'
         return None
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> Player:
@@ -179,7 +179,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         if refused is not None:
             raise bench_messages.cannot_gate(refused)
         if program.problem(self.options.cores, server):
-            raise messages.no_core_left()
+            raise LoadError('the server may use every CPU, so "load.cores" = rest leaves none', 'set "host.cores"')
         played = self.played(self._scale_of(server), seed)
         place = program.place(self.options.cores, server, self.options.host)
         if paired and self.tools.player_host is None:  # elsewhere a client shares no CPU with its backend
@@ -211,7 +211,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         if script.name not in self._texts:
             shown = self.tools.runner.run([str(self._program), f"--show-script={script.name}"])
             if shown.status:
-                raise messages.preparing_failed("pgbench --show-script", shown.status, shown.stderr)
+                raise data.preparing_failed("pgbench --show-script", shown)
             # The title goes to the same stream, as a comment of SQL.
             self._texts[script.name] = shown.stdout or shown.stderr
         return self._texts[script.name]
@@ -228,25 +228,12 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
         return int(branches)
 
-    def _play(self, server: Server, arguments: list[str], folder: Path) -> tuple[Completed, dict[str, str]]:
-        nowhere = program.problem(self.options.cores, server)
-        if nowhere:
-            return Completed(tuple(arguments), 1, "", ""), nowhere
-        return program.watch(
-            self.tools.load_runner,
-            self.tools.clock,
-            server,
-            arguments,
-            folder,
-            SOURCE,
-            self.options.timed_s,
-            placement=program.place(self.options.cores, server, self.options.host),
-            files=[each.path for each in self.options.scripts if not each.builtin],
-        )
-
 
 def _by_our_clock(samples: tuple[Sample, ...], offset_ns: int) -> tuple[Sample, ...]:
     """pgbench's log has the wall clock of the host that it ran on."""
     if not offset_ns:
         return samples
     return tuple(replace(each, wall_ns=each.wall_ns + offset_ns) for each in samples)
+
+
+DRIVER = Driver(PgbenchOptions, PgbenchLoad, "PostgreSQL's own benchmark, or your scripts in it")

@@ -10,6 +10,7 @@ Nothing is left to pgbench's defaults that could differ between versions; -n bec
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,7 +22,6 @@ from pgassay.bench.messages import no_value
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
-from pgassay.load import messages
 from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions
 from pgassay.load.pgbench.reading import only_reads, round_trips, unset_variable
 from pgassay.study.scale_model import ModelSize
@@ -94,22 +94,20 @@ class Script:
         return BUILTINS.get(self.name) or str(self.path)
 
 
-def _file_only_reads(script: Script) -> bool:
+def _only_reads(script: Script) -> bool:
     if script.builtin:
-        return False
-    try:
+        return script.name == SELECT_ONLY
+    with suppress(OSError):
         return only_reads(untrusted.any_text(script.path))
-    except OSError:
-        return False
+    return False
 
 
 def _round_trips(script: Script) -> int | None:
     if script.builtin:
         return _OWN_TRIPS[script.name]
-    try:
+    with suppress(OSError):
         return round_trips(untrusted.any_text(script.path))
-    except OSError:
-        return None
+    return None
 
 
 def parse_scripts(text: str) -> tuple[Script, ...]:
@@ -126,7 +124,7 @@ def _parse_script(text: str) -> Script:
     if not at:
         name, weight = text, "1"
     if not (weight.isascii() and weight.isdigit()) or int(weight) < 1:
-        raise messages.bad_weight(text)
+        raise UsageError(f'the weight in script "{text}" is not a whole number', "for example new_order.sql@45")
     known = name in BUILTINS or name in OURS
     return Script(name if known else str(Path(name).expanduser().absolute()), int(weight))
 
@@ -162,17 +160,18 @@ def check_scripts(scripts: tuple[Script, ...]) -> None:
     for script in scripts:
         if not script.builtin and not script.path.is_file():
             near = get_close_matches(script.path.name, (*BUILTINS, *OURS), n=1)
-            raise messages.missing_script(script.path, (*BUILTINS, *OURS), near[0] if near else None)
+            known = f"give a file, or one of pgbench's own: {', '.join((*BUILTINS, *OURS))}"
+            hint = f'did you mean "{near[0]}"?' if near else known
+            raise UsageError(f'script "{script.path}" does not exist', hint)
 
 
 def _parse_row_bytes(name: str, text: str) -> int:
-    stripped = text.strip()
-    try:
+    stripped, size = text.strip(), 0
+    with suppress(UsageError):
         size = int(stripped) if stripped.isdecimal() else parse_memory(stripped)
-    except UsageError:
-        raise messages.not_a_row(name, text, ROW_BYTES_MIN, ROW_BYTES_MAX) from None
     if not ROW_BYTES_MIN <= size <= ROW_BYTES_MAX:
-        raise messages.not_a_row(name, text, ROW_BYTES_MIN, ROW_BYTES_MAX)
+        bounds = f"{ROW_BYTES_MIN} to {ROW_BYTES_MAX}"
+        raise UsageError(f'"{name}" must be the bytes of a row from {bounds}, not "{text}"', "pgbench's own has 100")
     return size
 
 
@@ -250,17 +249,18 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
     @property
     def reads_only(self) -> bool:
         """True of select-only, and of files whose text says so for certain."""
-        return all(script.name == SELECT_ONLY or _file_only_reads(script) for script in self.scripts)
+        return all(_only_reads(script) for script in self.scripts)
 
     @property
     def round_trips(self) -> float | None:
         """Of a transaction: the mean of its scripts, by their weights."""
-        counts = [_round_trips(script) for script in self.scripts]
-        weights = [script.weight for script in self.scripts]
-        known = [count for count in counts if count is not None]
-        if len(known) < len(counts) or not sum(weights):
-            return None
-        return sum(count * weight for count, weight in zip(known, weights, strict=True)) / sum(weights)
+        trips = weights = 0
+        for script in self.scripts:
+            count = _round_trips(script)
+            if count is None:
+                return None
+            trips, weights = trips + count * script.weight, weights + script.weight
+        return trips / weights if weights else None
 
     @property
     def custom(self) -> bool:
@@ -277,9 +277,8 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
     def estimated_bytes(self) -> int:
         """By scale and width of the rows, or by the size of the user's file; ageing leaves dead rows and a second index
         entry behind."""
-        own_bytes = self.own_bytes
-        if own_bytes is not None:
-            return own_bytes
+        if self.own_bytes is not None:
+            return self.own_bytes
         fresh = self.scale * BYTES_PER_SCALE
         if self.row_bytes is not None:
             fresh = max(fresh, self.accounts_bytes)
@@ -294,6 +293,13 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
     def keeps_ledger(self) -> bool:
         """Is each of its transactions written down? Beside other scripts a client's log has more lines than rows."""
         return all(script.name == LEDGER for script in self.scripts)
+
+
+def missing_program(path: Path, what_for: str) -> UsageError:
+    """For an installation that lacks a client program."""
+    return UsageError(
+        f'"{path}" does not exist, {what_for}', "install PostgreSQL's client programs, or name --pg-bindir"
+    )
 
 
 def random_seed(seed: int) -> int:

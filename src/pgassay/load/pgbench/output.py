@@ -1,12 +1,16 @@
-"""What pgbench prints, versions 9.4 to 18: its summary (stdout), and its progress and errors (stderr); pure.
+"""What pgbench prints, versions 9.4 to 18, and what a run of it came to: responses, problems, options as echoed; pure.
 
-It has no machine-readable output in any version. What is not understood is an explicit error, never a number. The
-wording moved between versions: 13 prints tps twice (including and excluding connections), 14 one line and the
-connection time, 15 adds failures and retries, 17 and later count failures into each script's own transactions. From 14
-on tps with -C includes the connections. Before 10 a latency stands after a colon.
+It has no machine-readable output in any version, so its summary (stdout), and its progress and errors (stderr) are
+parsed. What is not understood is an explicit error, never a number. The wording moved between versions: 13 prints tps
+twice (including and excluding connections), 14 one line and the connection time, 15 adds failures and retries, 17 and
+later count failures into each script's own transactions. From 14 on tps with -C includes the connections. Before 10 a
+latency stands after a colon.
 
 `progress: 1.0 s, 3611.7 tps, lat 1.097 ms stddev 0.525, 0 failed`: 15 adds the failures, -R a lag, -L what was skipped,
 --max-tries what was retried. The last second may be missing; a second without a transaction has `NaN` for its latency.
+
+tps is pgbench's own "without initial connection time". Latencies run from the scheduled start of a transaction when a
+rate is set, so waiting behind a slow one counts (no coordinated omission); failed and skipped ones have none.
 """
 
 import math
@@ -14,7 +18,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pgassay.load import messages
+from pgassay.bench.errors import LoadError
+from pgassay.bench.running import Completed
+from pgassay.load import responses as shared
+from pgassay.load.options import JOBS
+from pgassay.load.pgbench.options import BUILTINS, OURS, PgbenchOptions, Script, show_scripts
+from pgassay.study.responses import Better, Response, Scale
 
 
 @dataclass(frozen=True)
@@ -119,14 +128,16 @@ def parse_summary(text: str) -> Summary:
         elif scripts:
             scripts[-1].update(_values(line, _SCRIPT_COMPILED))
         else:
-            _merge(found, _values(line, _COMPILED))
+            for name, value in _values(line, _COMPILED).items():
+                if found.setdefault(name, value) != value:
+                    raise _unrecognised(f'"{name}" stands there twice')
     missing = [name for name in _REQUIRED if name not in found]
     if missing:
-        raise messages.not_a_summary(f'no line for "{missing[0]}"')
+        raise _unrecognised(f'no line for "{missing[0]}"')
     if found["processed"] and "tps" not in found:
-        raise messages.not_a_summary("transactions were processed but there is no tps")
+        raise _unrecognised("transactions were processed but there is no tps")
     if "duration_s" not in found and "transactions_per_client" not in found:
-        raise messages.not_a_summary("neither a duration nor a number of transactions")
+        raise _unrecognised("neither a duration nor a number of transactions")
     parts = tuple(ScriptSummary(**script) for script in scripts)  # type: ignore[arg-type]
     return Summary(**found, scripts=parts)  # type: ignore[arg-type]
 
@@ -139,10 +150,11 @@ def _values(line: str, known: tuple[tuple[re.Pattern[str], _Fields], ...]) -> di
     return {}
 
 
-def _merge(found: dict[str, object], values: dict[str, object]) -> None:
-    for name, value in values.items():
-        if found.setdefault(name, value) != value:
-            raise messages.not_a_summary(f'"{name}" stands there twice')
+def _unrecognised(why: str) -> LoadError:
+    return LoadError(
+        f"pgbench's summary has an unrecognised format: {why}",
+        "pgassay reads pgbench 13 to 18; see pgbench.out in the trial",
+    )
 
 
 _REAL = r"(-?nan|-?NaN|\d+(?:\.\d+)?)"
@@ -193,17 +205,112 @@ def _finite(text: str) -> float | None:
 
 def first_abort(text: str) -> str | None:
     """The first client's own words when clients were aborted, else pgbench's; None when nothing was."""
-    lines = text.splitlines()
-    for pattern in (_ABORTED, _GIVEN_UP):
-        for line in lines:
-            if pattern.fullmatch(line):
-                return line.removeprefix("pgbench: ")
-    return None
+    return _first(_ABORTED, text) or _first(_GIVEN_UP, text)
 
 
 def first_error(text: str) -> str | None:
     """The first line that pgbench itself calls an error."""
-    for line in text.splitlines():
-        if _WRONG.fullmatch(line):
-            return line.removeprefix("pgbench: ")
-    return None
+    return _first(_WRONG, text)
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    return next((line.removeprefix("pgbench: ") for line in text.splitlines() if pattern.fullmatch(line)), None)
+
+
+_LOWER = Better.LOWER
+_DIFFERENCE = Scale.DIFFERENCE
+
+RESPONSES: tuple[Response, ...] = (
+    Response("tps", "transactions per second", "1/s", Better.HIGHER),
+    Response("latency_ms", "mean latency", "ms", _LOWER),
+    Response("latency_stddev_ms", "standard deviation of latency", "ms", _LOWER),
+    *shared.LATENCIES,
+    Response("schedule_lag_ms", "mean lag behind the schedule", "ms", _LOWER, _DIFFERENCE),
+    Response("schedule_lag_max_ms", "greatest lag behind the schedule", "ms", _LOWER, _DIFFERENCE),
+    Response("failed_share", "share of transactions that failed", "share", _LOWER, _DIFFERENCE),
+    Response("skipped_share", "share of transactions skipped as too late", "share", _LOWER, _DIFFERENCE),
+    Response("late_share", "share of transactions over the latency limit", "share", _LOWER, _DIFFERENCE),
+    Response("retries_per_transaction", "retries per transaction", "count", _LOWER, _DIFFERENCE),
+    shared.IMPOSSIBLE,
+)
+_MANY = "multiple scripts"
+
+
+def of_summary(summary: Summary) -> dict[str, float | None]:
+    """Every response that the summary knows; shares are of all transactions that were due."""
+    failed, skipped = summary.failed, summary.skipped
+    due = summary.processed + (failed or 0) + (skipped or 0)
+    return {
+        "tps": summary.tps,
+        "latency_ms": summary.latency_ms,
+        "latency_stddev_ms": summary.latency_stddev_ms,
+        "schedule_lag_ms": summary.schedule_lag_ms,
+        "schedule_lag_max_ms": summary.schedule_lag_max_ms,
+        "failed_share": _share(failed, due),
+        "skipped_share": _share(skipped, due),
+        "late_share": _share(summary.late, summary.processed),
+        "retries_per_transaction": _share(summary.retries, summary.processed),
+    }
+
+
+def problems_of_status(done: Completed) -> dict[str, str]:
+    """What the exit status and stderr say (status 1: it could not begin; 2: errors during the run)."""
+    abort = first_abort(done.stderr)
+    if abort is not None:
+        return {"aborted": abort}
+    if done.status == 0:
+        return {}
+    if done.status < 0:
+        return {"killed": f"pgbench was ended by signal {-done.status}"}
+    lines = done.stderr.strip().splitlines()
+    detail = first_error(done.stderr) or (lines[-1] if lines else "no message")
+    return {"refused" if done.status == 1 else "aborted": detail}
+
+
+def problems_of_summary(said: Summary) -> dict[str, str]:
+    """The problems that the summary's counts show, code to detail."""
+    problems = {}
+    due = said.processed + (said.failed or 0) + (said.skipped or 0)
+    if said.failed:
+        problems["failed_transactions"] = f"{said.failed} of {due} transactions failed ({said.failed / due:.1%})"
+    if said.skipped:
+        problems["skipped_transactions"] = f"{said.skipped} of {due} transactions were skipped as too late"
+    if said.processed == 0:
+        problems["no_transactions"] = "no transaction was processed"
+    return problems
+
+
+def problems_of_log(said: Summary, logged: int) -> dict[str, str]:
+    """Does the log hold as many transactions as the summary counts? A full disk cuts it short without a word."""
+    if logged == said.processed:
+        return {}
+    return {"log_incomplete": f"the log holds {logged} of {said.processed} transactions"}
+
+
+def read_back(said: Summary, options: PgbenchOptions) -> dict[str, str]:
+    """`load.NAME` to what pgbench echoed, in the canonical form of the levels so that each can be compared.
+
+    pgbench runs no more threads than clients, and names a lone script by its title; both are put back into the words of
+    the levels where they agree, and left as pgbench says them where they do not.
+    """
+    names = {Script(name).echo: name for name in (*BUILTINS, *OURS)}
+    echoed = {
+        "load.clients": str(said.clients),
+        "load.jobs": JOBS.show(options.jobs) if said.threads == options.threads else str(said.threads),
+        "load.protocol": said.protocol,
+        "load.script": names.get(said.transaction_type, said.transaction_type),
+    }
+    if said.transaction_type == _MANY:
+        scripts = (Script(names.get(each.name, each.name), each.weight) for each in said.scripts)
+        echoed["load.script"] = show_scripts(tuple(scripts))
+    if said.duration_s is not None:
+        echoed["load.duration"] = f"{said.duration_s}s"
+    if said.transactions_per_client is not None:
+        echoed["load.transactions"] = str(said.transactions_per_client)
+    if said.max_tries is not None:
+        echoed["load.max_tries"] = str(said.max_tries)
+    return echoed
+
+
+def _share(part: int | None, whole: int) -> float | None:
+    return None if part is None or whole == 0 else part / whole

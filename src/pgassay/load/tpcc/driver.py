@@ -1,39 +1,165 @@
-"""The tpcc load: five pgbench scripts and a PL/pgSQL function each, since pgbench is wherever PostgreSQL is.
+"""A load like TPC-C's (specification 5.11): nine tables, five transactions and their mix, written from its text.
 
-What pgbench reports of each script becomes a rate and latency by type; percentiles come from the sketches that the
-pgbench driver keeps of each script.
+It is not audited and its results are no tpmC: no keying or think times, no terminals, and a database as small as asked.
+The transactions are five pgbench scripts and a PL/pgSQL function each, since pgbench is wherever PostgreSQL is. What it
+reports of each script becomes a rate and latency by type; percentiles come from the sketches that the pgbench driver
+keeps of each script. TPC-C judges the 90th percentile of latency.
+
+pgbench and sysbench-tpcc differ in how a run is made and read, and in what they call the tables (`Names`); the
+rows, their size and the consistency conditions are the same. Tables are created empty, so that table options can be
+set, then filled by COPY on all cores: each connection copies one table of one warehouse; the largest come first, so
+that no core is left waiting at the end.
+
+The consistency conditions 1 to 4 (specification 5.11, clauses 3.3.2.1 to 3.3.2.4) hold after the load and after every
+run, whatever was rolled back; a broken one says that the server, or the load, lost or invented something.
 """
 
 import base64
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LoadResult
+from pgassay.bench.errors import BenchError, LoadError
+from pgassay.bench.kinds import choice
+from pgassay.bench.load import BaseLoad, Driver, LoadResult
+from pgassay.bench.options import option
 from pgassay.bench.server import Server
+from pgassay.load import bulk, sketches
 from pgassay.load import responses as shared
-from pgassay.load import sketches
+from pgassay.load.options import PROTOCOLS, CutOptions, PgbenchClientOptions, WarehouseOptions
 from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.load.pgbench.options import PgbenchOptions, Script
+from pgassay.load.pgbench.output import RESPONSES as PGBENCH
 from pgassay.load.pgbench.output import Summary, parse_summary
-from pgassay.load.pgbench.results import RESPONSES as PGBENCH
 from pgassay.load.player import Player
-from pgassay.load.tpcc import tables
-from pgassay.load.tpcc.options import BY_TYPE, WEIGHTS, TpccOptions
-from pgassay.study.responses import Response
+from pgassay.study.responses import Better, Response
+
+FOLDER = Path(__file__).parent
+TABLES = ("stock", "order_line", "customer", "history", "orders", "new_order", "district", "warehouse", "item")
+Names = Mapping[str, str]
+"""Table of the specification to what it is called in the database."""
+PLAIN: Names = {name: name for name in TABLES}
+_DISTRICTS = (
+    "SELECT d_w_id, d_id, d_next_o_id, o.last, n.first AS n_first, n.last AS n_last, n.waiting, o.lines,"
+    " l.lines AS there FROM district"
+    " LEFT JOIN (SELECT o_w_id, o_d_id, max(o_id) AS last, sum(o_ol_cnt) AS lines FROM orders GROUP BY 1, 2) o"
+    " ON (o_w_id, o_d_id) = (d_w_id, d_id)"
+    " LEFT JOIN (SELECT no_w_id, no_d_id, min(no_o_id) AS first, max(no_o_id) AS last, count(*) AS waiting"
+    " FROM new_order GROUP BY 1, 2) n ON (no_w_id, no_d_id) = (d_w_id, d_id)"
+    " LEFT JOIN (SELECT ol_w_id, ol_d_id, count(*) AS lines FROM order_line GROUP BY 1, 2) l"
+    " ON (ol_w_id, ol_d_id) = (d_w_id, d_id)"
+)
+CONDITIONS: Mapping[str, str] = {
+    "3.3.2.1": (
+        "SELECT w_id FROM warehouse JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM district GROUP BY 1) d"
+        " ON d_w_id = w_id WHERE w_ytd <> total"
+    ),
+    "3.3.2.2": ("SELECT d_w_id FROM found WHERE d_next_o_id - 1 IS DISTINCT FROM last OR d_next_o_id - 1 <> n_last"),
+    "3.3.2.3": "SELECT d_w_id FROM found WHERE n_last - n_first + 1 <> waiting",
+    "3.3.2.4": "SELECT d_w_id FROM found WHERE lines IS DISTINCT FROM there",
+}
+"""Clause to a query for the warehouses that break it; `found` is one row for each district."""
+
+Own = TypeVar("Own", bound=WarehouseOptions)
+
+
+class TpccTables(BaseLoad[Own]):
+    """A load on the nine tables, filled for `load.warehouses`; `names` is what the program calls them."""
+
+    names: Names = PLAIN
+
+    def data_key(self) -> Mapping[str, str]:
+        return {"warehouses": str(self.options.warehouses)}
+
+    def create(self, server: Server) -> None:
+        schema = (FOLDER / "schema.sql").read_text(encoding="utf-8")
+        server.execute(renamed(schema, self.names))
+
+    def fill(self, server: Server) -> None:
+        from pgassay.load.tpcc import rows
+
+        names = self.names
+        aside = bulk.set_aside_indexes(server, [names[table] for table in TABLES])
+        tables = [
+            bulk.Table(names[table], (), partial(make, number), truncated=False)
+            for table, make in rows.BY_WAREHOUSE.items()
+            for number in range(1, self.options.warehouses + 1)
+        ]
+        bulk.copy_all(server.endpoint, [bulk.Table(names["item"], (), rows.item), *tables])
+        bulk.run_all(server.endpoint, [[*each.statements, f"VACUUM (ANALYZE) {each.table}"] for each in aside])
+
+    def verify(self, server: Server) -> Mapping[str, str]:
+        """The consistency conditions 1 to 4: `inconsistent` names those that do not hold, `not_verified` says why
+        the server could not be asked."""
+        try:
+            return self.broken(server)
+        except BenchError as error:
+            return {"not_verified": error.message}
+
+    def broken(self, server: Server) -> Mapping[str, str]:
+        """`inconsistent` with the clauses that do not hold and the first warehouse of each; empty when all hold."""
+        parts = ", ".join(f"(SELECT min(w) FROM ({sql}) AS x(w))" for sql in CONDITIONS.values())
+        (row,) = server.query(renamed(f"WITH found AS MATERIALIZED ({_DISTRICTS}) SELECT {parts}", self.names))
+        clauses = [f"{clause} in warehouse {at}" for clause, at in zip(CONDITIONS, row, strict=True) if at is not None]
+        if not clauses:
+            return {}
+        return {"inconsistent": f"TPC-C's consistency condition does not hold: {', '.join(clauses)}"}
+
+
+def renamed(sql: str, names: Names) -> str:
+    """Our SQL with the names of tables replaced; columns and indexes, which only begin like them, keep theirs."""
+    return re.sub(rf"\b({'|'.join(TABLES)})\b", lambda found: names[found[0]], sql)
+
+
+WEIGHTS: Mapping[str, int] = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
+"""The mix of clause 5.2.3 at its limits, as everybody runs it: script to weight, in pgbench's order."""
+_WORDS = {name: name.replace("_", "-") for name in WEIGHTS}
+
+BY_TYPE: tuple[Response, ...] = (
+    Response("new_orders_per_minute", "new-orders per minute (tpmC-like, not audited)", "1/min", Better.HIGHER),
+    *(Response(f"{name}_tps", f"{word} per second", "1/s", Better.HIGHER) for name, word in _WORDS.items()),
+    *(Response(f"{name}_latency_ms", f"mean latency of {word}", "ms", Better.LOWER) for name, word in _WORDS.items()),
+    *(
+        Response(f"{name}_latency_p90_ms", f"90th percentile of the latency of {word}", "ms", Better.LOWER)
+        for name, word in _WORDS.items()
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TpccOptions(WarehouseOptions, PgbenchClientOptions, CutOptions):
+    """A tpcc load: warehouses, and how pgbench plays its scripts."""
+
+    driver = "tpcc"
+
+    protocol: str = option(choice(*PROTOCOLS), default="prepared", summary="pgbench -M: how statements are sent")
+
+    @property
+    def round_trips(self) -> float | None:
+        return self.pgbench.round_trips
+
+    @property
+    def pgbench(self) -> PgbenchOptions:
+        """What pgbench is asked: the same as its client, with the five scripts and the warehouses for a scale."""
+        scripts = tuple(Script(str(FOLDER / "scripts" / f"{name}.sql"), weight) for name, weight in WEIGHTS.items())
+        client = {each.name: getattr(self, each.name) for each in fields(PgbenchClientOptions)}
+        return PgbenchOptions(**client, scripts=scripts, scale=self.warehouses)
+
 
 RESPONSES: tuple[Response, ...] = (*PGBENCH, *BY_TYPE)
 _ECHOED = ("clients", "jobs", "protocol", "duration", "transactions", "max_tries")
 
 
-class TpccLoad(tables.TpccTables[TpccOptions]):
+class TpccLoad(TpccTables[TpccOptions]):
     """A TPC-C-like load by pgbench, not audited."""
 
     responses = RESPONSES
 
     def check(self) -> None:
-        """Raise `UsageError` for what pgbench refuses."""
         self._pgbench.check()
 
     @property
@@ -41,9 +167,8 @@ class TpccLoad(tables.TpccTables[TpccOptions]):
         return PgbenchLoad(self.options.pgbench, self.tools)
 
     def create(self, server: Server) -> None:
-        """Create the empty tables with their indexes, and the functions."""
         super().create(server)
-        tables.create_functions(server)
+        server.execute((FOLDER / "transactions.sql").read_text(encoding="utf-8"))
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         """Run the mix; every raw output of pgbench goes to `output`."""
@@ -65,11 +190,9 @@ class TpccLoad(tables.TpccTables[TpccOptions]):
 
     @property
     def ungated(self) -> str | None:
-        """What keeps pgbench's scripts of it from being played in slices."""
         return self._pgbench.ungated
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> Player:
-        """The five scripts by our own player, with their weights."""
         return self._pgbench.gate(server, seed, paired=paired)
 
 
@@ -95,3 +218,6 @@ def sketches_in(path: Path) -> Mapping[str, str]:
     if not path.exists():
         return {}
     return {str(number): str(text) for number, text in json.loads(path.read_text("utf-8"))["scripts"].items()}
+
+
+DRIVER = Driver(TpccOptions, TpccLoad, "nine tables and five transactions like TPC-C's, not audited, played by pgbench")

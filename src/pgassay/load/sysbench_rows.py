@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from pgassay.load.binary_rows import Field, integers, pack
+
 CHUNK_ROWS = 5_000
 SPECIAL_PERCENT = 1
 SPECIAL_SHARE = 0.75
@@ -19,41 +21,20 @@ GROUP = 11
 C_GROUPS, PAD_GROUPS = 10, 5
 _SEED = 20
 _WIDTH = (C_GROUPS + PAD_GROUPS) * (GROUP + 1)
-_ROW = np.dtype(
-    [
-        ("fields", ">i2"),
-        ("id_length", ">i4"),
-        ("id", ">i4"),
-        ("k_length", ">i4"),
-        ("k", ">i4"),
-        ("c_length", ">i4"),
-        ("c", "u1", (C_GROUPS * (GROUP + 1),)),
-        ("pad_length", ">i4"),
-        ("pad", "u1", (PAD_GROUPS * (GROUP + 1),)),
-    ]
-)
-"""A row of a binary COPY: every field has its length before it. The blank that pads CHAR(120) is sent along."""
 COLUMNS = ("id", "k", "c", "pad")
 
 
 def chunks(rows: int, table: int, distribution: str) -> Iterator[bytes]:
     """All rows of the table of this number, some thousands at a time."""
     quads = _quads()
-    buffer = np.zeros(min(rows, CHUNK_ROWS), _ROW)
-    for name, value in (("fields", len(COLUMNS)), ("id_length", 4), ("k_length", 4)):
-        buffer[name] = value
-    for name in ("c", "pad"):
-        buffer[f"{name}_length"] = buffer.dtype[name].shape[0]
+    width = C_GROUPS * (GROUP + 1)  # the blank that pads CHAR(120) is sent along
     for first in range(1, rows + 1, CHUNK_ROWS):
         count = min(CHUNK_ROWS, rows - first + 1)
         random = np.random.Generator(np.random.SFC64([_SEED, table, first]))
-        part = buffer[:count]
-        part["id"] = np.arange(first, first + count)
-        part["k"] = picked(random, count, rows, distribution)
+        k = picked(random, count, rows, distribution)
         groups = digit_groups(random, count, quads)
-        part["c"] = groups[:, : part["c"].shape[1]]
-        part["pad"] = groups[:, part["c"].shape[1] :]
-        yield part.tobytes()
+        ids = integers(np.arange(first, first + count))
+        yield pack([ids, integers(k), Field(groups[:, :width]), Field(groups[:, width:])])
 
 
 def digit_groups(random: np.random.Generator, count: int, quads: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:

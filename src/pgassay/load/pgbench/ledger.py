@@ -1,12 +1,16 @@
-"""The ledger of a load: which transactions pgbench was told to be committed, and what a database has of them.
+"""What a database has of a load's transactions: rows of the ledger, and balances that pgbench's scripts keep equal.
 
 Outside: pgbench's own log, which lies on another drive. A client's transactions follow each other, so the n-th line of
 a client belongs to its ledger row n; the time is that at which pgbench had the answer (manual, "pgbench", per-
 transaction logging). Inside: the table `pgassay_ledger` and the balances, which change by the same amounts.
+
+Each of pgbench's scripts adds its amount to every table of its transaction (manual, "pgbench"). TPC-B (tpcb-like)
+changes an account, a teller, a branch and adds the amount to the history; simple-update leaves tellers and branches as
+they are. The ledger script has a table of its own in place of the history.
 """
 
 import gzip
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from pgassay.bench.ledger import LedgerState
@@ -19,7 +23,7 @@ _ROWS = "SELECT client, count(*), max(sequence) FROM pgassay_ledger WHERE run = 
 _NAMES = ("ledger", "accounts", "tellers", "branches")
 _TELLERS = "(SELECT sum(tbalance) FROM pgbench_tellers)"
 _BRANCHES = "(SELECT sum(bbalance) FROM pgbench_branches)"
-_SUMS = (
+_LEDGER_SUMS = (
     "SELECT (SELECT coalesce(sum(delta), 0) FROM pgassay_ledger), (SELECT sum(abalance) FROM pgbench_accounts),"
     f" {_TELLERS}, {_BRANCHES}"
 )
@@ -42,16 +46,11 @@ def read(folder: Path, prefix: str) -> Mapping[int, Sequence[tuple[int, bool]]]:
     found: dict[int, list[tuple[int, bool]]] = {}
     for path in sorted(folder.glob(f"{prefix}.*.gz")):
         with gzip.open(path, "rt", encoding="ascii", errors="replace") as file:
-            _collect(file, found)
+            for words in map(str.split, file):
+                if len(words) > _MICROSECOND:
+                    at_ns = int(words[_SECOND]) * 1_000_000_000 + int(words[_MICROSECOND]) * 1000
+                    found.setdefault(int(words[_CLIENT]), []).append((at_ns, words[_LATENCY] not in _NOT_DONE))
     return dict(sorted(found.items()))
-
-
-def _collect(file: Iterable[str], found: dict[int, list[tuple[int, bool]]]) -> None:
-    for line in file:
-        words = line.split()
-        if len(words) > _MICROSECOND:
-            at_ns = int(words[_SECOND]) * 1_000_000_000 + int(words[_MICROSECOND]) * 1000
-            found.setdefault(int(words[_CLIENT]), []).append((at_ns, words[_LATENCY] not in _NOT_DONE))
 
 
 def state(server: Server, run: int, clients: int, since: LedgerState | None = None) -> LedgerState:
@@ -66,7 +65,7 @@ def state(server: Server, run: int, clients: int, since: LedgerState | None = No
     if later is not None:
         return later
     rows = {int(client): (int(count), int(most)) for client, count, most in server.query(_ROWS.format(run=run))}
-    sums = (int(each) for each in server.query(_SUMS)[0])
+    sums = (int(each) for each in server.query(_LEDGER_SUMS)[0])
     return LedgerState(rows, dict(zip(_NAMES, sums, strict=True)))
 
 
@@ -91,3 +90,35 @@ def _later(server: Server, run: int, clients: int, since: LedgerState) -> Ledger
     ((tellers, branches, differing),) = server.query(_LATER_SUMS.format(later=later))
     ledger = since.sums["ledger"] + sum(int(amount) for _, _, amount in counted)
     return LedgerState(rows, {"ledger": ledger, "tellers": int(tellers), "branches": int(branches)}, int(differing))
+
+
+_TABLES: Mapping[str, tuple[str, ...]] = {
+    "tpcb-like": ("accounts", "tellers", "branches", "history"),
+    "simple-update": ("accounts", "history"),
+    "select-only": (),
+}
+"""Script to the tables that it adds its amount to."""
+_SUMS = {
+    "accounts": "SELECT sum(abalance) FROM pgbench_accounts",
+    "tellers": "SELECT sum(tbalance) FROM pgbench_tellers",
+    "branches": "SELECT sum(bbalance) FROM pgbench_branches",
+    "history": "SELECT coalesce(sum(delta), 0) FROM pgbench_history",
+}
+
+
+def broken(server: Server, scripts: Collection[str]) -> dict[str, str]:
+    """`inconsistent` with the sums where they differ; empty where they agree, or where a script is not known."""
+    if not all(script in _TABLES for script in scripts):
+        return {}
+    written = [set(_TABLES[script]) for script in scripts if _TABLES[script]]
+    common = [name for name in _SUMS if written and all(name in each for each in written)]
+    if len(common) < 2:
+        return {}
+    ((*found,),) = server.query("SELECT " + ", ".join(f"({_SUMS[name]})" for name in common))
+    sums = {name: int(amount) for name, amount in zip(common, found, strict=True)}
+    return {"inconsistent": sums_differ(sums)} if len(set(sums.values())) > 1 else {}
+
+
+def sums_differ(sums: Mapping[str, int]) -> str:
+    """Says that a transaction is there in part."""
+    return "a transaction is there in part: sums of " + ", ".join(f"{name} {amount}" for name, amount in sums.items())
