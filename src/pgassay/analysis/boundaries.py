@@ -73,7 +73,7 @@ def criticals(horizon: int, alpha: float, stage: int | None = None) -> tuple[flo
     blocks = FIRST_LOOK
     value = float(-stdtrit(blocks - 1, alpha * spent(blocks, horizon, stage) / 2))
     values = [value]
-    edge = _ratio_of(value, blocks)
+    edge = sqrt(blocks * value * value / (blocks - 1 + value * value))
     grid = np.linspace(0.0, edge, _DENSE)
     density = _density_at_first_look(grid)
     while blocks < horizon:
@@ -123,10 +123,6 @@ def prior_of(together: int) -> float:
 def fixed_critical(blocks: int, alpha: float) -> float:
     """Student's two-sided critical value for one look only, at `blocks` contrasts; infinite below two."""
     return float(-stdtrit(blocks - 1, alpha / 2)) if blocks >= 2 else float("inf")
-
-
-def _ratio_of(t: float, blocks: int) -> float:
-    return sqrt(blocks * t * t / (blocks - 1 + t * t))
 
 
 def _density_at_first_look(ratio: Floats) -> Floats:

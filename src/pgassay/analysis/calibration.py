@@ -130,7 +130,10 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
     whole, left_out = [], []
     for block in blocks:
         cells = [seen.get((cluster, block, run)) for cluster in clusters for run in runs]
-        usable = all(each is not None and _positive(each.value) for each in cells)
+        usable = all(
+            each is not None and (each.value is not None and isfinite(each.value) and each.value > 0.0)
+            for each in cells
+        )
         whole += [block] if usable else []
         left_out += [] if usable else [messages.incomplete(block)]
     if min(len(clusters), len(whole), len(runs)) < LEAST:
@@ -159,10 +162,6 @@ def shares(components: Components) -> dict[str, float]:
     parts = {"cluster": components.cluster, "restart": components.restart, "run": components.run}
     total = sum(parts.values())
     return {name: part / total if total > 0.0 else 0.0 for name, part in parts.items()}
-
-
-def _positive(value: float | None) -> bool:
-    return value is not None and isfinite(value) and value > 0.0
 
 
 def _drift(hours: Floats, values: Floats) -> Change:

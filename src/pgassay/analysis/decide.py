@@ -78,13 +78,9 @@ def means(
         values = table.values.get(place.treatment, {}).values()
         mean = mean_of(values, response.scale, lambda blocks: certainty.critical(blocks, certainty.alpha))
         ends = mean.ends(response.scale)
-        method = _method(certainty)
+        method = certainty.method.replace("block-wise contrasts", "the values of the blocks")
         found.append(Mean(place, response.name, mean.blocks, *ends, certainty.level, certainty.comparisons, method))
     return tuple(found)
-
-
-def _method(certainty: Certainty) -> str:
-    return certainty.method.replace("block-wise contrasts", "the values of the blocks")
 
 
 def judge_value(limit: Limit, mean: Mean, objection: str = "") -> Judgement:

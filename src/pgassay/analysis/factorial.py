@@ -67,16 +67,12 @@ def factorial(
 def confounded(treatments: Treatments) -> tuple[str, ...]:
     """A sentence for each group of factors whose levels always move together."""
     groups: dict[tuple[int, ...], list[str]] = {}
-    for name in _factors(treatments):
+    for name in tuple(dict.fromkeys(name for levels in treatments.values() for name in levels)):
         moves = [levels.get(name, "") for levels in treatments.values()]
         first = {level: place for place, level in reversed(list(enumerate(moves)))}
         if len(first) > 1:  # two factors move together when they split the treatments alike
             groups.setdefault(tuple(first[level] for level in moves), []).append(name)
     return tuple(_moved_together(names) for names in groups.values() if len(names) > 1)
-
-
-def _factors(treatments: Treatments) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for levels in treatments.values() for name in levels))
 
 
 def _levels(treatments: Treatments, factor: str) -> tuple[str, ...]:

@@ -46,7 +46,9 @@ def sides(claim: Claim, study: Study) -> Sides | None:
     Both must be there with the levels of each `than`, too. None where no arm has all that.
     """
     wanted = label_parts(claim.treatment)
-    by_levels = {_parts(study, arm): arm for arm in study.arms}
+    by_levels = {
+        label_parts({name: level.typed for name, level in study.levels_of(arm).items()}): arm for arm in study.arms
+    }
     for parts, arm in by_levels.items():
         if not wanted <= parts:
             continue
@@ -65,10 +67,6 @@ def _pair(
     """The arms of both with the levels of `other` instead; None where one is missing."""
     first, second = (arms.get(label_parts({**levels, **other})) for levels in (mine, theirs))
     return None if first is None or second is None else Sides(first, second)
-
-
-def _parts(study: Study, arm: Arm) -> frozenset[str]:
-    return label_parts({name: level.typed for name, level in study.levels_of(arm).items()})
 
 
 def paired_effect(
@@ -91,7 +89,14 @@ def paired_effect(
     if divisors is not None and not claim.against:
         sorted_out = [*_at(values, mine, _MINE), *_at(divisors, mine, _THEIRS)]
     else:
-        told = values if divisors is None else _quotients(values, divisors)
+        told = (
+            values
+            if divisors is None
+            else [
+                each._replace(value=_quotient(each.value, other.value))
+                for each, other in zip(values, divisors, strict=True)
+            ]
+        )
         if than is None:
             sorted_out = [*_at(told, mine, _MINE), *_at(told, theirs, _THEIRS)]
         else:
@@ -148,13 +153,6 @@ def _change(value: float | None, other: float | None, scale: Scale) -> float | N
 def _at(observations: Iterable[Observation], place: Place, name: str) -> list[Observation]:
     """Those of one place, under a name of its own, as if they were a treatment of one cell."""
     return [Observation(each.block, name, "", "", each.value) for each in observations if each.place == place]
-
-
-def _quotients(values: Sequence[Observation], divisors: Sequence[Observation]) -> list[Observation]:
-    """One response over the other, trial by trial; None where one is missing or the divisor is not above zero."""
-    return [
-        each._replace(value=_quotient(each.value, other.value)) for each, other in zip(values, divisors, strict=True)
-    ]
 
 
 def _quotient(value: float | None, divisor: float | None) -> float | None:

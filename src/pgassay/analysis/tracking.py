@@ -65,7 +65,7 @@ def course_of(means: Sequence[float], *, level: float = LEVEL) -> Course:
     penalty = PENALTY * log(count) * _noise(values, ()) ** 2
     starts = partition(values[None, :], np.array([max(penalty, 1e-18)]))[0]
     while True:
-        noise, freedom = _noise(values, starts), _freedom(count, starts)
+        noise, freedom = _noise(values, starts), max(2.0 * (count - 1 - len(starts)) / 3.0, 1.0)
         levels = _levels(values, starts)
         critical = _critical(count, freedom, level)
         steps = [_step(old, new, noise, critical) for old, new in pairwise(levels)]
@@ -93,11 +93,6 @@ def _noise(values: Floats, starts: Sequence[int]) -> float:
     kept = np.delete(np.diff(values), [each - 1 for each in starts])
     found = sqrt(float(kept @ kept) / (2.0 * len(kept))) if len(kept) else 0.0
     return max(found, 1e-9)
-
-
-def _freedom(count: int, starts: Sequence[int]) -> float:
-    """Of that standard deviation: neighbouring differences share a point, and n of them are worth 2 n ÷ 3."""
-    return max(2.0 * (count - 1 - len(starts)) / 3.0, 1.0)
 
 
 def _critical(count: int, freedom: float, level: float) -> float:

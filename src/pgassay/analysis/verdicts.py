@@ -87,7 +87,7 @@ def verdict(
             return Verdict(Kind.EQUIVALENT, _equivalent(effect, response, width, resolution))
         if effect.low > effect.none or effect.high < effect.none:
             kind = _direction(effect, response)
-            return Verdict(kind, _different(kind, effect, response))
+            return Verdict(kind, f"{kind.value}: {response.title} {_amount(effect, response)}")
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
@@ -199,10 +199,6 @@ def _amount(effect: Effect, response: Response) -> str:
     if effect.scale is Scale.RATIO:
         return f"{messages.change(effect.estimate - 1.0)} {word}"
     return f"{abs(effect.estimate):.3g}{' ' + response.unit if response.unit else ''} {word}"
-
-
-def _different(kind: Kind, effect: Effect, response: Response) -> str:
-    return f"{kind.value}: {response.title} {_amount(effect, response)}"
 
 
 def _equivalent(effect: Effect, response: Response, width: float, resolution: float) -> str:

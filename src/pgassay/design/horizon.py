@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.design.history import History
 from pgassay.design.schedule import is_baseline
-from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 
 FIXED_AFTER = FIRST_LOOK - 1
@@ -73,13 +72,15 @@ def horizon_of(study: Study, history: History) -> Horizon:
     # At best all but one leave after the first look; the shortest pair is reached farthest.
     left_s -= history.block_s(tuple(arm.name for arm in arms)) * (FIRST_LOOK - history.block)
     baselines = [arm for arm in arms if is_baseline(study, arm)]
-    mates = ((arm.name, *(each.name for each in baselines if _same_cell(each, arm))) for arm in compared)
+    mates = (
+        (
+            arm.name,
+            *(each.name for each in baselines if (each.condition == arm.condition and each.covariate == arm.covariate)),
+        )
+        for arm in compared
+    )
     later = (_reach(history, left_s, pair, first, most, FIRST_LOOK) for pair in mates)
     return Horizon(first, max(later))
-
-
-def _same_cell(one: Arm, other: Arm) -> bool:
-    return one.condition == other.condition and one.covariate == other.covariate
 
 
 def _reach(

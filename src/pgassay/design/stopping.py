@@ -101,7 +101,11 @@ def merged(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str
 
 
 def _both(one: Verdict, other: Verdict, response: Response) -> Verdict:
-    named = replace(other, text=_about(response.title, other.text), precise=one.precise)
+    named = replace(
+        other,
+        text=other.text if response.title in other.text else f"{response.title} {other.text}",
+        precise=one.precise,
+    )
     if one.settled and other.settled:
         return one if other.kind is Kind.NOT_COMPARED else replace(one, text=f"{one.text}; {named.text}")
     if one.settled or other.settled:
@@ -164,8 +168,3 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
         return Verdict(Kind.EQUIVALENT, f"known within ±{known}")
     needed = max(1, round(n * (half / width) ** 2) - n) if isfinite(half) and width > 0.0 else max(1, FIRST_LOOK - n)
     return Verdict(Kind.UNRESOLVED, words.unresolved(needed, None), needed)
-
-
-def _about(title: str, verdict: str) -> str:
-    """A verdict with the title of its response in front, unless it names the response itself."""
-    return verdict if title in verdict else f"{title} {verdict}"

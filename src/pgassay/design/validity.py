@@ -9,7 +9,6 @@ Hu and Wager 2022 (carry-over in switchback experiments) says why effects that o
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from pgassay.study.levels import Level
 from pgassay.study.model import Study
 
 _MINUTES = "shows over minutes of a server's life, a slice lasts seconds"
@@ -114,7 +113,7 @@ def alternation_refusals(study: Study) -> tuple[str, ...]:
         if rule is None or rule.alternating in (_MACHINE, _DRIVE, _OTHER_LOAD, _LOG):
             found.append(_refused(name))
     rate = study.fixed.get("load.rate")
-    if rate is not None and _given(rate):
+    if rate is not None and (rate.canonical != "none"):
         found.append(f"load.rate: {_refused('load.rate').partition(': ')[2]}")
     return tuple(found)
 
@@ -124,7 +123,3 @@ def _refused(name: str) -> str:
     if rule is None:
         return f"{name}: it is not known how soon it shows"
     return f"{name}: {rule.alternating}" if rule.alternating else ""
-
-
-def _given(level: Level) -> bool:
-    return level.canonical != "none"

@@ -58,7 +58,7 @@ def estimate(windows: Windows, wave: float) -> Estimate | None:
         if independent:
             break
     mean = float(windows.mean())
-    half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * _standard_error(means)
+    half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * (float(means.std(ddof=1)) / math.sqrt(len(means)))
     return Estimate(mean, mean - half, mean + half, independent)
 
 
@@ -67,10 +67,6 @@ def _batches(windows: Windows, length: int) -> Windows:
     count = len(windows) // length
     means: Windows = windows[len(windows) - count * length :].reshape(count, length).mean(axis=1)
     return means
-
-
-def _standard_error(means: Windows) -> float:
-    return float(means.std(ddof=1)) / math.sqrt(len(means))
 
 
 def _independent(means: Windows) -> bool:

@@ -45,7 +45,11 @@ def read(disk: Disk, folder: Path, block: int) -> Arrived:
     """Read a block, every checksum looked at; raises `FleetError`."""
     try:
         found = msgspec.json.decode(disk.read(folder / BLOCK_FILE), type=_Block)
-        contents = {each.sha256: disk.read(folder / f"{each.sha256}.tar") for each in found.parcels if _plain(each)}
+        contents = {
+            each.sha256: disk.read(folder / f"{each.sha256}.tar")
+            for each in found.parcels
+            if (len(each.sha256) == 64 and set(each.sha256) <= set("0123456789abcdef"))
+        }
         came = tuple(Parcel(each.arm, each.attempt, each.sha256, contents[each.sha256]) for each in found.parcels)
     except (OSError, KeyError, msgspec.MsgspecError) as error:
         raise messages.damaged_parcel(block, str(error)) from None
@@ -53,10 +57,6 @@ def read(disk: Disk, folder: Path, block: int) -> Arrived:
         raise messages.damaged_parcel(block, f"it is block {found.block}")
     parcels.check(block, came)
     return Arrived(block, found.host, came)
-
-
-def _plain(listed: _Listed) -> bool:
-    return len(listed.sha256) == 64 and set(listed.sha256) <= set("0123456789abcdef")
 
 
 class Inbox:

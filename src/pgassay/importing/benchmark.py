@@ -92,12 +92,12 @@ def of_run(path: Path, primary: str) -> Judged:
 def _left_out(record: Recorded, counted: Sequence[TrialRecord]) -> tuple[tuple[str, str], ...]:
     """The trials that are no results, and those that cannot be read."""
     known = {trial.number for trial in counted}
-    other = {trial.number: _detail(trial) for trial in record.trials if trial.number not in known}
+    other = {
+        trial.number: "; ".join([trial.status.value, *(reason.detail for reason in trial.reasons)])
+        for trial in record.trials
+        if trial.number not in known
+    }
     return tuple((f"trial {number}", reason) for number, reason in sorted({**other, **dict(record.left_out)}.items()))
-
-
-def _detail(trial: TrialRecord) -> str:
-    return "; ".join([trial.status.value, *(reason.detail for reason in trial.reasons)])
 
 
 def with_resolution(judged: Judged, resolution: float) -> Judged:

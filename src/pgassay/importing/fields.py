@@ -82,12 +82,8 @@ def with_fields(reading: Reading, fields: Mapping[str, str]) -> Reading:
     """The reading with these fields in every run; they overrule what the file itself says."""
     if not fields:
         return reading
-    runs = tuple(_with(run, fields) for run in reading.runs)
+    runs = tuple(replace(run, fields={**run.fields, **fields}) for run in reading.runs)
     return replace(reading, runs=runs)
-
-
-def _with(run: ForeignRun, fields: Mapping[str, str]) -> ForeignRun:
-    return replace(run, fields={**run.fields, **fields})
 
 
 def natural(path: PurePath) -> tuple[tuple[int, int, str], ...]:

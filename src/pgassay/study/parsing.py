@@ -73,7 +73,9 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
             "use a newer version of pgassay",
         )
     factors = _varied("factors", _table(document, "factors"), catalogue)
-    linked = _points("conditions", document["conditions"], catalogue) if _listed(document, "conditions") else ()
+    linked = (
+        _points("conditions", document["conditions"], catalogue) if isinstance(document.get("conditions"), list) else ()
+    )
     conditions = _factors_of(linked) if linked else _varied("conditions", _table(document, "conditions"), catalogue)
     covariates = _varied("covariates", _table(document, "covariates"), catalogue)
     points = _points("treatments", document["treatments"], catalogue) if "treatments" in document else ()
@@ -227,10 +229,6 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
             raise messages.unknown_key("[load]", key, known)
         held[name] = _level("[load]", name, "\n".join(map(str, value)) if isinstance(value, list) else value, catalogue)
     return held
-
-
-def _listed(document: Document, key: str) -> bool:
-    return isinstance(document.get(key), list)
 
 
 def _points(key: str, value: object, catalogue: FactorNames) -> tuple[Combination, ...]:

@@ -75,7 +75,9 @@ class Setup:
     @staticmethod
     def of(fields: Mapping[str, str], title: str = "") -> "Setup":
         """What fields of a run say, and the title of the study."""
-        said = {key: _first(fields, names) for key, names in _NAMES.items()}
+        said = {
+            key: next((fields[name].strip() for name in names if fields.get(name)), "") for key, names in _NAMES.items()
+        }
         loads = [fields[name] for name in _NAMES["load"] if fields.get(name)]
         tpc_b = any(_TPC_B.search(each) for each in loads)
         reads_only, writes = (any(each.search(load) for load in loads) for each in (_READS_ONLY, _WRITES))
@@ -98,10 +100,6 @@ class Setup:
             memory_bytes=_bytes(said["memory"]),
             about_disk=bool(_DISK.search(" ".join((title, *fields, *fields.values())))),
         )
-
-
-def _first(fields: Mapping[str, str], names: tuple[str, ...]) -> str:
-    return next((fields[name].strip() for name in names if fields.get(name)), "")
 
 
 def _number(text: str) -> float | None:
