@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pgassay.cli import messages
 from pgassay.cli._fleet import add_certificates_option, credentials_of, require_extra
+from pgassay.host.facts import host_id
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_extra()
     from pgassay.fleet.addresses import parse
     from pgassay.fleet.task import BINDIR_VARIABLE
-    from pgassay.fleet.worker import serve, usual_name
+    from pgassay.fleet.worker import serve
     from pgassay.lab.places import DATA_VARIABLE
 
     address = parse(arguments.address)
@@ -32,5 +33,5 @@ def run(arguments: argparse.Namespace) -> int:
     for variable, value in ((DATA_VARIABLE, arguments.data_dir), (BINDIR_VARIABLE, arguments.pg_bindir)):
         if value is not None:
             os.environ[variable] = str(value.absolute())  # benches are processes of their own
-    serve(address, credentials, arguments.name or usual_name())
+    serve(address, credentials, arguments.name or f"host-{host_id()[:6]}")
     return messages.SUCCESS

@@ -5,7 +5,7 @@ compared. The bound holds whenever one looks (`analysis.crash_risk`), so every b
 is, a treatment stays as long as its cuts did not meet what damage takes (`analysis.crash_coverage`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -62,15 +62,6 @@ def verdict_of(cuts: Cuts, below: float) -> Verdict:
         blocks,
         against=(),
     )
-
-
-def blocks_until_safe(below: float, cuts: Sequence[int]) -> int:
-    """Blocks until the bound of each arm is below the share, where none of its `cuts` in a block does damage.
-
-    Each cut is taken to come after a whole checkpoint and in an epoch of its own, as nearly all do where flushes are
-    honest.
-    """
-    return ceil(epochs_below(below) / min(cuts))
 
 
 def verdicts_of(cuts: Mapping[str, Cuts], below: float) -> dict[str, Verdict]:

@@ -24,7 +24,6 @@ from pgassay.fleet import messages
 from pgassay.fleet.addresses import Address
 from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.dask_crew import security
-from pgassay.host.facts import host_id
 
 LOOPBACK = "127.0.0.1"
 REJOIN_S = 600.0
@@ -35,11 +34,6 @@ _ANSWER_S = 10.0
 _TOLD_TO_END = frozenset({"scheduler-close", "scheduler-close-worker", SIGNAL})
 """Reasons of an end that was meant, in Dask's words but for the last."""
 _LOG = logging.getLogger(__name__)
-
-
-def usual_name() -> str:
-    """A name that stays the same and says nothing about the machine: records are sent to others."""
-    return f"host-{host_id()[:6]}"
 
 
 def serve(address: Address, credentials: Credentials | None, name: str, rejoin_s: float = REJOIN_S) -> None:

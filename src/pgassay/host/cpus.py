@@ -86,11 +86,6 @@ def meant(selection: Selection, root: Path = Path("/")) -> tuple[int, ...]:
     return choose(selection, cores(there, root))
 
 
-def leaves_any(text: str) -> bool:
-    """Is a CPU left to others by a server that has those of this level?"""
-    return bool(usable() - set(meant(parse_selection(text) or Selection())))
-
-
 def usable() -> frozenset[int]:
     """The CPUs that we may use ourselves."""
     return frozenset(os.sched_getaffinity(0))

@@ -113,7 +113,11 @@ def require_rest(arms: Sequence[ResolvedArm]) -> None:
     """
     asking = [arm for arm in arms if arm.setup.load.to_levels().get("cores") == REST and not arm.site.attached]
     servers = [arm.study.levels_of(arm.arm).get(CORES) for arm in asking]
-    if not asking or any(level is not None and cpus.leaves_any(level.canonical) for level in servers):
+    if not asking or any(
+        level is not None
+        and bool(cpus.usable() - set(cpus.meant(cpus.parse_selection(level.canonical) or cpus.Selection())))
+        for level in servers
+    ):
         return
     if all(level is None or level.canonical == cpus.ALL for level in servers):
         raise UsageError(

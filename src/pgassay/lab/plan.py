@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
@@ -9,7 +10,6 @@ from pgassay.bench.places import Mount
 from pgassay.design.blocks import cells, order, rounds_of
 from pgassay.design.plan import Plan as Sizes
 from pgassay.design.plan import plan as size_up
-from pgassay.design.risk import blocks_until_safe
 from pgassay.design.schedule import is_baseline
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab.arms import ResolvedStudy
@@ -242,7 +242,7 @@ def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: floa
     design = study.design
     if design.risk_below is None:
         return None
-    blocks = max(design.blocks_min, blocks_until_safe(design.risk_below, cuts))
+    blocks = max(design.blocks_min, ceil(epochs_below(design.risk_below) / min(cuts)))
     allowed = sizes.blocks_affordable or design.blocks_max
     return RiskForecast(
         below=design.risk_below,
