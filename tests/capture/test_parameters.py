@@ -2,13 +2,19 @@
 
 import pytest
 
-from pgassay.capture.format import Column, Table
+from pgassay.capture.format import Column, Function, Table, View
 from pgassay.capture.parameters import Parsed, Role, parse
 from tests.capture.schemas import TABLES
 
+VIEWS = (
+    View("public", "late", (("order_id", "public", "orders", "id"), ("at", "public", "orders", "placed_at"))),
+    View("public", "latest", (("since", "public", "late", "at"), ("gone", "public", "dropped", "a"))),
+)
+FUNCTIONS = (Function("book", (("p_customer", "integer"), ("p_note", "text"), ("order_no", "integer"))),)
+
 
 def found(text: str) -> Parsed:
-    return parse(text, TABLES, ("pay",))
+    return parse(text, (*TABLES, *VIEWS), ("pay",), (), FUNCTIONS)
 
 
 def roles(text: str) -> dict[int, tuple[Role, str]]:
@@ -61,18 +67,70 @@ def test_a_parameter_has_its_column(text: str, wanted: dict[int, tuple[Role, str
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("SELECT * FROM orders WHERE status LIKE $1", "pattern of LIKE"),
-        ("SELECT * FROM orders WHERE id = ANY ($1)", "array"),
-        ("SELECT * FROM orders WHERE placed_at > now() - $1::interval", "no column"),
-        ("SELECT * FROM orders WHERE placed_at > now() - interval $1", "no column"),
-        ("SELECT date_trunc($1, placed_at) FROM orders", "argument of date_trunc"),
-        ("SELECT count(*) FROM orders HAVING count(*) > $1", "no column"),
+        ("SELECT * FROM orders WHERE length(note) > $1", "no column"),
+        ("SELECT * FROM orders WHERE placed_at = date_bin($1, now(), $1)", "argument of date_bin"),
+        ("SELECT $1::mood", "of type mood"),
+        ("SELECT book(order_no => $1)", "argument book(order_no), of which no column"),
     ],
 )
 def test_what_is_not_known_says_why(text: str, reason: str) -> None:
     (use,) = found(text).uses.values()
     assert use.role is Role.UNKNOWN
     assert reason in use.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("SELECT * FROM orders WHERE status ILIKE $1 AND note ~ $2", {
+            1: (Role.PATTERN, "status"), 2: (Role.PATTERN, "note"),
+        }),
+        ("SELECT * FROM orders WHERE id = ANY ($1) AND status <> ALL ($2::text[])", {
+            1: (Role.ARRAY, "id"), 2: (Role.ARRAY, "status"),
+        }),
+        ("SELECT left(note, $1), coalesce(status, $2), extract($3 FROM placed_at), $4::date FROM orders", {
+            1: (Role.CONSTANT, ""), 2: (Role.VALUE, "status"), 3: (Role.CONSTANT, ""), 4: (Role.CONSTANT, ""),
+        }),
+        ("SELECT * FROM orders WHERE lower(status) = lower($1) AND placed_at::date = $2", {
+            1: (Role.EQUAL, "status"), 2: (Role.EQUAL, "placed_at"),
+        }),
+        ("SELECT * FROM orders WHERE placed_at > now() - $1 * interval $2", {
+            1: (Role.CONSTANT, ""), 2: (Role.LOWER, "placed_at"),
+        }),
+        ("SELECT * FROM orders WHERE now() - placed_at < $1::interval", {1: (Role.LOWER, "placed_at")}),
+        ("SELECT * FROM orders WHERE placed_at < current_date - make_interval(days => $1)", {
+            1: (Role.UPPER, "placed_at"),
+        }),
+        ("SELECT * FROM orders WHERE (placed_at, id) > ($1, $2)", {
+            1: (Role.LOWER, "placed_at"), 2: (Role.LOWER, "id"),
+        }),
+        ("SELECT * FROM orders WHERE note @> $1 AND status ->> $2 = $3 AND $4 = ANY (note)", {
+            1: (Role.PART, "note"), 2: (Role.KEY, "status"), 3: (Role.MEMBER, "status"), 4: (Role.PART, "note"),
+        }),
+        ("SELECT * FROM orders WHERE to_tsvector($1, note) @@ plainto_tsquery($2, $3)", {
+            1: (Role.CONSTANT, ""), 2: (Role.CONSTANT, ""), 3: (Role.WORD, "note"),
+        }),
+        ("SELECT count(*) FROM orders GROUP BY status HAVING count(*) > $1", {1: (Role.CONSTANT, "")}),
+        ("SELECT CASE status WHEN $1 THEN $2 END FROM orders WHERE $3 = $4", {
+            1: (Role.EQUAL, "status"), 2: (Role.CONSTANT, ""), 3: (Role.CONSTANT, ""), 4: (Role.CONSTANT, ""),
+        }),
+        ("WITH x AS (SELECT id AS number, max(placed_at) AS last FROM orders) SELECT * FROM x y WHERE y.number = $1", {
+            1: (Role.EQUAL, "id"),
+        }),
+        ("SELECT * FROM latest l, (SELECT * FROM late) s WHERE l.since > $1 AND s.order_id = $2", {
+            1: (Role.LOWER, "placed_at"), 2: (Role.EQUAL, "id"),
+        }),
+        ("SELECT book($1, $2)", {1: (Role.EQUAL, "customer_id"), 2: (Role.CONSTANT, "")}),
+        ("SELECT id FROM orders WHERE status NOT IN ($1, $2) OR status <> $3", {
+            1: (Role.OTHER, "status"), 2: (Role.OTHER, "status"), 3: (Role.OTHER, "status"),
+        }),
+    ],
+)  # fmt: skip
+def test_what_statements_of_applications_hold_has_a_column_or_is_a_constant(
+    text: str, wanted: dict[int, tuple[Role, str]]
+) -> None:
+    assert roles(text) == wanted
+    assert found(text).refused == ""
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_question_finds_the_missing_index(
         said = capsys.readouterr().out
         (verdict,) = Findings(Run.open(run)).verdicts
     assert "how like the source's load is this one?" in said
-    assert "pattern of LIKE" in said
+    assert "100.0% of the source's time" in said
     assert verdict.effect.treatment == f"schema.change={INDEX}"
     assert (verdict.verdict.kind.value, verdict.effect.estimate > 1.5) == ("better", True)
 

@@ -1,10 +1,11 @@
 """A captured statement becomes a script that pgbench and our player read, or is named with its reason."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from pgassay.capture.format import Capture, Cost, Data, Load, Source, Statement
+from pgassay.capture.format import Capture, Cost, Data, Function, Load, Source, Statement
 from pgassay.capture.mixture import SCRIPTS_MAX, scripted
 from pgassay.capture.scripts import LIST_MAX, TUPLES
 from tests.capture.schemas import TABLES
@@ -88,6 +89,49 @@ def test_a_value_behind_the_name_of_its_type_is_a_constant() -> None:
     assert "WHERE placed_at = timestamp with time zone E'2025-01-" in text
 
 
+def test_an_interval_leads_back_to_a_time_that_as_many_rows_are_after_as_came_back() -> None:
+    text = script_of("SELECT id FROM orders WHERE placed_at > now() - $1 * interval $2", calls=10, rows=1000)
+    assert "from a value of orders.placed_at, 0.1 of it (by the rows that it returned)" in text
+    sent = [line for line in text.splitlines() if line.startswith("SELECT")]
+    assert all("placed_at > now() - 1 * (now() - E'2025-01-2" in each for each in sent), "the last tenth of January"
+    assert all(each.endswith("+00'::timestamptz)::interval;") for each in sent)
+    few = script_of("SELECT id FROM orders WHERE status = $1 AND placed_at < now() - $2::interval", calls=10, rows=500)
+    assert "to a value of orders.placed_at, 0.1 of it" in few, "twice as much, since one of two states is chosen"
+
+
+def test_an_array_has_as_many_values_as_rows_came_back() -> None:
+    text = script_of("SELECT note FROM orders WHERE id = ANY ($1)", calls=10, rows=30)
+    assert all(line.count('"') == 6 for line in text.splitlines() if line.startswith("SELECT"))
+    assert "= ANY (E'{\"open\"}'::text[]);" in script_of("SELECT id FROM orders WHERE status = ANY ($1::text[])")
+
+
+def test_a_pattern_is_the_beginning_of_a_value() -> None:
+    text = script_of("SELECT id FROM orders WHERE status ILIKE $1 LIMIT $2")
+    assert set(re.findall(r"ILIKE E'([^']*)'", text)) == {"ope%", "it\\x27%"}
+    parts = script_of("SELECT id FROM orders WHERE status LIKE $1 || $2 || $3 LIMIT $4")
+    assert "LIKE '%' || E'ope' || '%' LIMIT 1;" in parts
+
+
+def test_what_chooses_no_rows_is_a_constant() -> None:
+    text = script_of("SELECT left(note, $1), coalesce(note, $2), to_char(placed_at, $3) FROM orders WHERE id = $4")
+    assert last_line(text) == (
+        "SELECT left(note, '20'), coalesce(note, NULL), to_char(placed_at, 'YYYY-MM-DD') FROM orders WHERE id = (:p4);"
+    )
+
+
+def test_functions_are_called_where_the_data_are_the_servers_own() -> None:
+    call, name = Statement(1, "SELECT pay(id) FROM orders", 1, 5.0, 1), "pay"
+    whole = replace(capture(call), data=Data("dump"), functions=(Function(name),))
+    assert len(scripted(whole).played) == 1
+    assert len(scripted(replace(whole, data=Data("basebackup"))).played) == 1
+    for less in (
+        replace(whole, data=Data("synthetic")), replace(whole, functions=()),
+        replace(whole, functions=(Function(name, trusted=False),)),
+        replace(whole, source=replace(SOURCE, extensions={"dblink": "1.2"})),
+    ):  # fmt: skip
+        assert "calls pay" in scripted(less).unplayed[0].reason
+
+
 def test_a_limit_is_the_mean_of_the_rows() -> None:
     assert last_line(script_of("SELECT id FROM orders LIMIT $1", calls=4, rows=10)) == "SELECT id FROM orders LIMIT 3;"
 
@@ -131,7 +175,8 @@ def test_observed_parameters_prevail() -> None:
         ("SET LOCAL", "a utility statement is not played"),
         ("COPY orders (id, status) FROM STDIN", "a utility statement is not played"),
         ("SELECT id FROM orders WHERE note = $1", "nothing is known of the values of orders.note"),
-        ("SELECT id FROM orders WHERE status LIKE $1", "$1 is not known: it is a pattern of LIKE"),
+        ("SELECT id FROM orders WHERE length(status) > $1", "$1 is not known: it is compared with no column"),
+        ("SELECT id FROM orders WHERE note LIKE $1", "nothing is known of the values of orders.note"),
         ("SELECT id FROM orders WHERE status = '<literal>'", "literals, which are not part of the capture"),
         ("SELECT (ARRAY[1, 2])[1:n] FROM orders, (SELECT 1 AS n) x", "a colon"),
         ("SELECT pay(id) FROM orders", "calls pay"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay.capture import reads
+from pgassay.capture.format import Function, View
 from pgassay.capture.messages import CaptureError
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.source import Rows
@@ -39,7 +40,12 @@ class FakeServer:
                 ("public", "t", "a", 0.0, 4, -1.0, 1.0, None, None, ["1", "50", "100"]),
                 ("public", "t", "password", 0.5, 9, 2.0, None, ["x"], [0.5], None),
             ],
-            "the functions": [("pay",)],
+            "the functions": [("pay", ["", "amount"], ["bigint", "numeric"], True, True)],
+            "the views": [
+                ("public", "v", "a", "public", "t", "a"),
+                ("public", "v", "b", "public", "t", "a"),
+                ("public", "v", "b", "public", "u", "b"),
+            ],
             "the search paths": [("me", '"$user", public', 1.0, True)],
             "pg_stat_activity": [("active", "", 2), ("active", "IO: WALSync", 1), ("idle", "", 4)],
             **{name.replace("_", " ") if name != "pg_stats" else name: found for name, found in answers.items()},
@@ -90,6 +96,13 @@ def test_values_of_private_columns_are_left_out_and_a_new_table_has_no_statistic
     assert (password.common_values, password.common_shares, password.null_share) == ((), (0.5,), 0.5)
     assert (new.rows, new.columns) == (None, ())
     assert found.secrets == ("values of public.t.password: its name says that they are private",)
+
+
+def test_functions_have_their_arguments_and_views_the_columns_that_they_are_of() -> None:
+    found = taken(FakeServer()).capture
+    assert found.functions == (Function("pay", (("", "bigint"), ("amount", "numeric"))),)
+    assert found.volatile_functions == ("pay",)
+    assert found.views == (View("public", "v", (("a", "public", "t", "a"),)),), "b is of two"
 
 
 @pytest.mark.parametrize(

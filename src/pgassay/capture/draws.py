@@ -56,11 +56,6 @@ def values_of(column: Column) -> Values | None:
     return Values((*column.common_values, *column.histogram), tuple(share / total for share in shares))
 
 
-def bounds_of(column: Column) -> tuple[str, ...]:
-    """Values in the column's order, for ranges: its histogram, or its common values where it has none."""
-    return column.histogram if len(column.histogram) > 1 else column.common_values
-
-
 def dense_range(column: Column, rows: float | None) -> tuple[int, int] | None:
     """The least and the greatest of a column of whole numbers that lie close together; None for any other column."""
     if column.type not in INTEGERS or column.n_distinct is None or len(column.histogram) < 2:

@@ -15,7 +15,7 @@ import msgspec
 
 from pgassay import scratch, untrusted
 from pgassay.capture import messages
-from pgassay.capture.format import FORMAT, Capture, Cost, Data, Load, Source, Table
+from pgassay.capture.format import FORMAT, Capture, Cost, Data, Function, Load, Source, Table, View
 from pgassay.capture.physical.fetching import KINDS
 
 HEAD = "capture.json"
@@ -49,6 +49,8 @@ class _Head:
     cost: Cost
     with_literals: bool
     secrets: tuple[str, ...]
+    views: tuple[View, ...] = ()
+    functions: tuple[Function, ...] = ()
 
 
 def require_absent(path: Path) -> None:
@@ -75,7 +77,7 @@ def write(capture: Capture, folder: Path, name: str) -> None:
     """Write all but the data into `folder`; `name` is what the README calls the capture."""
     head = _Head(
         FORMAT, capture.captured_utc, capture.program_version, capture.source, capture.volatile_functions, capture.data,
-        capture.cost, capture.with_literals, capture.secrets,
+        capture.cost, capture.with_literals, capture.secrets, capture.views, capture.functions,
     )  # fmt: skip
     _write(folder / HEAD, head)
     _write(folder / STATISTICS, capture.tables)
@@ -114,7 +116,7 @@ def read(path: Path) -> Capture:
         raise messages.not_a_capture(path, f"its data, {head.data.file}, are missing")
     return Capture(
         head.captured_utc, head.program_version, head.source, tables, head.volatile_functions, load, head.data,
-        head.cost, head.with_literals, head.secrets,
+        head.cost, head.with_literals, head.secrets, head.views, head.functions,
     )  # fmt: skip
 
 

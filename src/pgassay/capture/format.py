@@ -49,6 +49,27 @@ class Table:
 
 
 @dataclass(frozen=True)
+class View:
+    """A view: of those of its columns that are columns of another relation the name, and that one's schema, name and
+    column."""
+
+    schema: str
+    name: str
+    columns: tuple[tuple[str, str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the user's: names and types of its arguments; whether it is declared volatile, and whether its
+    language is one that can reach nothing outside the database (SQL and trusted languages)."""
+
+    name: str
+    arguments: tuple[tuple[str, str], ...] = ()
+    volatile: bool = True
+    trusted: bool = True
+
+
+@dataclass(frozen=True)
 class Statement:
     """A statement of pg_stat_statements and what it did in the window; times in ms, blocks as the server counts them.
 
@@ -234,3 +255,6 @@ class Capture:
     cost: Cost
     with_literals: bool = False
     secrets: tuple[str, ...] = ()
+    views: tuple[View, ...] = ()
+    functions: tuple[Function, ...] = ()
+    """The user's own, not those of extensions; empty in captures that have the names of volatile ones alone."""

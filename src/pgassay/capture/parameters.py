@@ -1,9 +1,11 @@
-"""What each parameter of a statement stands for: the column that it is compared with or assigned to, a limit.
+"""What each parameter of a statement stands for: a column's value, an array of them, a pattern, a limit, a constant.
 
-Statements are parsed by libpg_query, PostgreSQL's own grammar (pglast, an optional dependency). A parameter that stands
-for none of these (an argument of a function, an interval that is subtracted) is `UNKNOWN` with the reason: a value
-would be invented. Names of columns are looked up among all relations of the statement, which suffices unless two share
-a column; names of tables as the server does, by the search_path of the roles that the load is of.
+Statements are parsed by libpg_query, PostgreSQL's own grammar (pglast, an optional dependency). What chooses rows must
+come from a column, so that it finds as many as in the source; a parameter that does and has none is `UNKNOWN` with the
+reason. What shapes the output alone (a width, a format, a default) may be any value of its type: it is `CONSTANT`, and
+so are arguments of PostgreSQL's functions whose usual values are known. Names of columns are looked up among all
+relations of the statement, which suffices unless two share a column; names of tables as the server does, by the
+search_path of the roles that the load is of.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +14,8 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from pgassay.capture.format import Column, Table
+from pgassay.capture import neutral
+from pgassay.capture.format import Column, Function, Table, View
 from pgassay.capture.privacy import SQUASHED
 from pgassay.errors import PgassayError
 from pgassay.extras import install_command
@@ -34,13 +37,22 @@ _AGGREGATES = (
     "json_agg",
     "jsonb_agg",
 )
-_UNKNOWN_OPERANDS = {
-    "LIKE": "it is a pattern of LIKE",
-    "ILIKE": "it is a pattern of ILIKE",
-    "SIMILAR": "it is a pattern of SIMILAR TO",
-    "OP_ANY": "it is an array",
-    "OP_ALL": "it is an array",
-}
+_CONTAINED = ("@>", "<@", "&&", "?", "?|", "?&")
+_EXTRACTED = ("->", "->>")
+_MATCHED = ("~", "~*", "!~", "!~*")
+_SIMILAR = ("%", "<%", "%>", "<->", "<<->", "<->>", "<=>", "<#>")
+"""Of pg_trgm and pgvector, and distances by which rows are ordered."""
+_PATTERNS = ("LIKE", "ILIKE", "SIMILAR")
+_QUERIES = ("to_tsquery", "plainto_tsquery", "phraseto_tsquery", "websearch_to_tsquery")
+_PRESERVING = ("lower", "upper", "trim", "btrim", "ltrim", "rtrim", "initcap", "unaccent", "f_unaccent", "any_value")
+"""Functions whose value is compared with, or is one, of the column that is their first argument."""
+_CLOCKS = ("now", "transaction_timestamp", "statement_timestamp", "clock_timestamp")
+_UNITS = {"years": 31557600, "months": 2629800, "weeks": 604800, "days": 86400, "hours": 3600, "mins": 60, "secs": 1}
+"""Arguments of make_interval in seconds."""
+_PREFIXES = ("p_", "in_", "v_", "i_", "arg_", "the_", "new_")
+"""Of the names of functions' arguments."""
+_QUALIFIES = ("whereClause", "quals")
+"""Where rows are chosen. HAVING comes after the work on its rows is done."""
 _PLAYED = ("SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt")
 
 
@@ -48,35 +60,51 @@ class Role(Enum):
     """What a parameter does in its statement."""
 
     EQUAL = "compared with"
+    OTHER = "other than"
     LOWER = "from"
     UPPER = "to"
     ASSIGNED = "assigned to"
     ADDED = "added to"
+    VALUE = "in place of"
+    ARRAY = "an array of"
+    PART = "contained in"
+    KEY = "a key of"
+    MEMBER = "a member of"
+    PATTERN = "a pattern of"
+    WORD = "a word of"
     LIMIT = "limit"
     OFFSET = "offset"
     CONSTANT = "constant"
     UNKNOWN = "unknown"
 
 
-_ROLES = {"<": Role.UPPER, "<=": Role.UPPER, ">": Role.LOWER, ">=": Role.LOWER}
+_ROLES = {"<>": Role.OTHER, "!=": Role.OTHER, "<": Role.UPPER, "<=": Role.UPPER, ">": Role.LOWER, ">=": Role.LOWER}
 _MIRRORED = {Role.UPPER: Role.LOWER, Role.LOWER: Role.UPPER}
 
 
 @dataclass(frozen=True)
 class Use:
-    """One parameter: its role, and the column where there is one; `reason` says why it is unknown."""
+    """One parameter: its role, and the column where there is one; `reason` says why it is unknown.
+
+    `made` is the SQL of the parameter with `{}` for the column's value, or the form of a pattern; `text` that of a
+    constant. `path` has the parameters that lead to a member of JSON, in order.
+    """
 
     role: Role
     table: Table | None = None
     column: Column | None = None
     reason: str = ""
+    made: str = "{}"
+    text: str = ""
+    path: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Parsed:
     """A statement: its text without comments, the places of its parameters in it, and what each stands for.
 
-    `places` are (offset, end, number) in order; `lists` are numbers that stand for two values or more. `refused` says
+    `places` are (offset, end, number) in order, the word INTERVAL before a parameter included, since behind it only a
+    string may stand; `lists` are numbers that stand for two values or more. `refused` says
     why the statement cannot be played at all.
     """
 
@@ -88,6 +116,8 @@ class Parsed:
     limited: bool = False
     inserts: bool = False
     resolves_conflicts: bool = False
+    filters: frozenset[int] = frozenset()
+    """The parameters by which rows are chosen."""
     meets_no_key: bool = False
     """Does an INSERT give values to no column of a key? It can meet no row that is there already."""
     refused: str = ""
@@ -95,12 +125,14 @@ class Parsed:
 
 def parse(
     text: str,
-    tables: Sequence[Table],
-    volatile: Sequence[str] = (),
+    tables: Sequence[Table | View],
+    refused_functions: Sequence[str] = (),
     search_paths: Sequence[Sequence[str]] = (),
+    functions: Sequence[Function] = (),
 ) -> Parsed:
-    """Parse one statement against the tables of its capture; raises `PgassayError` where pglast is not installed.
+    """Parse one statement against tables and views of its capture; raises `PgassayError` where pglast is not installed.
 
+    Statements that call `refused_functions` are refused; `functions` are the user's, whose arguments have names.
     `search_paths` are those of the roles that may have sent it; a name that means several tables is refused.
     """
     try:
@@ -122,9 +154,9 @@ def parse(
     tree: Any = trees[0].stmt
     if type(tree).__name__ not in _PLAYED:
         return Parsed(text, refused=f"a {_kind(tree)} is not played")
-    reader = _Reader(tables, search_paths)
+    reader = _Reader(tables, search_paths, functions)
     reader.read(tree)
-    called = [name for name in reader.functions if name in volatile]
+    called = [name for name in reader.functions if name in refused_functions]
     refused = ""
     if getattr(tree, "intoClause", None) is not None:
         refused = "SELECT INTO makes a table"
@@ -139,7 +171,8 @@ def parse(
     return Parsed(
         plain, places, uses, _lists(text, tokens), reader.aggregates,
         type(tree).__name__ == "SelectStmt" and tree.limitCount is not None,
-        inserting, inserting and tree.onConflictClause is not None, inserting and reader.meets_no_key, refused,
+        inserting, inserting and tree.onConflictClause is not None, frozenset(reader.filters),
+        inserting and reader.meets_no_key, refused,
     )  # fmt: skip
 
 
@@ -160,37 +193,48 @@ def _lists(text: str, tokens: Sequence[Any]) -> frozenset[int]:
     )
 
 
+_FIELDS = ("YEAR_P", "MONTH_P", "DAY_P", "HOUR_P", "MINUTE_P", "SECOND_P")
+
+
 def _plain(text: str, tokens: Sequence[Any]) -> tuple[str, tuple[tuple[int, int, int], ...]]:
     """The text without comments and line ends, one blank where there was a gap, and the places of `$n` in it."""
     plain, places = "", []
     ended = None
-    for token in tokens:
-        if token.name in ("C_COMMENT", "SQL_COMMENT"):
-            continue
+    kept = [each for each in tokens if each.name not in ("C_COMMENT", "SQL_COMMENT")]
+    for before, token, after in zip([None, *kept], kept, [*kept[1:], None], strict=False):
         if ended is not None and token.start > ended + 1:
             plain += " "
         if token.name == "PARAM":
-            places.append(
-                (len(plain), len(plain) + token.end + 1 - token.start, int(text[token.start + 1 : token.end + 1]))
-            )
+            typed = before is not None and before.name == "INTERVAL" and (after is None or after.name not in _FIELDS)
+            start = plain.lower().rindex("interval") if typed else len(plain)
+            places.append((start, len(plain) + token.end + 1 - token.start, int(text[token.start + 1 : token.end + 1])))
         plain += text[token.start : token.end + 1]
         ended = token.end
     return plain.rstrip("; "), tuple(places)
 
 
-class _Reader:
-    """Walks a tree once for its relations, then for its parameters."""
+Found = tuple[Table, Column]
+"""Where values come from."""
 
-    def __init__(self, tables: Sequence[Table], search_paths: Sequence[Sequence[str]]) -> None:
+
+class _Reader:
+    """Walks a tree for its relations, then for its parameters, then for those that are left."""
+
+    def __init__(
+        self, tables: Sequence[Table | View], search_paths: Sequence[Sequence[str]], functions: Sequence[Function]
+    ) -> None:
         self._search_paths = search_paths or (("public",),)
+        self._functions = {each.name: each for each in functions}
         self.ambiguous: list[str] = []
-        self._tables: dict[str, list[Table]] = {}
+        self._tables: dict[str, list[Table | View]] = {}
         for table in tables:
             self._tables.setdefault(table.name, []).append(table)
-        self._aliases: dict[str, Table] = {}
+        self._relations: dict[str, dict[str, Found]] = {}
+        """By alias the columns, of tables and of what a query names itself."""
         self.strangers: list[str] = []
         self.uses: dict[int, Use] = {}
         self.functions: list[str] = []
+        self.filters: set[int] = set()
         self.aggregates = False
         self.meets_no_key = False
         self._outermost: Any = None
@@ -202,6 +246,7 @@ class _Reader:
         for node in nodes:
             if _is(node, "RangeVar") and node.relname not in ours:
                 self._relation(node)
+        self._derived(nodes)
         for node in nodes:
             kind = type(node).__name__
             if kind in self._READERS:
@@ -209,13 +254,7 @@ class _Reader:
             elif kind in ("UpdateStmt", "OnConflictClause"):
                 relation = node.relation if kind == "UpdateStmt" else tree.relation
                 self._assignments(self._of(relation), node.targetList or ())
-
-    def _call(self, node: Any) -> None:
-        name = node.funcname[-1].sval
-        self.functions.append(name)
-        self.aggregates |= name in _AGGREGATES
-        for each in node.args or ():
-            self._note(_parameter(each), Use(Role.UNKNOWN, reason=f"it is an argument of {name}"))
+        self._rest(tree, qualifies=False, reason=_NOWHERE)
 
     def _note(self, number: int | None, use: Use) -> None:
         if number is not None:
@@ -230,12 +269,57 @@ class _Reader:
             if node.schemaname not in ("pg_catalog", "information_schema") and not node.relname.startswith("pg_"):
                 self.strangers.append(node.relname)
             return
-        self._aliases[node.alias.aliasname if node.alias else node.relname] = table
+        self._relations[node.alias.aliasname if node.alias else node.relname] = self._columns(table)
+
+    def _derived(self, nodes: Sequence[Any]) -> None:
+        """What a query names itself: WITH and subqueries, inner ones first."""
+        named = {
+            node.ctename: (node.ctequery, node.aliascolnames)
+            for node in reversed(nodes)
+            if _is(node, "CommonTableExpr")
+        }
+        for name, (query, columns) in named.items():
+            self._relations.setdefault(name, self._outputs(query, columns))
+        for node in reversed(nodes):
+            if _is(node, "RangeSubselect") and node.alias:
+                self._relations.setdefault(node.alias.aliasname, self._outputs(node.subquery, node.alias.colnames))
+            elif _is(node, "RangeVar") and node.alias and node.relname in named:
+                self._relations.setdefault(node.alias.aliasname, self._relations[node.relname])
+
+    def _outputs(self, query: Any, names: Sequence[Any] | None) -> dict[str, Found]:
+        """The columns of a query that are columns of tables, by their names outside."""
+        while _is(query, "SelectStmt") and query.larg is not None:
+            query = query.larg
+        found: dict[str, Found] = {}
+        for n, target in enumerate(getattr(query, "targetList", None) or getattr(query, "returningList", None) or ()):
+            value = target.val
+            column = self._column(value)
+            if _is(value, "ColumnRef") and _is(value.fields[-1], "A_Star"):
+                alias = value.fields[0].sval if len(value.fields) > 1 else None
+                for each, columns in list(self._relations.items()):
+                    found |= columns if alias in (None, each) else {}
+            elif column is not None:
+                own = target.name or (value.fields[-1].sval if _is(value, "ColumnRef") else column[1].name)
+                found[names[n].sval if names and n < len(names) else own] = column
+        return found
 
     def _of(self, relation: Any) -> Table | None:
-        return next(iter(self._named(relation)), None)
+        """The table that is changed; None for a view, which keeps nothing itself."""
+        found = next(iter(self._named(relation)), None)
+        return found if isinstance(found, Table) else None
 
-    def _named(self, relation: Any) -> list[Table]:
+    def _columns(self, table: Table | View) -> dict[str, Found]:
+        """By name; those of a view where they are columns of tables."""
+        if isinstance(table, Table):
+            return {column.name: (table, column) for column in table.columns}
+        found: dict[str, Found] = {}
+        for name, schema, below, column in table.columns:
+            of = next((each for each in self._tables.get(below, ()) if each.schema == schema), None)
+            if of is not None and of is not table and (known := self._columns(of).get(column)) is not None:
+                found[name] = known
+        return found
+
+    def _named(self, relation: Any) -> list[Table | View]:
         """What the name means by one search_path or another; where none has it, a session's own must have."""
         by_schema = {each.schema: each for each in self._tables.get(relation.relname, [])}
         if relation.schemaname is not None:
@@ -244,19 +328,23 @@ class _Reader:
         schemas = dict.fromkeys(each for each in firsts if each is not None)
         return [by_schema[each] for each in schemas] or list(by_schema.values())
 
-    def _column(self, node: Any) -> tuple[Table, Column] | None:
-        while _is(node, "TypeCast"):
-            node = node.arg
+    def _column(self, node: Any) -> Found | None:
+        """The column that an expression has its values from."""
+        node = _bare(node)
+        if _is(node, "CoalesceExpr"):
+            return next(filter(None, map(self._column, node.args)), None)
+        if _is(node, "A_Expr") and node.name and node.name[-1].sval in _ARITHMETIC:
+            sides = [node.lexpr, node.rexpr]
+            if len([each for side in sides for each in _walk(side) if _is(each, "ColumnRef", "FuncCall")]) == 1:
+                return next(filter(None, map(self._column, sides)), None)
         if not _is(node, "ColumnRef"):
             return None
         names = [each.sval for each in node.fields if _is(each, "String")]
         if len(names) != len(node.fields) or not names:
             return None
-        if len(names) > 1:
-            tables = [self._aliases[names[-2]]] if names[-2] in self._aliases else []
-        else:
-            tables = list(self._aliases.values())
-        return next(((table, column) for table in tables for column in table.columns if column.name == names[-1]), None)
+        relations = self._relations
+        places = [relations.get(names[-2], {})] if len(names) > 1 else list(relations.values())
+        return next((columns[names[-1]] for columns in places if names[-1] in columns), None)
 
     def _expression(self, node: Any) -> None:
         kind = node.kind.name.removeprefix("AEXPR_")
@@ -265,39 +353,199 @@ class _Reader:
                 self._compared(role, node.lexpr, each)
         elif kind == "IN" and isinstance(node.rexpr, tuple):
             for each in node.rexpr:
-                self._compared(Role.EQUAL, node.lexpr, each)
-        elif kind == "OP_ANY" and _is(node.rexpr, "A_ArrayExpr") and node.name[-1].sval == "=":
+                self._compared(_ROLES.get(node.name[-1].sval, Role.EQUAL), node.lexpr, each)
+        elif kind in ("OP_ANY", "OP_ALL"):
+            self._any(node)
+        elif kind in ("OP", "DISTINCT", "NOT_DISTINCT", "NULLIF"):
+            self._operation(node, node.name[-1].sval)
+        elif kind in _PATTERNS:
+            self._pattern(node.lexpr, node.rexpr, "{}%")
+
+    def _any(self, node: Any) -> None:
+        if _is(node.rexpr, "A_ArrayExpr") and node.name[-1].sval == "=":
             for each in node.rexpr.elements or ():
                 self._compared(Role.EQUAL, node.lexpr, each)
-        elif kind in ("OP", "DISTINCT", "NOT_DISTINCT"):
-            self._operation(node, node.name[-1].sval)
-        elif kind in _UNKNOWN_OPERANDS:
-            self._note(_parameter(node.rexpr), Use(Role.UNKNOWN, reason=_UNKNOWN_OPERANDS[kind]))
+            return
+        values, array = self._column(node.lexpr), self._column(node.rexpr)
+        if values is not None and node.name[-1].sval in ("=", "<>"):
+            self._note(_parameter(node.rexpr), Use(Role.ARRAY, *values))
+        elif array is not None:
+            self._note(_parameter(node.lexpr), Use(Role.PART, *array, made="element"))
+
+    def _pattern(self, matched: Any, pattern: Any, form: str) -> None:
+        """A pattern may be put together: `$1 || $2 || $3` are `%`, a part of the column's value and `%`."""
+        numbers, found = _parameters(pattern), self._column(matched)
+        if not numbers or found is None:
+            return
+        word = numbers[len(numbers) // 2 if len(numbers) > 2 else 0]
+        self._note(word, Use(Role.PATTERN, *found, made="{}" if len(numbers) > 1 else form))
+        for number in numbers:
+            self._note(number, Use(Role.CONSTANT, text="'%'"))
 
     def _operation(self, node: Any, operator: str) -> None:
+        one, other = node.lexpr, node.rexpr
         if operator in _COMPARISONS:
-            role = _ROLES.get(operator, Role.EQUAL)
-            self._compared(role, node.lexpr, node.rexpr)
-            self._compared(_MIRRORED.get(role, role), node.rexpr, node.lexpr)
-        elif operator in _ARITHMETIC:
-            for other, each in ((node.lexpr, node.rexpr), (node.rexpr, node.lexpr)):
-                found = self._column(other)
-                if found is not None:
-                    self._note(_parameter(each), Use(Role.ADDED, *found))
+            self._comparison(one, other, _ROLES.get(operator, Role.EQUAL))
+        elif operator in _MATCHED:
+            self._pattern(one, other, "^{}")
+        elif operator in _CONTAINED:
+            self._containment(one, other, operator)
+        elif operator == "@@":
+            self._searched(one, other)
+        elif operator in _EXTRACTED:
+            if (member := self._member(node)) is not None:
+                (table, column), path = member
+                for number in path:
+                    self._note(number, Use(Role.KEY, table, column, path=path))
+        elif (near := self._column(one) or self._column(other)) is not None:
+            self._combined(one, other, operator, near)
+
+    def _comparison(self, one: Any, other: Any, role: Role) -> None:
+        pairs = [(one, other)]
+        if _is(one, "RowExpr") and _is(other, "RowExpr"):
+            pairs = list(zip(one.args, other.args, strict=False))
+        for left, right in pairs:
+            self._compared(role, left, right)
+            self._compared(_MIRRORED.get(role, role), right, left)
+
+    def _containment(self, one: Any, other: Any, operator: str) -> None:
+        for array, part in ((one, other), (other, one)):
+            if (found := self._column(array)) is not None:
+                if _is(part, "A_ArrayExpr"):
+                    for each in part.elements or ():
+                        self._note(_parameter(each), Use(Role.PART, *found, made="element"))
+                made = "array" if operator in ("?|", "?&") else ""
+                role = Role.KEY if operator.startswith("?") else Role.PART
+                self._note(_parameter(part), Use(role, *found, made=made))
+
+    def _combined(self, one: Any, other: Any, operator: str, near: Found) -> None:
+        """A column with a parameter: how alike they are, a sum, a text joined with another."""
+        if operator in _SIMILAR and (operator != "%" or neutral.is_text(near[1].type)):
+            use = Use(Role.VALUE if "-" in operator else Role.EQUAL, *near)
+        elif operator in (*_ARITHMETIC, "||"):
+            use = Use(Role.ADDED, *near, text=neutral.added(near[1].type, operator))
+        else:
+            return
+        for side, each in ((one, other), (other, one)):
+            if self._column(side) is not None:
+                self._note(_parameter(each), use)
+
+    def _member(self, node: Any) -> tuple[Found, tuple[int, ...]] | None:
+        """The column of JSON that `attrs -> $1 ->> $2` reads, and the parameters that lead to the member."""
+        node = _bare(node)
+        path: list[int] = []
+        while _is(node, "A_Expr") and node.name and node.name[-1].sval in _EXTRACTED:
+            number = _parameter(node.rexpr)
+            if number is None:
+                return None
+            path.insert(0, number)
+            node = _bare(node.lexpr)
+        found = self._column(node) if path else None
+        return None if found is None else (found, tuple(path))
+
+    def _searched(self, document: Any, query: Any) -> None:
+        """`document @@ to_tsquery($1)`: a word of the column, or of the table's texts where that is a tsvector."""
+        found = next(filter(None, (self._column(each) for each in _walk(document) if _is(each, "ColumnRef"))), None)
+        asked = [each for each in _walk(query) if _is(each, "FuncCall") and each.funcname[-1].sval in _QUERIES]
+        if found is not None:
+            for word in [each.args[-1] for each in asked] or [query]:
+                self._note(_parameter(word), Use(Role.WORD, *found))
 
     def _compared(self, role: Role, other: Any, value: Any) -> None:
-        number = _parameter(value)
+        number, found = _parameter(value), self._column(other)
         if number is None:
+            if found is not None:
+                self._computed(role, found, value)
             return
-        found = self._column(other)
-        self._note(number, Use(role, *found) if found else Use(Role.UNKNOWN, reason=_NOWHERE))
+        member = self._member(other)
+        if found is not None:
+            self._note(number, Use(role, *found))
+        elif member is not None:
+            (table, column), path = member
+            self._note(number, Use(Role.MEMBER, table, column, path=path))
+        elif _parameter(other) is not None:
+            self._note(number, Use(Role.CONSTANT, text=neutral.of(_cast(value) or _cast(other) or "text")))
+        else:
+            self._aged(role, other, number)
+
+    def _aged(self, role: Role, other: Any, number: int) -> None:
+        """`now() - placed_at < $1` and `age(placed_at) < $1` are `placed_at > now() - $1`."""
+        aged = None
+        if _is(other, "A_Expr") and other.name[-1].sval == "-" and _is_clock(other.lexpr):
+            aged = self._column(other.rexpr)
+        elif _is(other, "FuncCall") and other.funcname[-1].sval == "age":
+            aged = self._column(other.args[-1])
+        if aged is not None:
+            self._note(number, Use(_MIRRORED.get(role, role), *aged, made=_BACK))
+
+    def _computed(self, role: Role, found: Found, value: Any) -> None:
+        """One of the parameters of an expression carries the column's value, and the others change nothing."""
+        numbers = _parameters(value)
+        around = next(
+            (
+                each
+                for each in _walk(value)
+                if _is(each, "A_Expr") and each.name and each.name[-1].sval in "+-" and _is_clock(each.lexpr)
+            ),
+            None,
+        )
+        if around is not None:
+            for number, made in _carried(around):
+                self._note(number, Use(role, *found, made=made) if "{}" in made else Use(Role.CONSTANT, text=made))
+        elif numbers and all(_is(each, "A_Expr", "ParamRef", "TypeCast") for each in _expressions(value)):
+            carrier = next((each for each in numbers if _cast_in(value, each) != "interval"), numbers[0])
+            self._note(carrier, Use(role, *found))
+            for number in numbers:
+                scales = _is(value, "A_Expr") and value.name[-1].sval in "*/"
+                self._note(number, Use(Role.CONSTANT, text="'1'" if scales else "'0'"))
 
     def _select(self, node: Any) -> None:
         self._note(_parameter(node.limitCount), Use(Role.LIMIT))
         self._note(_parameter(node.limitOffset), Use(Role.OFFSET))
-        for target in node.targetList or ():
-            if _is(target, "ResTarget"):
-                self._note(_parameter(target.val), Use(Role.CONSTANT))
+        self.aggregates |= bool(node.groupClause or node.distinctClause)
+
+    def _call(self, node: Any) -> None:
+        name = node.funcname[-1].sval
+        self.functions.append(name)
+        self.aggregates |= name in _AGGREGATES
+        for each, text in zip(node.args or (), neutral.ARGUMENTS.get(name, ()), strict=False):
+            if text:
+                self._note(_parameter(each), Use(Role.CONSTANT, text=text))
+        own = self._functions.get(name)
+        if own is not None:
+            for each, (argument, kind) in zip(node.args or (), own.arguments, strict=False):
+                if _is(each, "NamedArgExpr"):
+                    argument, kind = next((pair for pair in own.arguments if pair[0] == each.name), (each.name, ""))
+                    each = each.arg
+                self._note(_parameter(each), self._argument(f"{name}({argument})", argument, kind))
+
+    def _argument(self, said: str, argument: str, kind: str) -> Use:
+        """Of a function of the user's: a value of the column whose name and type the argument has."""
+        words = [argument.strip("_")]
+        words += [each for word in words for prefix in _PREFIXES if (each := word.removeprefix(prefix)) != word]
+        names = {name for word in words for name in (word, f"{word}_id", word.removesuffix("_id"))}
+        tables = [each for named in self._tables.values() for each in named if isinstance(each, Table)]
+        found = [(table, column) for table in tables for column in table.columns if column.name in names]
+        known = [each for each in found if each[1].type == kind and (each[1].histogram or each[1].common_values)]
+        if known:
+            return Use(Role.EQUAL, *max(known, key=lambda each: each[0].rows or 0.0))
+        if neutral.is_text(kind) or kind in ("boolean", "json", "jsonb"):
+            return Use(Role.CONSTANT, text=neutral.of(kind))
+        return Use(Role.UNKNOWN, reason=f"it is the argument {said}, of which no column has name and type")
+
+    def _alternatives(self, node: Any) -> None:
+        """Values of which one is taken: a parameter among them may be any of the column that is another."""
+        if _is(node, "CaseExpr"):
+            if node.arg is not None:
+                for each in node.args:
+                    self._compared(Role.EQUAL, node.arg, each.expr)
+            values = [*(each.result for each in node.args), *([node.defresult] if node.defresult is not None else [])]
+        else:
+            values = list(node.args)
+        found = next(filter(None, map(self._column, values)), None)
+        if found is not None:
+            for each in values:
+                self._note(_parameter(each), Use(Role.VALUE, *found))
 
     def _insert(self, node: Any) -> None:
         table, chosen = self._of(node.relation), node.selectStmt
@@ -328,12 +576,75 @@ class _Reader:
         "A_Expr": _expression,
         "InsertStmt": _insert,
         "FuncCall": _call,
+        "CaseExpr": _alternatives,
+        "CoalesceExpr": _alternatives,
+        "MinMaxExpr": _alternatives,
     }
 
     def _assign(self, number: int | None, use: Use) -> None:
         """Assignments prevail: in INSERT … SELECT $1 the parameter is a constant of a select list, too."""
         if number is not None:
             self.uses[number] = use
+
+    def _rest(self, node: Any, *, qualifies: bool, reason: str, kind: str = "text") -> None:
+        """What is left: constants where they choose no rows."""
+        if isinstance(node, tuple):
+            for each in node:
+                self._rest(each, qualifies=qualifies, reason=reason, kind=kind)
+        elif _is(node, "ParamRef"):
+            text = neutral.of(kind) or self._example(kind)
+            if qualifies:
+                self.filters.add(int(node.number))
+            if qualifies or not text:
+                self._note(int(node.number), Use(Role.UNKNOWN, reason=reason if qualifies else f"it is of type {kind}"))
+            else:
+                self._note(int(node.number), Use(Role.CONSTANT, text=text))
+        elif type(node).__module__ == _TREE:
+            if _is(node, "FuncCall"):
+                reason = f"it is an argument of {node.funcname[-1].sval}"
+            kind = _cast(node) or "text" if _is(node, "TypeCast") else "text"
+            for name in node:
+                within = qualifies or name in _QUALIFIES
+                self._rest(getattr(node, name), qualifies=within, reason=reason, kind=kind)
+
+    def _example(self, kind: str) -> str:
+        """A value of a type of the user's, an enum or a domain, from the columns that have it."""
+        tables = (each for named in self._tables.values() for each in named if isinstance(each, Table))
+        columns = (column for table in tables for column in table.columns)
+        values = (each for column in columns if column.type.rpartition(".")[2] == kind for each in column.common_values)
+        return next((f"'{value}'" for value in values if value.replace("_", "").isalnum()), "")
+
+
+_BACK, _AHEAD = "(now() - {}::timestamptz)", "({}::timestamptz - now())"
+"""Of an interval that leads from now to the column's value: so it stays the same value however long is played."""
+
+
+def _carried(around: Any) -> Iterator[tuple[int, str]]:
+    """Of `now() - …` or `now() + …`: each parameter, with the SQL that is made of the column's value or a constant."""
+    made = _BACK if around.name[-1].sval == "-" else _AHEAD
+    side = around.rexpr
+    numbers = _parameters(side)
+    seconds = f"extract(epoch from {made})"
+    call = next(
+        (each for each in _walk(side) if _is(each, "FuncCall") and each.funcname[-1].sval == "make_interval"), None
+    )
+    if call is not None:
+        named = [each for each in call.args or () if _is(each, "NamedArgExpr") and _parameter(each.arg) is not None]
+        for n, each in enumerate(named):
+            unit = _UNITS.get(each.name, 86400)
+            yield _parameter(each.arg) or 0, f"({seconds} / {unit})::int" if n == 0 else "0"
+    elif any(_is(each, "A_Expr") and each.name[-1].sval == "||" for each in _walk(side)) and len(numbers) == 2:
+        yield numbers[0], f"({seconds}::bigint)::text"
+        yield numbers[1], "' seconds'"
+    elif numbers:
+        today = _is(around.lexpr, "SQLValueFunction") and around.lexpr.op.name == "SVFOP_CURRENT_DATE"
+        date = today or _cast(around.lexpr) == "date"
+        carrier = next((each for each in numbers if _cast_in(side, each) == "interval"), None)
+        if carrier is None and date and len(numbers) == 1:
+            yield numbers[0], "(current_date - {}::date)" if made == _BACK else "({}::date - current_date)"
+        elif carrier is not None or len(numbers) == 1:
+            for number in numbers:
+                yield number, made if number == (carrier or numbers[0]) else "1"
 
 
 def _walk(node: Any) -> Iterator[Any]:
@@ -351,8 +662,48 @@ def _is(node: Any, *kinds: str) -> bool:
     return type(node).__name__ in kinds
 
 
+def _expressions(node: Any) -> Iterator[Any]:
+    """The nodes of an expression without names of operators and types."""
+    return (each for each in _walk(node) if not _is(each, "String", "TypeName", "Integer", "A_Const"))
+
+
+def _bare(node: Any) -> Any:
+    """What an expression has its values from: below casts, collations and functions that keep them."""
+    while True:
+        if _is(node, "TypeCast", "CollateClause"):
+            node = node.arg
+        elif _is(node, "FuncCall") and node.funcname[-1].sval in _PRESERVING and node.args:
+            node = node.args[0]
+        else:
+            return node
+
+
 def _parameter(node: Any) -> int | None:
-    """The number of a parameter, also under casts; None for anything else."""
-    while _is(node, "TypeCast"):
-        node = node.arg
+    """The number of a parameter, also under casts and functions that keep a value; None for anything else."""
+    node = _bare(node)
     return int(node.number) if _is(node, "ParamRef") else None
+
+
+def _parameters(node: Any) -> list[int]:
+    return list(dict.fromkeys(int(each.number) for each in _walk(node) if _is(each, "ParamRef")))
+
+
+def _cast(node: Any) -> str | None:
+    """The type that a value is cast to, `integer[]` for an array; None without a cast."""
+    if not _is(node, "TypeCast"):
+        return None
+    return str(node.typeName.names[-1].sval) + ("[]" if node.typeName.arrayBounds else "")
+
+
+def _cast_in(node: Any, number: int) -> str | None:
+    """The type that a parameter is cast to within an expression."""
+    casts = (each for each in _walk(node) if _is(each, "TypeCast") and _is(each.arg, "ParamRef"))
+    return next((_cast(each) for each in casts if each.arg.number == number), None)
+
+
+def _is_clock(node: Any) -> bool:
+    """Does an expression tell the time?"""
+    return any(
+        (_is(each, "FuncCall") and each.funcname[-1].sval in _CLOCKS) or _is(each, "SQLValueFunction")
+        for each in _walk(node)
+    )

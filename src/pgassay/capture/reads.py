@@ -29,7 +29,8 @@ ALWAYS = (
     Read("pg_settings", "the settings that are not default"),
     Read("pg_extension, pg_database", "version, size, encoding, collation, extensions"),
     Read("pg_class, pg_attribute, pg_index, pg_constraint", "tables, columns and their types, unique keys, sizes"),
-    Read("pg_proc", "names of your functions that are declared volatile"),
+    Read("pg_proc", "names of your functions and of their arguments, which are volatile"),
+    Read("pg_rewrite", "which columns of tables the columns of your views are"),
     Read("pg_roles, pg_db_role_setting", "search_path of the roles that the load is of"),
 )
 STATISTICS = Read("pg_stats", "of each column: distinct values, share of nulls, width, correlation; no values")
@@ -132,11 +133,37 @@ def search_paths(schema: str, query_ids: Iterable[int]) -> str:
     )
 
 
-def volatile_functions() -> str:
-    """Names of functions that are not PostgreSQL's own, declared volatile."""
+def views() -> str:
+    """Schema and name of a view, a column of it, and schema, name and column of the relation that it is of.
+
+    A view keeps its query in pg_rewrite, in which each entry of the select list names the column that it is (manual,
+    "The Query Tree").
+    """
+    entry = r":resno (\d+) :resname (\S+) :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+)"
     return (
-        f"SELECT {_OURS} DISTINCT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
-        f" WHERE p.provolatile = 'v' AND {_USER} ORDER BY 1"
+        f"SELECT {_OURS} DISTINCT n.nspname, c.relname, a.attname, tn.nspname, t.relname, ta.attname"
+        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " JOIN pg_rewrite r ON r.ev_class = c.oid AND r.rulename = '_RETURN'"
+        f" CROSS JOIN LATERAL regexp_matches(r.ev_action::text, '{entry}', 'g') m"
+        " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = m[1]::int2 AND a.attname = m[2]"
+        " JOIN pg_class t ON t.oid = m[3]::oid JOIN pg_namespace tn ON tn.oid = t.relnamespace"
+        " JOIN pg_attribute ta ON ta.attrelid = t.oid AND ta.attnum = m[4]::int2"
+        f" WHERE c.relkind = 'v' AND {_USER} ORDER BY 1, 2, 3"
+    )
+
+
+def functions() -> str:
+    """Name, names and types of the arguments, is it volatile, is its language SQL or a trusted one.
+
+    Of those that are neither PostgreSQL's own nor an extension's.
+    """
+    return (
+        f"SELECT {_OURS} p.proname, ARRAY(SELECT coalesce(p.proargnames[k], '') FROM generate_series(1, p.pronargs) k),"
+        " ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY x(t, k) ORDER BY k),"
+        " p.provolatile = 'v', l.lanpltrusted OR l.lanname IN ('sql', 'internal')"
+        " FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang"
+        f" WHERE p.prokind = 'f' AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
+        " WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND x.deptype = 'e') ORDER BY 1, p.oid"
     )
 
 

@@ -1,6 +1,6 @@
 """The tables of a server with what ANALYZE found in their columns, and where roles look for them; pure.
 
-From the rows of four reads.
+From the rows of six reads.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
-from pgassay.capture.format import Column, Table
+from pgassay.capture.format import Column, Function, Table, View
 from pgassay.capture.privacy import private_name
 
 Rows = Iterable[tuple[Any, ...]]
@@ -31,6 +31,28 @@ def search_paths_of(rows: Rows, schemas: Collection[str]) -> tuple[tuple[str, ..
     total = sum(weights.values())
     ordered = sorted(weights, key=lambda each: -weights[each])
     return own, tuple(each for each in ordered if weights[each] > _LEAST_SHARE * total) or (own,)
+
+
+def views_of(rows: Rows) -> tuple[View, ...]:
+    """The views with those of their columns that are columns of others; rows as `reads.views` gives them.
+
+    Subqueries have entries, too: a column that has several is none of the view's for sure.
+    """
+    found: dict[tuple[str, str], dict[str, set[tuple[str, str, str]]]] = {}
+    for schema, view, name, *below in rows:
+        found.setdefault((schema, view), {}).setdefault(name, set()).add((below[0], below[1], below[2]))
+    return tuple(
+        View(*named, tuple((name, *next(iter(below))) for name, below in columns.items() if len(below) == 1))
+        for named, columns in found.items()
+    )
+
+
+def functions_of(rows: Rows) -> tuple[Function, ...]:
+    """Rows as `reads.functions` gives them; of one name all are, in order."""
+    return tuple(
+        Function(str(name), tuple(zip(names, kinds, strict=True)), volatile, trusted)
+        for name, names, kinds, volatile, trusted in rows
+    )
 
 
 def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from random import Random
 
-from pgassay.capture import draws
-from pgassay.capture.format import Capture, Column, Statement
+from pgassay.capture import draws, neutral, within
+from pgassay.capture.format import Capture, Column, Statement, Table, View
 from pgassay.capture.parameters import Parsed, Role, Use, parse
 from pgassay.capture.privacy import STRIPPED, is_query
 from pgassay.capture.statements import HIDDEN
@@ -49,7 +49,8 @@ def prepared(
         raise CannotDrawError("its text is not part of the capture")
     if not is_query(statement.text):
         raise CannotDrawError("a utility statement is not played")
-    parsed = parse(statement.text, capture.tables, capture.volatile_functions, capture.source.search_paths)
+    known: tuple[Table | View, ...] = (*capture.tables, *capture.views)
+    parsed = parse(statement.text, known, _refused(capture), capture.source.search_paths, capture.functions)
     if parsed.refused:
         raise CannotDrawError(parsed.refused)
     if STRIPPED in parsed.text:
@@ -61,6 +62,19 @@ def prepared(
         found = StatementValues(prefix)
         _drawn(statement, parsed, found, random)
     return parsed, found
+
+
+def _refused(capture: Capture) -> list[str]:
+    """Functions that are not called: volatile ones where the data are not the server's own, since nothing tells what
+    they would do with others; those whose language reaches out of the database; all volatile ones where they might
+    reach out by an extension."""
+    real = capture.data.kind not in ("none", "synthetic") and not capture.source.extensions.keys() & _REACHING
+    played = {each.name for each in capture.functions if each.trusted} if real else set()
+    return [name for name in capture.volatile_functions if name not in played]
+
+
+_REACHING = frozenset(("dblink", "http", "pg_net", "plsh", "aws_lambda", "aws_s3", "pg_cron", "pgsql_http"))
+"""Extensions by which any function can reach other servers."""
 
 
 def said_of(statement: Statement) -> str:
@@ -136,9 +150,94 @@ def _drawn(statement: Statement, parsed: Parsed, found: StatementValues, random:
             continue
         if number in parsed.lists and use.role is Role.EQUAL:
             _draw_list(statement, parsed, number, found, texts, random)
+        elif use.role in (Role.LOWER, Role.UPPER) and (use.made != "{}" or not parsed.limited):
+            _draw_bound(statement, parsed, number, found, texts, random)
+        elif use.role in _WITHIN:
+            _draw_within(statement, parsed, number, found, texts, random)
         else:
             _draw(statement, number, use, found, texts, random)
     found.tuples = [{number: texts[number][n] for number in texts} for n in range(TUPLES)] if texts else []
+
+
+_WITHIN = (Role.ARRAY, Role.PART, Role.KEY, Role.MEMBER, Role.PATTERN, Role.WORD)
+
+
+_AIMED = (Role.LOWER, Role.UPPER, Role.ARRAY, Role.PART, Role.MEMBER, Role.PATTERN, Role.WORD)
+"""What may choose few rows or many, and so is drawn by how many came back."""
+
+
+def _share_of(statement: Statement, parsed: Parsed, use: Use) -> float | None:
+    """The share of its table that this parameter chooses: of the rows that a call returned or changed on average, what
+    values that are compared leave, to equal parts where several such parameters choose. None where rows do not tell."""
+    rows = use.table.rows if use.table else None
+    if not rows or parsed.aggregates or parsed.limited:
+        return None
+    choosing = [each for number, each in parsed.uses.items() if number in parsed.filters and each.table == use.table]
+    share = statement.rows / statement.calls / rows
+    for column in {each.column for each in choosing if each.role is Role.EQUAL}:
+        distinct = column.n_distinct or 1.0 if column is not None else 1.0
+        share *= distinct if distinct > 0 else -distinct * rows
+    parts = {(each.column, each.path) for each in choosing if each.role in _AIMED}
+    return min(1.0, float(share ** (1 / max(1, len(parts)))))
+
+
+def _draw_bound(
+    statement: Statement,
+    parsed: Parsed,
+    number: int,
+    found: StatementValues,
+    texts: dict[int, list[str]],
+    random: Random,
+) -> None:
+    """One end of a range: so far from the other end of the column as the rows that came back are of."""
+    use = parsed.uses[number]
+    table, column = _of(use)
+    known = _share_of(statement, parsed, use)
+    share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+    values = [within.quantile(column, _side(use, share * random.uniform(0.5, 1.5))) for _ in range(TUPLES)]
+    if any(each is None for each in values):
+        raise CannotDrawError(_no_statistics(table, column))
+    texts[number] = [use.made.replace("{}", draws.literal(each)) for each in values if each is not None]
+    found.said[number] = f"{use.role.value} a value of {table}.{column.name}, {share:.3g} of it ({how})"
+
+
+def _side(use: Use, share: float) -> float:
+    return max(0.0, 1.0 - share) if use.role is Role.LOWER else min(1.0, share)
+
+
+def _draw_within(
+    statement: Statement,
+    parsed: Parsed,
+    number: int,
+    found: StatementValues,
+    texts: dict[int, list[str]],
+    random: Random,
+) -> None:
+    """An array of values, a part of one, a pattern that matches it: of as many rows as came back."""
+    use = parsed.uses[number]
+    table, column = _of(use)
+    share, rows = _share_of(statement, parsed, use), use.table.rows if use.table else None
+    drawn: dict[int, list[str]] | None = None
+    if use.role is Role.ARRAY:
+        drawn = {number: within.arrays(column, share, rows, TUPLES, LIST_MAX, random)}
+    elif use.role is Role.PATTERN:
+        blocks = (statement.blocks_hit + statement.blocks_read) / statement.calls
+        whole = use.table is not None and use.table.pages > 1 and blocks >= use.table.pages / 2
+        form = "%{}%" if whole and use.made == "{}%" else use.made
+        drawn = {number: within.patterns(column, share, form, TUPLES, random)}
+    elif use.role is Role.WORD:
+        columns = (column,) if within.words(column) or use.table is None else use.table.columns
+        drawn = {number: within.aimed(within.words(*columns), share, TUPLES, random)}
+    elif column.type.endswith("[]"):
+        drawn = {number: within.elements(column, share, use.made, TUPLES, random)}
+    else:
+        paths = [other.path for other in parsed.uses.values() if other.role is Role.MEMBER and other.path == use.path]
+        drawn = within.members(column, share, number, use.path, use.role, bool(paths), TUPLES, random)
+    if not drawn or not all(drawn.values()):
+        raise CannotDrawError(_no_statistics(table, column))
+    for each, values in drawn.items():
+        texts[each] = [draws.literal(value) for value in values]
+        found.said[each] = f"{parsed.uses[each].role.value} {table}.{column.name}: {len(set(values))} of them"
 
 
 def _ranges(uses: Mapping[int, Use]) -> list[tuple[int, int]]:
@@ -167,11 +266,10 @@ def _draw_range(
     low, high = pair
     use = parsed.uses[low]
     table, column = _of(use)
-    rows, share, how = (table_rows := use.table.rows if use.table else None), RANGE_SHARE, "assumed"
-    if not (parsed.aggregates or parsed.limited) and rows:
-        share, how = min(1.0, statement.rows / statement.calls / rows), "by the rows that it returned"
+    known = _share_of(statement, parsed, use)
+    share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
     found.said[low] = found.said[high] = f"a range of {table}.{column.name}, {share:.3g} of it ({how})"
-    dense = draws.dense_range(column, table_rows)
+    dense = draws.dense_range(column, use.table.rows if use.table else None)
     if dense is not None:
         width = max(0, round((dense[1] - dense[0] + 1) * share) - 1)
         start, end = found.name(low), found.name(high)
@@ -179,13 +277,12 @@ def _draw_range(
         found.lines += [f"\\set {end} :{start} + {width}"]
         found.inline |= {low: f"(:{start})", high: f"(:{end})"}
         return
-    bounds = draws.bounds_of(column)
-    if not bounds:
-        raise CannotDrawError(_no_statistics(table, column))
-    step = max(1, ceil(share * (len(bounds) - 1)))
-    starts = [random.randrange(max(1, len(bounds) - step)) for _ in range(TUPLES)]
-    texts[low] = [draws.literal(bounds[start]) for start in starts]
-    texts[high] = [draws.literal(bounds[min(start + step, len(bounds) - 1)]) for start in starts]
+    starts = [random.uniform(0.0, max(0.0, 1.0 - share)) for _ in range(TUPLES)]
+    for each, places in ((low, starts), (high, [min(1.0, start + share) for start in starts])):
+        values = [value for place in places if (value := within.quantile(column, place)) is not None]
+        if len(values) < TUPLES:
+            raise CannotDrawError(_no_statistics(table, column))
+        texts[each] = [parsed.uses[each].made.replace("{}", draws.literal(value)) for value in values]
 
 
 def _draw_list(
@@ -227,29 +324,41 @@ def _draw(
         found.inline[number], found.said[number] = {
             Role.LIMIT: (str(rows), "the rows that it returned, on average"),
             Role.OFFSET: ("0", "the first rows"),
-            Role.CONSTANT: ("1", "a constant of the select list"),
+            Role.CONSTANT: (use.text, "a constant that chooses no rows"),
         }[use.role]
         return
     table, column = _of(use)
     where = f"{use.role.value} {table}.{column.name}"
     if use.role is Role.ADDED:
-        found.inline[number], found.said[number] = "1", where
+        found.inline[number], found.said[number] = use.text, where
         return
     if use.role is Role.ASSIGNED and column.unique:
         _draw_fresh(number, column, found, f"{where}: a new key")
         return
-    if draws.dense_range(column, use.table.rows if use.table else None) is not None:
+    if use.made == "{}" and draws.dense_range(column, use.table.rows if use.table else None) is not None:
         found.lines += draws.integer_lines(found.name(number), column)
         found.inline[number], found.said[number] = f"(:{found.name(number)})", f"{where}: drawn each time"
         return
     values = draws.values_of(column)
-    if values is None and use.role is Role.ASSIGNED and not column.not_null:
+    if values is None and (use.role is Role.VALUE or (use.role is Role.ASSIGNED and not column.not_null)):
         found.inline[number], found.said[number] = "NULL", f"{where}: nothing else is known of it"
+        return
+    if values is None and use.role is Role.ASSIGNED and (text := _made_up(column)):
+        found.inline[number], found.said[number] = text, f"{where}: made up, since nothing is known of its values"
         return
     if values is None:
         raise CannotDrawError(_no_statistics(table, column))
-    texts[number] = [draws.literal(each) for each in values.sample(TUPLES, random)]
+    texts[number] = [use.made.replace("{}", draws.literal(each)) for each in values.sample(TUPLES, random)]
     found.said[number] = f"{where}: one of {len(set(texts[number]))} values"
+
+
+def _made_up(column: Column) -> str:
+    """A value as wide as those of a column; empty for a type of the user's."""
+    if not neutral.is_text(column.type):
+        return neutral.of(column.type)
+    length = column.type.partition("(")[2].rstrip(")")
+    width = min(column.width_bytes or 32, int(length or 1 << 20))
+    return f"left(repeat(md5(random()::text), {ceil(width / 32)}), {width})"
 
 
 def _draw_fresh(number: int, column: Column, found: StatementValues, said: str) -> None:
@@ -280,12 +389,19 @@ def _no_statistics(table: str, column: Column) -> str:
 def _sql(parsed: Parsed, values: Mapping[int, str]) -> str:
     pieces, done = [], 0
     for start, end, number in parsed.places:
-        pieces += [parsed.text[done:start], values[number]]
+        pieces += [parsed.text[done:start], _in_place(parsed.text[start:end], values[number])]
         done = end
     pieces.append(parsed.text[done:])
     if parsed.inserts and not (parsed.resolves_conflicts or parsed.meets_no_key):
         return _with_conflict_clause("".join(pieces))
     return "".join(pieces)
+
+
+def _in_place(text: str, value: str) -> str:
+    """A value for `$1`, or for `interval $1`, of which an expression is the whole."""
+    if text.startswith("$"):
+        return value
+    return f"interval {value}" if value.endswith("'") else f"{value}::interval"
 
 
 def _with_conflict_clause(sql: str) -> str:

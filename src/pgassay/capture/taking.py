@@ -17,7 +17,7 @@ from pgassay.capture.logs import Event, LogFiles
 from pgassay.capture.physical import fetching as physical
 from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.privacy import secret_in, without_literals
-from pgassay.capture.schema import search_paths_of, tables_of
+from pgassay.capture.schema import functions_of, search_paths_of, tables_of, views_of
 from pgassay.capture.source import Readable, Row
 from pgassay.capture.statements import HIDDEN, between, merged
 from pgassay.postgres.inspection import stays
@@ -141,7 +141,8 @@ def take(
     counted = [each.query_id for each in load.statements] if load is not None and identity.schema is not None else []
     roles = session.read("the search paths", reads.search_paths(identity.schema or "", counted)).rows
     source = _with_search_paths(identity.source, roles, {each.schema for each in tables})
-    functions = tuple(str(row[0]) for row in session.read("the functions", reads.volatile_functions()).rows)
+    functions = functions_of(session.read("the functions", reads.functions()).rows)
+    views = views_of(session.read("the views", reads.views()).rows)
     secrets = [f"values of {name}: its name says that they are private" for name in private]
     warnings = [*([messages.replica()] if identity.source.replica else []), *heard]
     if load is not None:
@@ -155,12 +156,14 @@ def take(
         program_version=__version__,
         source=source,
         tables=tables,
-        volatile_functions=functions,
+        volatile_functions=tuple(dict.fromkeys(each.name for each in functions if each.volatile)),
         load=load,
         data=Data(database_bytes=identity.database_bytes),
         cost=Cost(0.0, 0, 0.0, 0),
         with_literals=request.with_literals,
         secrets=tuple(secrets),
+        views=views,
+        functions=functions,
     )
     return Taken(capture, tuple(warnings))
 

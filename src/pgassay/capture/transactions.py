@@ -29,7 +29,9 @@ class _Part:
     def type_of(self, number: int) -> str | None:
         """The column's type of a parameter that may share its value; None for limits, ranges and unknown ones."""
         use = self.parsed.uses.get(number)
-        fits = use is not None and use.role in (Role.EQUAL, Role.ASSIGNED) and number not in self.parsed.lists
+        fits = (
+            use is not None and use.role in (Role.EQUAL, Role.OTHER, Role.ASSIGNED) and number not in self.parsed.lists
+        )
         return use.column.type if fits and use is not None and use.column is not None else None
 
 
