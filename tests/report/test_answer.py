@@ -147,6 +147,22 @@ def test_what_is_not_crash_safe_is_never_recommended_and_is_named_whole() -> Non
     assert said(two)[-1] == f"{names[0]} and {names[1]} are not crash-safe: measured here, and never recommended"
 
 
+def test_what_trades_durability_is_never_taken_without_a_word_on_it() -> None:
+    off, slow = "server.synchronous_commit=off", "server.wal_compression=on"
+    case = Case(TPS, "on", [judged(off, 2.21, 2.13, 2.29)], traded={off: "commits may be lost"})
+    assert said(case)[-1] == f"take {off}; it trades durability: commits may be lost"
+    dear = replace(case, changes=[Change(P99, effect(off, 1.5, 1.4, 1.6, response=P99))])
+    assert said(dear)[-1].endswith("; it trades durability: commits may be lost")
+    two = replace(case, verdicts=[*case.verdicts, judged(slow, 1.2, 1.1, 1.3)])
+    assert said(two)[-1].endswith(f"; {off} trades durability: commits may be lost")
+    passing = replace(case, standings=[Standing(off, 2, [], []), Standing(slow, 1, ["tps"], [])])
+    assert "; it trades durability: commits may be lost" in said(passing)[-1]
+    mixed = replace(
+        case, verdicts=[judged(off, 2.0, 1.9, 2.1, condition="a"), judged(off, 0.5, 0.4, 0.6, condition="b")]
+    )
+    assert said(mixed)[-1].endswith("; it trades durability: commits may be lost")
+
+
 def test_a_loser_and_an_equal() -> None:
     lost = judged("ff=50", 0.8, 0.7, 0.9)
     assert said(Case(TPS, "ff=100", [lost])) == [
@@ -323,6 +339,7 @@ def cases(draw: st.DrawFn) -> Case:
         standings=draw(st.lists(standing, max_size=2)),
         label=draw(st.sampled_from(["", "on emulated drives"])),
         unsafe=draw(st.lists(st.sampled_from(names), max_size=2)),
+        traded=draw(st.dictionaries(st.sampled_from(names), st.just("it may be lost"), max_size=2)),
         objections=draw(st.sampled_from([(), ("fixed-order: all of one, then all of the other",)])),
         imported=draw(st.booleans()),
         finished=draw(st.booleans()),
@@ -403,6 +420,8 @@ def test_the_headline_never_contradicts_the_verdicts(case: Case) -> None:
     for name in case.unsafe:
         assert not any(each.startswith(f"take {name}") for each in rest)
         assert name not in choices(case)
+    for name in case.traded:
+        assert all("trades durability" in each for each in rest if each.startswith(f"take {name}"))
 
 
 def test_what_depends_on_the_regime_names_it_in_the_same_sentence() -> None:

@@ -92,7 +92,7 @@ def test_advice_names_the_step_and_its_risk() -> None:
     told = {"server.shared_buffers": "restart", "server.synchronous_commit": "reload"}
     fill, commit, buffers, memory = advice(Combination(levels), told)
     assert "VACUUM FULL" in fill
-    assert "may lose" in commit
+    assert "risk: a crash loses commits" in commit
     assert "restart the server" in buffers
     assert "pg_settings.context says" in memory, "no server said it, so nobody guesses"
 

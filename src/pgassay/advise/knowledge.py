@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.advise import messages
+from pgassay.study import durability
 from pgassay.study.units import parse_time_s
 
 _FILE = Path(__file__).with_name("knowledge.toml")
@@ -113,12 +114,19 @@ def known_settings() -> Mapping[str, Setting]:
     return {name: setting_of(name, table) for name, table in tables.items()}
 
 
+def _unknown(name: str) -> Setting:
+    """A setting of which nothing is known but what it gives up."""
+    found = Setting(name, "", Scale.ENUM, apply=_applied(name))
+    lost = dict.fromkeys(each.text for each in durability.SETTINGS.get(name, {}).values())
+    return replace(found, risk=Risk.DURABILITY, risks=next(iter(lost))) if lost else found
+
+
 def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None) -> Setting:
     """A setting from its table, laid over what is known `below`; raises `UsageError` for what cannot be."""
     for key in table:
         if key not in _KEYS:
             raise messages.unknown_key(name, key, _KEYS)
-    base = below or Setting(name, "", Scale.ENUM, apply=_applied(name))
+    base = below or _unknown(name)
     levels = _texts(name, table["levels"]) if "levels" in table else base.levels
     bounded = "low" in table or "high" in table
     scale = table.get("scale", Scale.ENUM if "levels" in table else base.scale)

@@ -6,28 +6,18 @@ say their steps (records of earlier versions have none of these). For builds: "I
 pg_upgrade refuses two that differ (check_control_data).
 
 A treatment that a power failure may destroy (fsync or full_page_writes off: "Reliability and the Write-Ahead Log") may
-be measured, is always marked, and is never recommended. A drive that writes 16 kB atomically does not make the latter
-safe: PostgreSQL writes through the page cache, which splits writes as it likes.
+be measured, is always marked, and is never recommended; what else trades durability is never recommended without a word
+on what may be lost (`study.durability`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
+from pgassay.study.durability import loss
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Study
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
 
-if TYPE_CHECKING:
-    pass
-
-_RISKS = {
-    "server.fsync": "a power failure can destroy the whole cluster",
-    "server.full_page_writes": "a power failure can tear pages, and nothing repairs them",
-}
-_OFF = ("off", "false", "no", "0")
-_LOSES = ("off", "local", "false", "0", "no")
-"""Levels of synchronous_commit that wait for less than a flush, or for no standby."""
 _HOW = {
     "restart": "restart the server",
     "reload": "reload (SELECT pg_reload_conf()); sessions that set it themselves keep their value",
@@ -51,10 +41,21 @@ _MOVE = (
 def crash_risks(levels: Mapping[str, Level]) -> tuple[str, ...]:
     """The levels that give up crash safety, each with what may happen; empty when all are safe."""
     return tuple(
-        f"{name} = {levels[name].typed} is not crash-safe: {risk}"
-        for name, risk in _RISKS.items()
-        if name in levels and levels[name].canonical.lower() in _OFF
+        f"{name} = {level.typed} is not crash-safe: {lost.text}"
+        for name, level in levels.items()
+        if (lost := loss(name, level.canonical)) is not None and not lost.crash_safe
     )
+
+
+def durability_traded(levels: Mapping[str, Level], baseline: Mapping[str, Level]) -> str:
+    """What a treatment may lose that the baseline keeps; empty where it is as durable."""
+    found = {
+        name: lost.text
+        for name, level in levels.items()
+        if (lost := loss(name, level.canonical)) is not None
+        and (name not in baseline or loss(name, baseline[name].canonical) != lost)
+    }
+    return "; ".join(dict.fromkeys(found.values()))
 
 
 def crash_warnings(study: Study) -> tuple[str, ...]:
@@ -109,8 +110,8 @@ def _step(name: str, value: str, how: str) -> str:
 
 def _setting(name: str, value: str, how: str) -> str:
     step = _HOW.get(how, "reload or restart: pg_settings.context says which")
-    loses = name == "synchronous_commit" and value in _LOSES
-    risk = "; risk: a crash may lose the last transactions, but damages nothing" if loses else ""
+    lost = loss(name, value)
+    risk = "" if lost is None else f"; risk: {lost.text}"
     return f"ALTER SYSTEM SET {name} = '{value}'; {step}{risk}"
 
 

@@ -32,7 +32,8 @@ LISTED_MAX = 3
 def advice(case: Case, subjects: Sequence[str], text: Text) -> str:
     """What to do."""
     if case.standings:
-        return by_thresholds(case.standings, text)
+        passing = [each.treatment for each in case.standings if _passes(each)]
+        return by_thresholds(case.standings, text) + _traded(case, passing)
     if case.objections:
         return "repeat the comparison in randomised blocks (pgassay run, pgassay compare)"
     for rule in _RULES:
@@ -114,9 +115,10 @@ def _by_other_responses(case: Case, text: Text) -> str:
     which = listed(names, "or") if len(names) <= LISTED_MAX else f"one of {text.count(len(names), 'that gain')} others"
     count = f"{joined(gains)} {'counts' if len(gains) == 1 else 'count'}"
     if not prices:
-        return f"take {which} if {count}: nothing was shown to speak against it"
+        lost = _traded(case, names)
+        return f"take {which} if {count}{lost or ': nothing was shown to speak against it'}"
     baseline = short(case.baseline, beside=names[0])
-    return f"take {which} only if {count} more than {joined(prices)}, else keep {baseline}"
+    return f"take {which} only if {count} more than {joined(prices)}, else keep {baseline}{_traded(case, names)}"
 
 
 def _recommended(case: Case, subjects: Sequence[str], text: Text) -> str:
@@ -135,8 +137,16 @@ def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
     if not kinds[taken[0]] <= {Kind.BETTER, Kind.EQUIVALENT}:
         on = f" of {', '.join(case.varied)}" if case.varied else ""
         rest = "worse" if Kind.WORSE in kinds[taken[0]] else "not shown to be"
-        return f"take {taken[0]} only where it is better: at other levels{on} it is {rest}"
-    return _among(case, taken, text)
+        only = f"take {taken[0]} only where it is better: at other levels{on} it is {rest}"
+        return only + _traded(case, taken[:1])
+    return _among(case, taken, text) + _traded(case, taken)
+
+
+def _traded(case: Case, names: Sequence[str]) -> str:
+    """What of the recommended may be lost: nobody is to trade durability unawares."""
+    lost = {name: case.traded[name] for name in names if name in case.traded}
+    alone = len(names) == 1
+    return "".join(f"; {'it' if alone else name} trades durability: {what}" for name, what in lost.items())
 
 
 def _refused(case: Case, better: Sequence[str]) -> str:

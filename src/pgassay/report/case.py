@@ -3,7 +3,7 @@
 `answer` writes what was found and what it costs, `advice` what to do; both ask the same of a case.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -89,6 +89,8 @@ class Case:
     recommended: str = ""
     label: str = ""
     unsafe: Sequence[str] = ()
+    traded: Mapping[str, str] = field(default_factory=dict)
+    """Of treatments that are less durable than the baseline what may be lost."""
     otherwise: Sequence[str] = ()
     objections: Sequence[str] = ()
     imported: bool = False

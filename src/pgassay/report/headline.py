@@ -19,7 +19,7 @@ from pgassay.analysis.messages import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
 from pgassay.report import cache, curves, decide, disk, likeness, power_cuts, statements, words
-from pgassay.report.adoption import crash_risks
+from pgassay.report.adoption import crash_risks, durability_traded
 from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
 from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
@@ -108,6 +108,11 @@ def case_of(findings: "Findings") -> Case:
         standings=decide.standings(findings),
         label=label(findings),
         unsafe=[each.name for each in study.treatments if crash_risks(each.levels)],
+        traded={
+            each.name: lost
+            for each in study.treatments
+            if (lost := durability_traded(each.levels, study.design.baseline.levels))
+        },
         otherwise=[each.place.treatment for each in findings.once(statements.of_run).wrong],
         objections=findings.objections(findings.primary) if findings.imported else (),
         imported=bool(findings.imported),
