@@ -10,9 +10,13 @@ from pgassay.advise.asking import read_space
 from pgassay.drive.block import description
 from pgassay.errors import UsageError
 from pgassay.flash import settings
+from pgassay.importing import reader
+from pgassay.load.pgbench import data
 from pgassay.load.pgbench.options import Script, _only_reads, _round_trips
 from pgassay.postgres import configuration
 from tests.security.forging import bounded
+
+SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 def test_settings_and_scripts_may_have_any_bytes(tmp_path: Path) -> None:
@@ -49,9 +53,70 @@ def test_a_cell_may_be_as_long_as_its_file(tmp_path: Path, capsys: pytest.Captur
     assert "Traceback" not in capsys.readouterr().err
 
 
+def through_a_pipe(path: Path) -> int:
+    """The reading end of a pipe that holds the file."""
+    reading, writing = os.pipe()
+    os.write(writing, path.read_bytes())
+    os.close(writing)
+    return reading
+
+
+def test_what_a_shell_substitutes_is_read_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """As `pgassay lint <(pgbench …)` does."""
+    reading = through_a_pipe(SAMPLES / "pgbench15_tpcb.txt")
+    assert cli.main(["lint", f"/dev/fd/{reading}"]) == 0
+    os.close(reading)
+    assert "pgbench: 1 run of 1 treatment, tps" in capsys.readouterr().out
+
+
+def test_a_log_in_a_pipe_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
+    reading = through_a_pipe(SAMPLES / "ratetx.21952")
+    assert cli.main(["lint", f"/dev/fd/{reading}"]) == 2
+    os.close(reading)
+    assert "is a log of pgbench in a pipe: name its file" in capsys.readouterr().err
+
+
+def test_a_pipe_without_end_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "TEXT_BYTES_MAX", 1000)
+    reading = through_a_pipe(SAMPLES / "pgbench15_tpcb.txt")
+    with bounded(lambda: "lint"):
+        assert cli.main(["lint", f"/dev/fd/{reading}"]) == 2
+    os.close(reading)
+    assert "it has more than 1,000 bytes" in capsys.readouterr().err
+
+
 def test_a_fifo_among_results_is_left_out_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "pgbench.out")
     with bounded(lambda: "lint"):
         assert cli.main(["lint", str(tmp_path / "pgbench.out")]) == 2
         assert cli.main(["lint", str(tmp_path)]) == 2
     assert "is a fifo, not a regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("\\i {here}/more.sql", "a FIFO"),
+        ("  \\ir more.sql", "a FIFO"),
+        ("\\include '{here}/with space.sql'", "a FIFO"),
+        ("\\ir /dev/zero", "a device"),
+        ("\\i regular.sql", ""),
+        ("\\i missing.sql", ""),
+        ("\\i :name", ""),
+    ],
+)
+def test_data_that_read_no_regular_file_are_refused_before_psql_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "psql").touch()
+    (tmp_path / "regular.sql").touch()
+    for name in ("more.sql", "with space.sql"):
+        os.mkfifo(tmp_path / name)
+    init = tmp_path / "init.sql"
+    init.write_text(f"CREATE TABLE a (b int);\n{line.format(here=tmp_path)}\n")
+    if not kind:
+        data.require_own(tmp_path, init)
+        return
+    with pytest.raises(UsageError, match=f'init.sql" reads ".*": it is {kind}, not a regular file'):
+        data.require_own(tmp_path, init)

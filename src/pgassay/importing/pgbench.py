@@ -50,7 +50,10 @@ class PgbenchReader(Reader):
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
         """Outputs, each with the log that is alone with it in its folder; then the logs that belong to no output."""
-        logs = log_runs([file.path for file in files if is_log(file.first_lines)])
+        logs = log_runs([file.path for file in files if is_log(file.first_lines) and file.piped is None])
+        for file in files:
+            if file.piped is not None and is_log(file.first_lines):
+                yield file.path, "is a log of pgbench in a pipe: name its file, since a log is read twice"
         outputs = [file for file in files if not is_log(file.first_lines)]
         taken: set[Path] = set()
         for file in outputs:

@@ -25,15 +25,22 @@ HEAD_BYTES = 64 * 2**10
 
 @dataclass(frozen=True)
 class ForeignFile:
-    """A file to recognise: its path, its first `HEAD_BYTES` bytes, and on demand its text."""
+    """A file to recognise: its path, its first `HEAD_BYTES` bytes, and on demand its text.
+
+    What a pipe holds is `piped`, all of it: it can be read once only.
+    """
 
     path: Path
     head: bytes
     size_bytes: int
+    piped: bytes | None = None
 
     @staticmethod
     def open(path: Path) -> "ForeignFile":
-        """The file at `path`; raises `OSError`."""
+        """The file at `path`, or what `<(…)` and `/dev/stdin` name; raises `OSError`."""
+        if path.is_relative_to("/dev/fd") or path == Path("/dev/stdin"):
+            found = untrusted.read_bytes(path, pipes=True, most=TEXT_BYTES_MAX)
+            return ForeignFile(path, found[:HEAD_BYTES], len(found), found)
         with untrusted.open_file(path) as file:
             return ForeignFile(path, file.read(HEAD_BYTES), os.fstat(file.fileno()).st_size)
 
@@ -55,7 +62,9 @@ class ForeignFile:
     @cached_property
     def text(self) -> str:
         """The whole text; empty for a file that is binary or too long to be a summary or a table."""
-        return "" if self.is_binary or self.is_long else _decoded(self.path.read_bytes())
+        if self.is_binary or self.is_long:
+            return ""
+        return _decoded(untrusted.read_bytes(self.path) if self.piped is None else self.piped)
 
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -13,10 +13,12 @@ as with autovacuum's default scale factor. The random numbers come from a fixed 
 starts from the same data.
 """
 
+import os
 import re
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.bench.errors import LoadError
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.places import Endpoint
@@ -32,6 +34,10 @@ _READS_FILES = re.compile(
     rb"|\\copy[ \t]+(?!\()[^\r\n]*\bfrom[ \t]+(?![ \t]|p?stdin\b|program\b)[^\r\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_INCLUDED = re.compile(
+    rb"^[ \t]*\\(i|ir|include|include_relative)[ \t]+('[^'\r\n]+'|[^\s'\"`:|][^\s]*)[ \t]*$", re.MULTILINE
+)
+"""A name without variables of psql, in quotes or without."""
 _OTHER_DATABASE = re.compile(rb"(?:^|;)[ \t]*(\\(?:c|connect)[ \t]+[^\r\n]*)", re.MULTILINE)
 _LOOKED_INTO = 64 << 20
 """Bytes at the beginning of a file, where dumps change to their database."""
@@ -61,7 +67,7 @@ _SWEEP = (
 
 def is_dump(path: Path) -> bool:
     """Is this a dump for pg_restore (custom format) rather than SQL for psql?"""
-    with path.open("rb") as file:
+    with untrusted.open_file(path) as file:
         return file.read(len(_DUMP_MAGIC)) == _DUMP_MAGIC
 
 
@@ -80,7 +86,9 @@ def require_own(bindir: Path, path: Path) -> None:
         raise command.missing_program(client, 'which reads "load.init"')
     size = min(path.stat().st_size, _LOOKED_INTO)
     if size and not is_dump(path):
-        with path.open("rb") as file, mmap(file.fileno(), size, access=ACCESS_READ) as content:
+        with untrusted.open_file(path) as file, mmap(file.fileno(), size, access=ACCESS_READ) as content:
+            for found in _INCLUDED.finditer(content):
+                _require_included(path, found[1] in (b"ir", b"include_relative"), os.fsdecode(found[2].strip(b"'")))
             other = _OTHER_DATABASE.search(content)
             if other is not None:
                 line, said = content[: other.start(1)].count(b"\n") + 1, other[1].decode("utf-8", "replace").strip()
@@ -89,6 +97,17 @@ def require_own(bindir: Path, path: Path) -> None:
                     "its data are loaded into one database of ours: remove CREATE DATABASE and this line, or dump"
                     " without --create",
                 )
+
+
+def _require_included(path: Path, beside: bool, name: str) -> None:
+    """psql itself says of a file that is missing; a FIFO in its place would keep it waiting."""
+    there = (path.absolute().parent if beside else Path.cwd()) / name
+    try:
+        untrusted.require_file(there)
+    except FileNotFoundError:
+        return
+    except OSError as failure:
+        raise UsageError(f'init file "{path}" reads "{name}": {failure.strerror}', "name a regular file") from None
 
 
 def client_program(bindir: Path, path: Path) -> Path:
@@ -121,7 +140,7 @@ def create_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> 
         _restore(bindir, runner, endpoint, path, "pre-data")
     else:
         words = [str(bindir / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", *command.connection(endpoint)]
-        with path.open("rb") as file:
+        with untrusted.open_file(path) as file:
             others = reads_files(mmap(file.fileno(), 0, access=ACCESS_READ)) if path.stat().st_size else None
         if others is None:
             _run(runner, endpoint, [*words, "-f", "-"], path, own=path)
