@@ -11,6 +11,7 @@ def test_every_part_is_looked_at(tmp_path: Path) -> None:
     checks = [finding.code for finding in findings]
     assert {"governor", "steal", "other_work", "busy_neighbour", "swap", "dirty", "space", "filesystem"} <= set(checks)
     assert len(checks) == len(set(checks))
+    assert [each for each in checks if not each.isidentifier()] == []
     assert all(finding.remedy for finding in findings if finding.severity in (Severity.WARNING, Severity.ERROR))
     assert list(tmp_path.iterdir()) == []
 

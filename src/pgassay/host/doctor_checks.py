@@ -210,12 +210,12 @@ def shared_memory(size_bytes: int | None) -> Finding | None:
     text = f"/dev/shm has {size_bytes / 1024**2:.0f} MB"
     if size_bytes < SHARED_MEMORY_BYTES:
         return Finding(
-            "shared-memory",
+            "shared_memory",
             Severity.WARNING,
             f"{text}: parallel queries and index builds may fail for want of shared memory",
             "give the container more: docker run --shm-size=1g; or mount -o remount,size=1g /dev/shm",
         )
-    return Finding("shared-memory", Severity.OK, text)
+    return Finding("shared_memory", Severity.OK, text)
 
 
 def space(mount: Mount) -> Finding:
