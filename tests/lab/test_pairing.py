@@ -80,6 +80,16 @@ def test_a_load_that_its_own_program_plays_says_so(monkeypatch: pytest.MonkeyPat
     assert of() == ("its program cannot stand still",)
 
 
+def test_a_program_is_asked_once_for_all_arms_of_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan of 10,000 arms would start it as often."""
+    asked: list[str] = []
+    monkeypatch.setattr(BoundFakeLoad, "ungated", property(lambda self: asked.append("") or "no"))
+    assert of() == ("no",)
+    assert len(asked) == 1
+    of(conditions={"load.clients": ["1", "2"]})
+    assert len(asked) == 1 + 2
+
+
 def test_memory_for_all_servers_at_once() -> None:
     """Three servers of 8 GB need 24 GB and their data: 32 GB hold them, 24 GB do not, although each fits."""
     levels = {"fixed": {"server.shared_buffers": "8GB"}}

@@ -12,10 +12,10 @@ from pgassay.host.changes import Ledger
 from pgassay.live.catalogue import Catalogue, Query
 from pgassay.live.server import index_of
 from pgassay.locks import FileLock
-from pgassay.record import calibrations, counter_proofs, disk_capacities
+from pgassay.record import calibrations, counter_proofs, disk_capacities, trial_lengths
 from pgassay.record.disk import RealDisk
 from pgassay.report import vega
-from tests.record import test_calibrations, test_counter_proofs, test_disk_capacities
+from tests.record import test_calibrations, test_counter_proofs, test_disk_capacities, test_trial_lengths
 
 
 @pytest.fixture
@@ -48,8 +48,10 @@ def test_state_is_closed_to_others(home: Path) -> None:
     user = calibrations.user_file(os.environ, home)
     calibrations.remember(disk, user, test_calibrations._calibration())
     disk_capacities.remember(disk, user.with_name(disk_capacities.FILE), test_disk_capacities.FOUND)
+    lengths = test_trial_lengths.took(2.0)
+    trial_lengths.remember(disk, user.with_name(trial_lengths.FILE), lengths)
     assert {each.name for each in home.rglob("*.json")} == {
-        calibrations.FILE, counter_proofs.FILE, disk_capacities.FILE,
+        calibrations.FILE, counter_proofs.FILE, disk_capacities.FILE, trial_lengths.FILE,
     }  # fmt: skip
     assert open_to_others(home) == {}
 

@@ -76,8 +76,13 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
         yield ONE_SERVER
         return
     yield from alternation_refusals(study)
+    asked = set()
     for arm in arms:
         yield from _of_arm(arm)
+        programs = (arm.setup.load, arm.installation.bindir)
+        if programs not in asked:  # one load of thousands of arms starts them once
+            asked.add(programs)
+            yield from filter(None, (arm.load.ungated,))
     for name in (study.primary, *study.design.settle):
         if name not in IN_SLICES and any(name == each.name for arm in arms for each in arm.load.responses):
             yield messages.not_in_slices(name)
@@ -102,8 +107,6 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     first = kinds_in(arm.drive.kind)[0]
     if first is not None and first.holds_one_cluster:
         yield messages.one_cluster(arm.drive.kind)
-    if arm.load.ungated is not None:
-        yield arm.load.ungated
 
 
 def _memory_bytes(arms: Sequence[ResolvedArm]) -> int:

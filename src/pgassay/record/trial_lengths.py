@@ -104,4 +104,4 @@ def read(disk: Disk, path: Path) -> KnownLengths:
 def remember(disk: Disk, path: Path, new: Lengths) -> None:
     """Add one to the user's file; raises `RecordError`."""
     with as_record_error(path, "keep what trials took"):
-        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)), private=True)
