@@ -25,7 +25,8 @@ EXIT_STATUSES: Mapping[str, str] = {
 VARIABLES: Mapping[str, str] = {
     "PGASSAY_BINDIR": "the PostgreSQL to use",
     "XDG_STATE_HOME": "`pgassay/calibration.json` below it (default: `~/.local/state`) keeps what calibrations found"
-    " here, `pgassay/disk.json` what disk studies found of each drive",
+    " here, `pgassay/disk.json` what disk studies found of each drive, `pgassay/trial_lengths.json` how long trials"
+    " took, for later plans",
     "XDG_CACHE_HOME": "`pgassay` below it (default: `~/.cache`) keeps the script that draws the pages' figures, between"
     " reports",
     "PGASSAY_CACHE": "where builds of PostgreSQL are kept (default: `builds` beside the clusters for root, else"
