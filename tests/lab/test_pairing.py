@@ -82,8 +82,13 @@ def test_a_load_that_its_own_program_plays_says_so(monkeypatch: pytest.MonkeyPat
 
 def test_a_program_is_asked_once_for_all_arms_of_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan of 10,000 arms would start it as often."""
-    asked: list[str] = []
-    monkeypatch.setattr(BoundFakeLoad, "ungated", property(lambda self: asked.append("") or "no"))
+    asked: list[object] = []
+
+    def ungated(load: BoundFakeLoad) -> str:
+        asked.append(load)
+        return "no"
+
+    monkeypatch.setattr(BoundFakeLoad, "ungated", property(ungated))
     assert of() == ("no",)
     assert len(asked) == 1
     of(conditions={"load.clients": ["1", "2"]})
