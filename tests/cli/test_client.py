@@ -23,7 +23,7 @@ def test_a_plan_holds_the_load_at_its_host_and_asks_no_scheduler(capsys: pytest.
 
 def test_without_a_scheduler_a_plan_names_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     status, said = tried(capsys, "--client", "host2")
-    assert status == 0
+    assert status == 1, "a run would be refused"
     assert 'the worker "host2", and nothing leads to it' in said
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
+from pgassay.cli.doctor import fitness
+from pgassay.study.findings import Finding, Severity
 from tests.packages import Install
 
 
@@ -73,3 +75,19 @@ def test_what_killed_processes_left_is_named_by_kind_and_removed(
     )
     assert '"killed processes have left no temporary files"' in said.out
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("pgassay-")] == [bystander.name]
+
+
+def test_the_last_line_says_whether_the_machine_is_fit_and_what_decides_it() -> None:
+    fine = Finding("steal", Severity.OK, "none")
+    busy, slow = (Finding(code, Severity.WARNING, "much") for code in ("other_work", "governor"))
+    stolen = Finding("steal", Severity.ERROR, "most of it")
+    aside = Finding("plugins", Severity.ERROR, "one is broken")
+    assert fitness([fine, aside]).startswith("fit to measure on:")
+    assert fitness([fine, busy, slow, busy]).startswith("fit for comparisons")
+    assert fitness([fine, busy, slow, busy]).endswith("because of other_work, governor")
+    assert fitness([busy, stolen]) == "not fit to measure on, because of steal"
+
+
+def test_doctor_ends_with_that_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(("fit to", "fit for", "not fit"))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -342,3 +343,26 @@ def test_a_command_s_module_has_what_the_dispatcher_calls() -> None:
         module = import_module(f"pgassay.cli.{name.replace('-', '_')}")
         module.add_arguments(Parser(f"pgassay {name}", COMMANDS[name]))
         assert callable(module.run)
+
+
+@pytest.mark.parametrize("command", ["run fillfactor --dry-run", "advise --dry-run", "rerun x", "calibrate"])
+def test_a_budget_needs_a_unit(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """5 was taken as 5 seconds, and the plan went on."""
+    assert main([*command.split(), "--budget", "5"]) == 2
+    assert '"5" is not a length of time' in capsys.readouterr().err
+
+
+def test_show_alone_shows_the_last_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["show"]) == 2
+    assert 'there is no run in "runs" here' in capsys.readouterr().err
+    (tmp_path / "runs").mkdir()
+    for place, name in enumerate(("b-new", "a-old")):
+        make_run(tmp_path / "runs" / name)
+        os.utime(tmp_path / "runs" / name / "journal.jsonl", (2000 - place, 2000 - place))
+    assert main(["show", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["show"]) == 0
+    assert "runs/b-new" in capsys.readouterr().out

@@ -26,8 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 LIVE = f"{address('one')}live"
 RUNNING = "document.getElementById('state')?.textContent === 'running'"
 CONNECTION = "document.getElementById('connection')?.textContent"
-# One more symbol is the legend's.
-POINTS = "document.querySelectorAll('#seconds .mark-symbol path').length - 1"
+POINTS = "document.querySelectorAll('#seconds .mark-symbol.role-mark path').length"
 FOCUSED = """() => {
   const here = document.activeElement, seen = getComputedStyle(here);
   const shown = here.checkVisibility() && seen.outlineStyle !== "none" && parseFloat(seen.outlineWidth) >= 1;

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.live import messages
+from pgassay.live import figures, messages
 from pgassay.live.progress import KILLED, Watched
 from pgassay.live.seconds import Seconds
 from pgassay.live.stream import events
@@ -23,6 +24,8 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.glance import Glance
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
+from pgassay.report import charts
+from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
 from tests.report.cut_runs import make_cuts
 
@@ -47,7 +50,7 @@ def test_a_finished_run_has_its_answer_its_schedule_and_its_decisions(runs: Path
     told = Watched(runs / "one").progress()
     assert (told.state, told.note, told.can_stop) == (FINISHED, "", False)
     assert "75 is better than 100" in told.answer.sentences[0]
-    assert told.answer.figure["description"].startswith("Transactions per second: change against")
+    assert told.answer.figure["description"].startswith("What changed against table.fillfactor=100")
     assert told.said[-1].text == "finished: every verdict is settled"
 
 
@@ -70,6 +73,7 @@ def test_a_run_that_goes_on_shows_what_runs(going: RunDirectory) -> None:
     told = Watched(going.path).progress()
     assert (told.state, told.can_stop) == ("running", True)
     assert told.doing == "block 9: table.fillfactor=75"
+    assert re.fullmatch(r"at most \d+ (s|min)( \d+ s)? left", told.left)
     assert [each.block for each in told.places if each.state == "running"] == [9]
 
 
@@ -201,6 +205,33 @@ def test_who_watches_is_told_of_every_change(path: Path) -> None:
     first, second = told_of(path, go_on, 2)
     assert (first[0], first[1]["state"]) == ("progress", KILLED)
     assert (second[0], second[1]["state"]) == ("progress", FINISHED)
+
+
+def test_before_its_server_ends_a_page_hears_that_the_run_has_finished(path: Path) -> None:
+    """The server ended with the run, between two looks: the page said `running`, and tried again for ever."""
+
+    async def collect() -> list[bytes]:
+        return [piece async for piece in events(Watched(path), every_s=0.01, ending=lambda: True)]
+
+    with RunDirectory.open(path) as run:
+        run.finish("enough")
+    told = b"".join(asyncio.run(asyncio.wait_for(collect(), 180)))
+    assert told.count(b"event: progress") == 1
+    assert b'"state":"finished"' in told
+
+
+def test_an_arm_has_one_colour_in_the_report_and_while_it_runs(path: Path) -> None:
+    study = Findings(Run.open(path)).study
+    of_report = charts.colour(tuple(each.name for each in study.treatments)).to_dict()["scale"]
+    layers = figures.seconds([arm.name for arm in study.arms])["spec"]["layer"]
+    of_arms = next(each for each in layers if each["transform"][0]["filter"].startswith("!"))["encoding"]["color"][
+        "scale"
+    ]
+    assert of_arms == of_report
+    shown = Watched(path).progress().answer.figure
+    bars = [layer["encoding"]["color"]["scale"] for layer in shown["spec"]["layer"] if "color" in layer["encoding"]]
+    assert bars
+    assert all(each == of_report for each in bars)
 
 
 def test_a_record_that_is_damaged_meanwhile_is_told_and_no_end(path: Path) -> None:

@@ -22,7 +22,8 @@ from pgassay.errors import PgassayError
 
 READY_S = 120.0
 """So long a server may take until it tells its address; the run waits for it."""
-_END_S = 10.0
+_END_S = 45.0
+"""More than a server takes that tells its pages how the run ended."""
 _PIECE_BYTES = 4096
 
 

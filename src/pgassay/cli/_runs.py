@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.record.reading import Run
@@ -26,6 +27,18 @@ def open_run(path: Path) -> "Run":
     for each in run.left_out:
         messages.warn(unread_trial(*each))
     return run
+
+
+def last_run(runs: Path = Path("runs")) -> Path:
+    """The run below `runs` that was written to last; raises `UsageError` where there is none."""
+    from pgassay.record.directory import HEADER_FILE
+    from pgassay.record.journal import FILE
+
+    written = [(journal.stat().st_mtime_ns, journal.parent) for journal in runs.glob(f"*/{FILE}")]
+    known = [each for each in written if (each[1] / HEADER_FILE).is_file()]
+    if not known:
+        raise UsageError('there is no run in "runs" here', "name one: pgassay show RUN")
+    return max(known)[1]
 
 
 def add_form_options(parser: argparse.ArgumentParser, *, csv: bool = False) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.cli import _trust, messages
 from pgassay.cli._runs import add_form_options
 from pgassay.cli.compare import add_load_options, load_of
-from pgassay.cli.parser import whole
+from pgassay.cli.parser import timed, whole
 from pgassay.cli.postgres import add_build_options
 from pgassay.cli.run import add_owned_option, bench_options, run_path, silent
 from pgassay.study.messages import set_needs_value
@@ -57,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep", action="append", default=[], metavar="COND", help='must hold: "latency_p99_ms < 10 ms"'
     )
-    parser.add_argument("--budget", metavar="TIME", help=f"for all of it (default: {BUDGET}; quick: {QUICK_BUDGET})")
+    parser.add_argument(
+        "--budget", type=timed, metavar="TIME", help=f"for all of it (default: {BUDGET}; quick: {QUICK_BUDGET})"
+    )
     parser.add_argument(
         "--quick", action="store_true", help="short trials, the settings that act in seconds: 20 minutes"
     )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli.compare import PGBENCH, USUAL, add_load_options
-from pgassay.cli.parser import whole
+from pgassay.cli.parser import timed, whole
 from pgassay.cli.run import run_path
 from pgassay.errors import PgassayError
 from pgassay.record.calibrations import STUDY
@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     add_load_options(parser)
     parser.add_argument("--warmup", dest="load_warmup", metavar="TIME", help="warm-up before each run (default: 3s)")
-    parser.add_argument("--budget", default="15min", metavar="TIME", help="time for all of it (default: 15min)")
+    parser.add_argument(
+        "--budget", type=timed, default="15min", metavar="TIME", help="time for all of it (default: 15min)"
+    )
     parser.add_argument("--clusters", type=whole(0), default=3, metavar="N", help="initdb this many times (default: 3)")
     parser.add_argument("--runs", type=whole(0), default=2, metavar="N", help="runs after each restart (default: 2)")
     parser.add_argument("--blocks", type=whole(0), default=BLOCKS_MAX, metavar="N", help="restart each at most N times")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pgassay.scratch import Left
 
 _REPAIR = "pgassay doctor --repair"
+_NO_FITNESS = ("plugins", "left_files")
 
 COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Severity.ERROR: "01;31"}
 """Of the word that begins each line; warnings and errors as on standard error."""
@@ -76,7 +77,18 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"  {finding.code:<{width}}  {finding.text}")
         if finding.remedy:
             print(f"{'':<7}  {'':<{width}}  remedy: {finding.remedy}")
+    print(fitness(findings))
     return strict_status(arguments, findings)
+
+
+def fitness(findings: Sequence[Finding]) -> str:
+    """The last line: is the machine fit to measure on, and what decides that. Plug-ins and leftovers do not."""
+    mine = [each for each in findings if each.code not in _NO_FITNESS]
+    comparisons = "fit for comparisons, since servers that take turns share what disturbs them, not for single numbers"
+    for severity, said in ((Severity.ERROR, "not fit to measure on"), (Severity.WARNING, comparisons)):
+        if found := list(dict.fromkeys(each.code for each in mine if each.severity is severity)):
+            return f"{said}, because of {', '.join(found)}"
+    return "fit to measure on: nothing that was looked at stands in the way"
 
 
 def _repair(ledger: "Ledger", place: Path, accounts: Collection[int]) -> None:

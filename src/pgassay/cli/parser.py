@@ -52,6 +52,14 @@ def duration(text: str) -> float:
         raise argparse.ArgumentTypeError(error.message) from None
 
 
+def timed(text: str) -> str:
+    """The type of an option whose time goes into a study as it is typed; without a unit nobody knows what 5 is."""
+    from pgassay.study.units import parse_time_s
+
+    parse_time_s(text)
+    return text
+
+
 class Parser(argparse.ArgumentParser):
     """The parser of one command."""
 

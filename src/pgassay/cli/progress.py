@@ -17,6 +17,7 @@ from pgassay.lab.runner import Watcher
 from pgassay.outgoing import Output, control, plain, visible
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
+from pgassay.report.remaining import Remaining
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Scale, Status
@@ -59,39 +60,6 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
         yield _Bar(study, progress)
 
 
-class _Remaining:
-    """What a run may still take at most, by what its trials took so far and what is left of its budget."""
-
-    def __init__(self, study: Study) -> None:
-        self._design = study.design
-        self._arms = len(study.arms)
-        self._lengths_s: list[float] = []
-        self._used_s = 0.0
-        self._block = self._in_block = 0
-
-    def add(self, record: TrialRecord) -> None:
-        """A trial has ended."""
-        self._lengths_s.append(record.length_s)
-        self._used_s += record.length_s
-        self._in_block = self._in_block + 1 if record.block == self._block else 1
-        self._block = record.block
-
-    def used(self, seconds: float) -> None:
-        """So much of the budget is gone, preparations included."""
-        self._used_s = seconds
-
-    def drop(self) -> None:
-        """An arm has left."""
-        self._arms -= 1
-
-    def __str__(self) -> str:
-        trials = self._arms * (self._design.blocks_max - self._block) + max(0, self._arms - self._in_block)
-        left_s = trials * sum(self._lengths_s) / max(1, len(self._lengths_s))
-        if self._design.budget_s is not None:
-            left_s = min(left_s, max(0.0, self._design.budget_s - self._used_s))
-        return f"at most {words.duration(left_s)} left" if left_s > 0.0 else ""
-
-
 class _Bar(Watcher):
     """Draws what happens. The end is not known beforehand: a study stops when it knows enough."""
 
@@ -102,7 +70,7 @@ class _Bar(Watcher):
         self._study = study
         self._progress = progress
         self._task = progress.add_task("starting", total=len(study.arms) * study.design.blocks_max, left="")
-        self._left = _Remaining(study)
+        self._left = Remaining(study)
         self._told: Sequence[Effect] = ()
         self._hosts: dict[str, TaskID] = {}
 
@@ -151,7 +119,7 @@ class BlockLines(Watcher):
     def __init__(self, study: Study, stream: TextIO) -> None:
         self._study = study
         self._stream = stream
-        self._left = _Remaining(study)
+        self._left = Remaining(study)
         self._trials: list[TrialRecord] = []
         self._effects: Sequence[Effect] = ()
         self._dropped: list[str] = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay import scratch
 from pgassay.cli import messages
 from pgassay.cli._runs import open_run
-from pgassay.cli.parser import FOUND, whole
+from pgassay.cli.parser import FOUND, timed, whole
 from pgassay.cli.run import add_bench_options, add_study_options, run_document, run_path
 from pgassay.errors import UsageError
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="exit 1 if a contrast or a claim differs")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="other repetitions than the original's")
-    parser.add_argument("--budget", metavar="TIME", help="another budget than the original's")
+    parser.add_argument("--budget", type=timed, metavar="TIME", help="another budget than the original's")
     parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
     add_bench_options(parser)
 

@@ -15,7 +15,7 @@ from pgassay.cli._client import add_client_options, clients_of, settings_of
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require
-from pgassay.cli.parser import whole
+from pgassay.cli.parser import FOUND, timed, whole
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import REBOOTS, Reboots, add_reboot_option, reboots_of
 
@@ -60,7 +60,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a factor at this level")
     parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
-    parser.add_argument("--budget", metavar="TIME", help="end when the next block would not fit: 20min, 2h")
+    parser.add_argument("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
     parser.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
     parser.add_argument(
         "--precision", metavar="SHARE", help="go on after a verdict until the interval is as narrow as this: 4%%"
@@ -213,8 +213,9 @@ def run_document(
         if written.left_out:
             messages.warn(host_factors_left_out(written.left_out))
         if arguments.dry_run:
-            print_plan(plan(prepared, written.seed), as_json=arguments.json)
-            return messages.SUCCESS
+            planned = plan(prepared, written.seed)
+            print_plan(planned, as_json=arguments.json)
+            return FOUND if planned.lacking else messages.SUCCESS
         if not silent(arguments):
             written_over = replace(plan(prepared, written.seed), overwritings=())  # it told of them meanwhile
             print_plan(written_over, as_json=False, stream=sys.stderr)

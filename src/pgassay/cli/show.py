@@ -4,13 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from pgassay.cli._runs import add_form_options, shown
+from pgassay.cli._runs import add_form_options, last_run, shown
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+    parser.add_argument("run", metavar="RUN", nargs="?", type=Path, help="a run directory (default: the last of runs)")
     add_form_options(parser, csv=True)
     add_weigh_option(parser)
     add_check_option(parser)
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report.json_values import to_json
 
     with paused():
-        findings = Findings(Run.open(arguments.run, leave_out=True), weigh=weighed(arguments))
+        findings = Findings(Run.open(arguments.run or last_run(), leave_out=True), weigh=weighed(arguments))
         require(arguments, findings.limits)
         if arguments.csv:
             write_csv(findings, sys.stdout)

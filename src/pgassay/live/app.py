@@ -6,7 +6,8 @@ Reading records and making reports is done in threads, so that a page that takes
 import os
 import secrets
 import signal
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlencode
@@ -27,21 +28,25 @@ from pgassay.live.figures import ROWS
 from pgassay.live.pair import FIGURE, pair_of
 from pgassay.live.progress import KILLED, RUNNING, Watched
 from pgassay.live.reports import Reports
-from pgassay.live.summary import OPEN, Listed
+from pgassay.live.summary import FINISHED, INTERRUPTED, OPEN, Listed, answer_of
 from pgassay.record import stopping
 from pgassay.record.holder import holder
 from pgassay.record.reading import Run
 
 _FORM_BYTES_MAX = 4096
+_ANSWERS_S = 2.0
+"""So long a list of runs waits for answers that nobody has asked for before."""
 _CHOICES = (("study", "Study"), ("version", "PostgreSQL"), ("host", "Host"))
 
 
 class _Site:
     """What the routes share."""
 
-    def __init__(self, catalogue: Catalogue, watching: Callable[[], None]) -> None:
+    def __init__(self, catalogue: Catalogue, watching: Callable[[], None], ending: Callable[[], bool]) -> None:
         self._catalogue = catalogue
         self._watching = watching
+        self._ending = ending
+        self._answers: dict[Listed, str] = {}
         self._watched: dict[str, Watched] = {}
         self._writing = secrets.token_urlsafe(32)
         """What a form of ours has in it."""
@@ -93,11 +98,20 @@ class _Site:
             found=found,
             query=query,
             states={run.identity: self._state(run) for run in found.runs},
+            answers=self._answered(found.runs),
             choices=[(name, title, values, getattr(query, name)) for (name, title), values in choices],
             turns=turns,
             first=PAGE * (query.page - 1) + 1,
             filtered=bool(kept),
         )
+
+    def _answered(self, runs: Sequence[Listed]) -> Mapping[str, str]:
+        """What each run that ended found, by identity; what a look has no time for comes with the next one."""
+        until_s = time.monotonic() + _ANSWERS_S
+        for run in runs:
+            if run.state in (FINISHED, INTERRUPTED) and run not in self._answers and time.monotonic() < until_s:
+                self._answers[run] = answer_of(self._catalogue.root / run.path)
+        return {run.identity: self._answers.get(run, "") for run in runs}
 
     def _state(self, run: Listed) -> str:
         if run.state != OPEN:
@@ -129,7 +143,7 @@ class _Site:
             drawn=True,
             run=known,
             writing=self._writing,
-            specifications={ROWS: figures.seconds()},
+            specifications={ROWS: figures.seconds(_arms(path))},
             stop_file=path / stopping.FILE,
         )
 
@@ -139,7 +153,7 @@ class _Site:
         watched = self._watched.setdefault(known.identity, Watched(path))
 
         async def told() -> AsyncIterator[bytes]:
-            async for each in stream.events(watched):
+            async for each in stream.events(watched, ending=self._ending):
                 self._watching()
                 yield each
 
@@ -252,9 +266,26 @@ def _failed(request: Request, error: Exception) -> Response:
     return pages.shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)
 
 
-def application(catalogue: Catalogue, token: str, port: int, watching: Callable[[], None] = lambda: None) -> Starlette:
-    """The server of a directory of runs, for those who have the token; `watching` is called while somebody watches."""
-    site = _Site(catalogue, watching)
+def _arms(path: Path) -> Sequence[str]:
+    """The arms of a run in the order of its study, which is that of their colours; none where it cannot be read."""
+    try:
+        return [arm.name for arm in Run.open(path, leave_out=True).asked.arms]
+    except Exception:  # the events say what is wrong with it
+        return ()
+
+
+def application(
+    catalogue: Catalogue,
+    token: str,
+    port: int,
+    watching: Callable[[], None] = lambda: None,
+    ending: Callable[[], bool] = lambda: False,
+) -> Starlette:
+    """The server of a directory of runs, for those who have the token; `watching` is called while somebody watches.
+
+    `ending` says whether the server is about to end.
+    """
+    site = _Site(catalogue, watching, ending)
 
     @asynccontextmanager
     async def kept(app: Starlette) -> AsyncIterator[None]:

@@ -3,10 +3,10 @@
 Both are Vega-Lite in the report's look; the rows of the second one are sent to the page as they come.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.report import words
+from pgassay.report import responses
 from pgassay.report.colours import PALETTE
 from pgassay.report.vega import drawable
 
@@ -22,39 +22,46 @@ _PANEL_PX = 84
 
 
 def effects(findings: "Findings") -> Mapping[str, Any]:
-    """The primary response of each treatment against the baseline; empty while no interval tells anything."""
+    """The report's main figure; empty while no interval tells anything."""
     from pgassay.report import charts
-    from pgassay.report.forest import forest, forest_row
 
-    named = {each.effect.place.name: forest_row(each.effect, each.effect.place.name) for each in findings.verdicts}
-    rows = [row for row in named.values() if row is not None]
-    if not rows:
+    found = responses.drawing(findings)
+    if found is None:
         return {}
-    title = f"{words.capital(findings.primary.title)}: change against {findings.baseline}, %"
-    treatments = tuple(dict.fromkeys(row["treatment"] for row in rows))
-    order = [name for name, row in named.items() if row is not None]
-    chart = forest(rows, order, title, charts.colour(treatments, legend=False))
-    figure: Mapping[str, Any] = drawable({**charts.specified(chart), "description": title})
+    figure: Mapping[str, Any] = drawable({**charts.specified(found.chart), "description": found.title})
     return figure
 
 
-def seconds() -> Mapping[str, Any]:
-    """Lines by second, a panel each for what is known of the trial; its rows are data called `ROWS`."""
+def seconds(arms: Sequence[str]) -> Mapping[str, Any]:
+    """Lines by second, a panel each for what is known of the trial, `arms` as the report colours them; rows: `ROWS`."""
     import altair as alt
 
     from pgassay.report import charts
 
-    line = (
-        alt.Chart(alt.NamedData(name=ROWS))
-        .mark_line(point=alt.OverlayMarkDef(size=12))
-        .encode(
-            x=alt.X("second:Q", title="seconds", scale=alt.Scale(zero=False, nice=False)),
-            y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3)),
-            color=alt.Color("series:N", title=None, scale=alt.Scale(range=list(PALETTE)),
-                            legend=alt.Legend(orient="top", columns=1, labelLimit=300)),
-        )
+    def lines(chosen: str, scale: Any) -> Any:
+        """Of the panels that an expression chooses, with a scale of colours and a legend of their own."""
+        return (
+            alt.Chart()
+            .transform_filter(chosen)
+            .mark_line(point=alt.OverlayMarkDef(size=12))
+            .encode(
+                x=alt.X("second:Q", title="seconds", scale=alt.Scale(zero=False, nice=False)),
+                y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3)),
+                color=alt.Color("series:N", title=None, scale=scale,
+                                legend=alt.Legend(orient="top", columns=1, labelLimit=300)),
+            )
+        )  # fmt: skip
+
+    shades = [PALETTE[place % len(PALETTE)] for place in range(len(arms))]
+    backends = f"datum.panel == '{PANELS[-1]}'"
+    layers = alt.layer(
+        lines(f"!({backends})", alt.Scale(domain=list(arms), range=shades)),
+        lines(backends, alt.Scale(range=list(PALETTE))),
+    )
+    figure = (
+        layers.resolve_scale(color="independent")
         .properties(height=_PANEL_PX, width=charts.WIDTH)
-        .facet(row=charts.panels("panel", PANELS))
+        .facet(data=alt.NamedData(name=ROWS), row=charts.panels("panel", PANELS))
         .resolve_scale(y="independent")
-    )  # fmt: skip
-    return {**charts.specified(line), "description": "What the trial does, second by second"}
+    )
+    return {**charts.specified(figure), "description": "What the trial does, second by second"}

@@ -15,13 +15,15 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.live import figures, messages
 from pgassay.live.summary import FINISHED, INTERRUPTED
 from pgassay.record import stopping
-from pgassay.record.decisions import Step
+from pgassay.record.decisions import Step, decisions_in
 from pgassay.record.holder import holder
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from pgassay.report import power_cuts, words
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
+from pgassay.report.remaining import Remaining
+from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
 RUNNING, KILLED = "running", "ended unexpectedly"
@@ -72,6 +74,8 @@ class Progress:
     said: Sequence[Said]
     stop_asked: bool
     can_stop: bool
+    left: str = ""
+    """How long it may go on, by the pace so far."""
 
 
 class Watched:
@@ -80,7 +84,7 @@ class Watched:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = Lock()
-        self._answered: tuple[object, Answer, int, bool] = (None, Answer(), 0, False)
+        self._answered: tuple[object, Answer, Study | None, bool] = (None, Answer(), None, False)
 
     def progress(self) -> Progress:
         """As the record is now; raises `RecordError` where it cannot be read."""
@@ -92,17 +96,18 @@ class Watched:
             key = (whole, state, sum(each.state not in ("running", "given up") for each in places) == 0)
             if self._answered[0] != key:
                 self._answered = (key, *_answer(run))
-            _, answer, most, by_cuts = self._answered
+            _, answer, study, by_cuts = self._answered
             return Progress(
                 state=state,
                 note="" if by_cuts else _note(whole, state),
                 doing=_doing(run, places, state),
-                blocks_max=most,
+                blocks_max=0 if study is None else study.design.blocks_max,
                 answer=answer,
                 places=places,
                 said=tuple(_said(run))[-SAID_MAX:],
                 stop_asked=stopping.is_asked(run.disk, run.path),
                 can_stop=state == RUNNING,
+                left=_left(run, study) if state == RUNNING and study is not None else "",
             )
 
 
@@ -116,20 +121,29 @@ def state_of(run: Run) -> str:
     return INTERRUPTED if last == Kind.INTERRUPTED else KILLED
 
 
-def _answer(run: Run) -> tuple[Answer, int, bool]:
-    """The headline and the forest, how many blocks there may be, and whether each power cut is judged by itself.
+def _answer(run: Run) -> tuple[Answer, Study | None, bool]:
+    """The headline and the forest, the study as it is run, and whether each power cut is judged by itself.
 
     A record that cannot be judged says why.
     """
     try:
         findings = Findings(run)
-        most = findings.study.design.blocks_max
         if not findings.trials:
-            return Answer((messages.NOTHING_YET,)), most, False
+            return Answer((messages.NOTHING_YET,)), findings.study, False
         said = Answer(tuple(map(words.sentence, headline_of(findings).sentences)), figures.effects(findings))
-        return said, most, power_cuts.decide(findings)
+        return said, findings.study, power_cuts.decide(findings)
     except Exception as failure:  # a page that goes on is worth more than one that ends
-        return Answer((messages.report_failed(failure),)), 0, False
+        return Answer((messages.report_failed(failure),)), None, False
+
+
+def _left(run: Run, study: Study) -> str:
+    left = Remaining(study)
+    for trial in run.trials:
+        left.add(trial)
+    for each in decisions_in(run.journal):
+        if each.step is Step.DROP:
+            left.drop()
+    return str(left)
 
 
 def _whole(run: Run, places: Sequence[Place]) -> int:

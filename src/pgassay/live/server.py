@@ -30,7 +30,8 @@ ALONE_S = 600.0
 """So long it serves on after the run's process was killed, while nobody watches."""
 _LOOK_S = 2.0
 _NICE = 19
-_PATIENCE_S = 2
+_PATIENCE_S = 30
+"""So long pages that are watched may take to hear how their run ended."""
 HEADERS_S = 10.0
 """So long a connection may take until it has asked for something."""
 CONNECTIONS_MAX = 256
@@ -79,7 +80,7 @@ def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None
         actual = bound.getsockname()[1]
         watched = _Watched()
         config = uvicorn.Config(
-            application(catalogue, token, actual, watched.now),
+            application(catalogue, token, actual, watched.now, watched.ending),
             log_level="critical",
             access_log=False,  # it would have the token
             server_header=False,
@@ -88,7 +89,7 @@ def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None
             timeout_graceful_shutdown=_PATIENCE_S,
         )
         page = f"run/{identity_of('.')}/live" if (root / HEADER_FILE).exists() else ""
-        server = uvicorn.Server(config)
+        server = watched.server = uvicorn.Server(config)
         if beside is not None:
             threading.Thread(target=_outlive, args=(beside, server, watched), daemon=True).start()
         os.nice(_NICE)
@@ -138,6 +139,11 @@ class _Watched:
 
     def __init__(self) -> None:
         self.last_s = -ALONE_S
+        self.server: uvicorn.Server | None = None
+
+    def ending(self) -> bool:
+        """Was the server asked to end?"""
+        return self.server is not None and self.server.should_exit
 
     def now(self) -> None:
         """Somebody does."""

@@ -5,7 +5,7 @@ again (HTML Living Standard, "Server-sent events").
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -27,17 +27,25 @@ QUIET_S = 15.0
 _AGAIN_MS = 2000
 
 
-async def events(watched: Watched, every_s: float = EVERY_S) -> AsyncGenerator[bytes, None]:
-    """Events `progress`, `seconds` and `fault`, as long as somebody reads them."""
+async def events(
+    watched: Watched, every_s: float = EVERY_S, ending: Callable[[], bool] = lambda: False
+) -> AsyncGenerator[bytes, None]:
+    """Events `progress`, `seconds` and `fault`, as long as somebody reads them.
+
+    While the server is `ending` the record is looked at once more: so a page hears that its run has finished.
+    """
     yield f"retry: {_AGAIN_MS}\n\n".encode()
     looks, quiet_s = _Looks(watched), 0.0
     while True:
+        last = ending()
         news = await run_in_threadpool(looks.news)
         quiet_s = 0.0 if news else quiet_s + every_s
         if quiet_s >= QUIET_S:
             news, quiet_s = b": still here\n\n", 0.0
         if news:
             yield news
+        if last:
+            return
         await asyncio.sleep(every_s)
 
 

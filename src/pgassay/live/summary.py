@@ -12,7 +12,9 @@ from typing import Any
 from pgassay.errors import PgassayError
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
-from pgassay.report.headline import machine
+from pgassay.report.findings import Findings
+from pgassay.report.headline import headline_of, machine
+from pgassay.report.words import sentence
 
 FINISHED, INTERRUPTED, OPEN, UNREADABLE = "finished", "interrupted", "open", "unreadable"
 """What a journal's last line says; an open one is written by somebody just now, or its runner was killed."""
@@ -37,6 +39,16 @@ class Listed:
     trials: int = 0
     blocks: int = 0
     why: str = ""
+
+
+def answer_of(path: Path) -> str:
+    """What a run found, in a line: its badges, or the first sentence of its headline; empty where it has none."""
+    try:
+        found = headline_of(Findings(Run.open(path, leave_out=True)))
+    except Exception:  # its own page says what is wrong with it
+        return ""
+    badges = "; ".join(f"{each.place}: {', '.join(each.parts)}" for each in found.badges)
+    return badges or "".join(map(sentence, found.sentences[:1]))
 
 
 def identity_of(path: str) -> str:

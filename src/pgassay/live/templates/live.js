@@ -39,7 +39,7 @@
 
   function progress(told) {
     at("state").textContent = told.state;
-    at("doing").textContent = told.doing;
+    at("doing").textContent = [told.doing, told.left].filter((each) => each).join("; ");
     at("note").textContent = told.note;
     at("answer").replaceChildren(...told.answer.sentences.map((each) => {
       const made = document.createElement("p");
@@ -112,7 +112,7 @@
   heard("fault", (told) => { at("connection").textContent = told.text; });
   source.addEventListener("open", () => { at("connection").textContent = ""; });
   source.addEventListener("error", () => {
-    if (at("state").textContent === "finished") {
+    if (["finished", "interrupted"].includes(at("state").textContent)) {
       source.close();
       at("connection").textContent = "The run has ended, and its server with it: pgassay serve shows it again.";
       return;
