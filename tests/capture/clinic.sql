@@ -1,6 +1,7 @@
 -- A clinic: the kinds of columns and statements that real applications have and a web shop has not. See clinic.pgbench.
 CREATE EXTENSION pg_stat_statements;
 CREATE EXTENSION pg_trgm;
+CREATE EXTENSION btree_gist;
 CREATE SCHEMA care;
 CREATE SCHEMA ops;
 DO $$
@@ -79,6 +80,10 @@ CREATE TABLE ops.audit (
     at timestamptz NOT NULL DEFAULT now(), relation text NOT NULL, action text NOT NULL, was jsonb
 );
 CREATE TABLE ops.session (token uuid PRIMARY KEY, doctor_id int NOT NULL, seen_at timestamptz NOT NULL, agent inet);
+CREATE TABLE ops.duty (
+    doctor_id int NOT NULL, day date NOT NULL, shift text NOT NULL CHECK (shift IN ('day', 'night')),
+    EXCLUDE USING gist (doctor_id WITH =, day WITH =, shift WITH =)
+);
 CREATE FUNCTION ops.audited() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO ops.audit (relation, action, was) VALUES (TG_TABLE_NAME, TG_OP, to_jsonb(OLD));
@@ -137,6 +142,8 @@ INSERT INTO ops.invoice (visit_id, issued_on, amount, paid_on)
 INSERT INTO ops.audit (at, relation, action, was)
     SELECT now() - n * interval '2 minutes', (ARRAY['visit', 'patient'])[1 + n % 2], 'UPDATE', jsonb_build_object('id', n)
       FROM generate_series(1, 40000) n;
+INSERT INTO ops.duty SELECT 1 + n % 60, current_date - n / 60, (ARRAY['day', 'night'])[1 + n / 60 % 2]
+    FROM generate_series(1, 6000) n;
 INSERT INTO ops.session SELECT gen_random_uuid(), 1 + n % 60, now() - n * interval '1 minute', '10.0.0.1'
     FROM generate_series(1, 2000) n;
 ANALYZE;

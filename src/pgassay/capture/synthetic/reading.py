@@ -86,6 +86,11 @@ class _Reader:
         for table in self._tables.values():
             columns = tuple(self._column((table.name, column.name)) for column in table.columns)
             tables.append(replace(table, columns=columns))
+        for place, name, definition in self._session.read("the constraints", reads.CHECKS).rows:
+            self._notes.append(
+                f'constraint "{name}" of {place} is left out of the copy unless the invented values satisfy it:'
+                f" {definition}"
+            )
         return Schema(tuple(tables), tuple(self._notes))
 
     def _catalogue(self) -> None:

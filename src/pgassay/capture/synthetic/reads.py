@@ -73,6 +73,21 @@ SCHEMA_TEXTS = (
     " UNION ALL SELECT pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
     f" WHERE c.relkind IN ('v', 'm') AND {_USER}"
 )
+_BASE_IS_TEXT = (
+    "EXISTS (SELECT FROM pg_type t JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid"
+    " END WHERE t.oid = {0} AND b.typcategory NOT IN ('N', 'D', 'B', 'E'))"
+)
+CHECKS = (
+    "SELECT CASE WHEN k.contypid <> 0 THEN 'domain ' || format_type(k.contypid, NULL) ELSE k.conrelid::regclass::text"
+    " END, k.conname::text, pg_get_constraintdef(k.oid) FROM pg_constraint k"
+    f" JOIN pg_namespace n ON n.oid = k.connamespace WHERE {_USER} AND k.coninhcount = 0 AND (k.contype = 'x'"
+    f" OR k.contype = 'c' AND (k.contypid <> 0 AND {_BASE_IS_TEXT.format('k.contypid')}"
+    " OR k.contypid = 0 AND cardinality(k.conkey) IS DISTINCT FROM 1 OR EXISTS (SELECT FROM pg_attribute a"
+    f" WHERE a.attrelid = k.conrelid AND a.attnum = k.conkey[1] AND {_BASE_IS_TEXT.format('a.atttypid')})))"
+    " ORDER BY 1, 2"
+)
+"""Constraints that invented values may break: of texts, of several columns, exclusion constraints. Numbers stay within
+those that there are, and labels and strings of the schema are its own."""
 _LINES: dict[Kind, str] = {
     "integer": "v::text",
     "decimal": "v::text",

@@ -1,10 +1,13 @@
 """The SQL script that fills a cluster: the schema, COPY with the rows, then tables and indexes of the source's size.
 
 A table that has been updated is emptier than one that was copied: it is rewritten with the fillfactor that gives it as
-many pages, and so are its B-trees; afterwards the fillfactor is what it was. psql runs the script, since sizes are
+many pages, and so are its B-trees; afterwards the fillfactor is what it was. Constraints that the rows do not satisfy
+(a regular expression, one column before another) are left out: they are dropped before the rows come, and put back
+where they hold. psql runs the script, since sizes are
 measured on the way (`\\gexec`). What is denser in the source than here stays as it is.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -19,6 +22,32 @@ _TABLE_FILLFACTOR, _INDEX_FILLFACTOR = 100, 90
 _LEAST_FILLFACTOR = 10
 _CLOSE_ENOUGH = 0.99
 _MOSTLY_VISIBLE = 0.5
+_EXCLUDE = re.compile(r"^ALTER TABLE ONLY [^\n]+\n    ADD CONSTRAINT [^\n]+ EXCLUDE [^\n]+;$", re.MULTILINE)
+_TAG = "$pgassay$"
+_DROP_CHECKS = """CREATE TEMPORARY TABLE pgassay_checks AS
+SELECT format('ALTER %s DROP CONSTRAINT %I', place, conname) AS dropped,
+  format('ALTER %s ADD CONSTRAINT %I %s', place, conname, pg_get_constraintdef(oid)) AS added
+FROM (SELECT k.oid, k.conname, CASE WHEN k.contypid <> 0 THEN 'DOMAIN ' || k.contypid::regtype
+    ELSE 'TABLE ' || k.conrelid::regclass END AS place
+  FROM pg_constraint k JOIN pg_namespace n ON n.oid = k.connamespace
+  WHERE k.contype = 'c' AND k.coninhcount = 0 AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+    AND NOT EXISTS (SELECT FROM pg_depend x WHERE x.deptype = 'e' AND (x.classid = 'pg_class'::regclass
+      AND x.objid = k.conrelid OR x.classid = 'pg_type'::regclass AND x.objid = k.contypid))) k;
+SELECT dropped FROM pgassay_checks \\gexec
+"""
+_ADD_CHECKS = f"""DO {_TAG}
+DECLARE statement text;
+BEGIN
+  FOR statement IN SELECT added FROM pgassay_checks LOOP
+    BEGIN
+      EXECUTE statement;
+    EXCEPTION WHEN OTHERS THEN
+      RAISE WARNING 'left out: %: %', statement, SQLERRM;
+    END;
+  END LOOP;
+END {_TAG};
+DROP TABLE pgassay_checks;
+"""
 
 
 def write_script(synthesis: Synthesis, before: str, after: str, path: Path) -> dict[str, int]:
@@ -31,16 +60,26 @@ def write_script(synthesis: Synthesis, before: str, after: str, path: Path) -> d
         file.write("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;\n")
         file.write(f"{before}\n")
         file.write("SET timezone = 'UTC';\nSET datestyle = 'ISO, YMD';\nSET search_path = public;\n")
+        file.write(_DROP_CHECKS)
         for table, frame in synthesis.tables():
             rows[table.name] = frame.height
             _write_rows(file, table, frame)
             file.writelines(_statements_for_table(table))
-        file.write(f"{after}\n")
+        file.write(f"{_EXCLUDE.sub(_if_it_holds, after)}\nSET search_path = public;\n")
+        file.write(_ADD_CHECKS)
         for table in synthesis.schema.tables:
             file.writelines(_statements_for_indexes(table))
             vacuum = "VACUUM (ANALYZE)" if table.all_visible_share >= _MOSTLY_VISIBLE else "ANALYZE"
             file.write(f"{vacuum} {table.name};\n")
     return rows
+
+
+def _if_it_holds(statement: re.Match[str]) -> str:
+    """An exclusion constraint that is left out where the rows break it."""
+    return (
+        f"DO {_TAG}\nBEGIN\n{statement.group()}\nEXCEPTION WHEN exclusion_violation THEN\n"
+        f"  RAISE WARNING 'left out: %', SQLERRM;\nEND {_TAG};"
+    )
 
 
 def _write_rows(file: IO[str], table: Table, frame: pl.DataFrame) -> None:
