@@ -54,6 +54,43 @@ def test_each_statement_has_a_script_with_its_calls_as_weight(tmp_path: Path) ->
     assert found.warnings == {}
 
 
+@pytest.mark.parametrize(
+    ("change", "said", "hint"),
+    [
+        ("CREATE INDEX ON ordrs (status)", "names a table that the capture does not have: ordrs", '"orders"'),
+        ("CREATE INDEX ON orders (status, statsu)", "names a column that orders does not have: statsu", '"status"'),
+        ("CREATE INDEX ON other.orders (status)", "names a table that the capture does not have: orders", '"orders"'),
+        ("ALTER TABLE odrers ADD COLUMN x int", "names a table that the capture does not have: odrers", '"orders"'),
+        ("CREATE INDX ON orders (status)", "cannot be parsed: syntax error", None),
+        ("CREATE INDEX ON orders (lower(status)) INCLUDE (id) WHERE status > 'a'", "", None),
+        ("CREATE INDEX ON public.orders (status)", "", None),
+        ("ALTER TABLE orders ADD COLUMN x int; CREATE INDEX ON orders (x)", "", None),
+        ("CREATE TABLE own (a int); CREATE INDEX ON own (a)", "", None),
+        ("ALTER TABLE IF EXISTS none SET (fillfactor = 80)", "", None),
+        ("ALTER INDEX orders_pkey SET (fillfactor = 80)", "", None),
+        ("DROP INDEX orders_status_idx", "", None),
+    ],
+)
+def test_names_in_a_change_are_looked_up_in_the_capture_before_anything_is_written(
+    tmp_path: Path, change: str, said: str, hint: str | None
+) -> None:
+    whole = replace(capture(KEYED), data=Data("dump", "data.dump", 1, 1))
+    (tmp_path / "there").mkdir()
+    serving = [FakeInstallation(version=Version(OWN, 1, f"{OWN}.1"))]
+
+    def ask() -> Asked:
+        return asking.write(tmp_path, whole, parse([], [change], None), serving, Programs(tmp_path / "there"), "now")  # type: ignore[arg-type]
+
+    if not said:
+        assert ask().question.changes == (change,)
+        return
+    with pytest.raises(CaptureError) as raised:
+        ask()
+    assert said in raised.value.message
+    assert hint is None or hint in (raised.value.hint or "")
+    assert not (tmp_path / "asked").exists()
+
+
 def test_two_questions_of_one_second_have_a_folder_each(tmp_path: Path) -> None:
     first, second = asked(tmp_path, capture(KEYED)), asked(tmp_path, capture(SORTED))
     assert [each.folder.name for each in (first, second)] == ["now", "now-2"]

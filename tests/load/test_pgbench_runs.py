@@ -76,6 +76,35 @@ def test_a_broken_script_is_refused_by_pgbench_not_raised(bench: Bench, tmp_path
     assert result.responses["tps"] is None
 
 
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("SELECT 1;\nSELECT abalance FROM pgbench_acounts;\n", 'line 2: relation "pgbench_acounts" does not exist'),
+        ("UPDATE pgbench_accounts SET abalanc = 1 WHERE aid = :a;\n", 'column "abalanc" of relation'),
+        ("SELECT 1 FORM pgbench_accounts;\n", "line 1: syntax error"),
+        ("SELECT lenght('x');\n", ""),
+        ("SELECT abalance FROM pgbench_accounts WHERE aid = :a LIMIT :n OFFSET :n - 1;\nSELECT :n;\n", ""),
+        ("CREATE TEMP TABLE own (a int);\nINSERT INTO own VALUES (1);\nDROP TABLE own;\n", ""),
+        ("INSERT INTO pgbench_history (tid, mtime) VALUES (:a, CURRENT_TIMESTAMP) ON CONFLICT DO NOTHING;\n", ""),
+        ("SELECT * FROM pgbench_:n;\n", ""),
+    ],
+)
+def test_a_name_that_the_data_do_not_have_is_refused_by_its_line(
+    bench: Bench, tmp_path: Path, script: str, said: str
+) -> None:
+    load = pgbench({**BASE, "script": write(tmp_path, "own.sql", script)})
+    before = bench.server.query("SELECT count(*) FROM pgbench_history")
+    if said:
+        with pytest.raises(UsageError) as raised:
+            load.require_names(bench.server)
+        assert said in raised.value.message
+        assert "own.sql" in raised.value.message
+    else:
+        load.require_names(bench.server)
+    assert bench.server.query("SELECT name FROM pg_prepared_statements") == []
+    assert bench.server.query("SELECT count(*) FROM pgbench_history") == before, "nothing was executed"
+
+
 def test_scripts_with_weights_are_echoed_and_played(bench: Bench, tmp_path: Path) -> None:
     own = write(
         tmp_path,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pgassay.load.cacheprobe import CacheprobeOptions
 from pgassay.load.pgbench.options import PgbenchOptions, parse_scripts
-from pgassay.load.pgbench.reading import only_reads, round_trips, unset_variable
+from pgassay.load.pgbench.reading import Statement, only_reads, queries, round_trips, unset_variable
 
 READS = (
     "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
@@ -117,3 +117,39 @@ def test_what_is_no_variable_or_has_a_value_is_not_refused(script: str) -> None:
 def test_a_variable_of_a_statement_is_found_too() -> None:
     assert unset_variable(["SELECT 1;\n\\sleep 1 s\nSELECT *\n  FROM t WHERE id = :id;"], ()) == (0, 4, "id")
     assert unset_variable(["SELECT 1;", "\\if :on\nSELECT 1;\n\\endif"], ()) == (1, 1, "on")
+
+
+def test_the_queries_of_a_script_have_parameters_for_its_variables_and_their_lines() -> None:
+    script = (
+        "\\set aid random(1, 100000 * :scale)\n-- a comment; with :nothing\nBEGIN;\n"
+        "UPDATE a SET b = b + :delta,\n  c = ':x' WHERE aid = :aid AND d::int > :delta;\n"
+        "SELECT b FROM a WHERE aid = :aid \\gset\nINSERT INTO h (tid, mtime) VALUES (:tid, now())"
+        " ON CONFLICT (tid) DO NOTHING;\nEND;\n"
+    )
+    assert queries(script) == (
+        Statement(4, "UPDATE a SET b = b + $1,\n  c = ':x' WHERE aid = $2 AND d::int > $1", 2),
+        Statement(6, "SELECT b FROM a WHERE aid = $1", 1),
+        Statement(7, "INSERT INTO h (tid, mtime) VALUES ($1, now()) ON CONFLICT (tid) DO NOTHING", 1),
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE TEMP TABLE t (a int); SELECT * FROM t;",
+        "SELECT 1 AS a INTO t; SELECT a FROM t;",
+        "SET search_path = other; SELECT * FROM t;",
+        "SELECT make_tables(); SELECT * FROM t;",
+        "CALL fill(); SELECT * FROM t;",
+        "DO $$ BEGIN CREATE TABLE t (); END $$; SELECT * FROM t;",
+        "\\shell touch x\nSELECT * FROM t;",
+    ],
+)
+def test_names_that_a_script_itself_may_make_are_not_looked_up(script: str) -> None:
+    assert queries(script) is None
+
+
+def test_a_variable_in_the_middle_of_a_name_is_no_parameter() -> None:
+    assert queries('SELECT * FROM part_:n; SELECT a[1:n] FROM t; SELECT "x":y FROM t; SELECT 1;') == (
+        Statement(1, "SELECT 1", 0),
+    )

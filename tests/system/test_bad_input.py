@@ -282,6 +282,21 @@ def test_data_of_another_server_are_refused_with_the_remedy(journey: Place, file
     assert not [*(journey.runs / file).glob("trials/*")]
 
 
+@pytest.mark.parametrize("pairing", ["auto", "sequential"])
+def test_a_typo_in_a_script_is_refused_before_anything_is_measured(journey: Place, pairing: str) -> None:
+    good, wrong = journey.path / "good.sql", journey.path / "wrong.sql"
+    good.write_text("SELECT count(*) FROM pgbench_branches;\n")
+    wrong.write_text("\\set a random(1, 10)\nSELECT abalance FROM pgbench_acounts WHERE aid = :a;\n")
+    done = journey.pgassay(
+        "compare", f"load.script={good}", f"load.script={wrong}", "-s", "1", "-T", "1", "-c", "1", "-j", "1",
+        "--set", "load.checkpoint=none", "--pairing", pairing, "--data-dir", str(journey.data),
+        "--out", str(journey.runs / "typo"), *ANYWHERE,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert f'script "{wrong}" line 2: relation "pgbench_acounts" does not exist' in done.stderr
+    assert not [*(journey.runs / "typo").glob("trials/0*")]
+
+
 def test_a_typo_in_a_change_of_the_schema_is_refused_before_anything_is_measured(journey: Place) -> None:
     where = ("--data-dir", str(journey.data), "--out", str(journey.runs / "typo"), *ANYWHERE)
     done = journey.pgassay(

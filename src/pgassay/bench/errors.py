@@ -12,7 +12,15 @@ class QueryError(BenchError):
 
 
 class WrittenWronglyError(QueryError):
-    """The server refused a statement for what it says, whatever the data: its syntax, or a name that there is not."""
+    """The server refused a statement for what it says, whatever the data: its syntax, or a name that there is not.
+
+    `said` are its own words, `sqlstate` their code (manual, "PostgreSQL Error Codes").
+    """
+
+    def __init__(self, message: str, hint: str | None, said: str, sqlstate: str) -> None:
+        super().__init__(message, hint)
+        self.said = said
+        self.sqlstate = sqlstate
 
 
 class ClusterError(BenchError):

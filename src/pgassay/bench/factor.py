@@ -81,6 +81,8 @@ class Factor:
     """The canonical text that holds if a study does not name the factor; empty where that is not fixed."""
     scales: bool = False
     """Is a curve over it a scaling curve: more clients, threads or processors?"""
+    own_sql: bool = False
+    """Are its levels SQL of the user's, tried on the loaded data before the first trial?"""
     rank: int = 0
     """Factors of the host are applied from the lowest rank on: a memory limit must know the huge pages."""
 

@@ -254,6 +254,9 @@ class Load(Protocol):
     def age(self, server: Server) -> None:
         """Update the data as `load.age` asks, then let pruning and vacuum settle; raises `BenchError`."""
 
+    def require_names(self, server: Server) -> None:
+        """Raise `UsageError` where what the user wrote names what the loaded data do not have; nothing is changed."""
+
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         """Run for `options.timed_s` or until the work is done; every raw output is kept in the folder `output`."""
 
@@ -321,6 +324,9 @@ class BaseLoad(Generic[Own]):
 
     def age(self, server: Server) -> None:
         """No rows that could age."""
+
+    def require_names(self, server: Server) -> None:
+        """There is nothing that the user wrote."""
 
     def keep_inputs(self, output: Path) -> None:
         """There are no scripts of the user's."""

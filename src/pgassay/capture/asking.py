@@ -8,8 +8,9 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from hashlib import sha256
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,7 @@ def write(
     """
     if not capture.data.file:
         raise messages.no_data(path)
+    _require_names(question, capture)
     for installation in installations:
         _require_serves(capture, installation, runner)
     needing = _needing(path, capture, installations, runner)
@@ -144,6 +146,53 @@ def write(
     if strangers := [each for each in _extensions_asked(question) if each not in there]:
         warnings["settings_of_nothing"] = messages.settings_of_nothing(strangers)
     return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed, pace)
+
+
+def _require_names(question: Question, capture: Capture) -> None:
+    """Raise `CaptureError` for a change of the schema that cannot be parsed, or names what the capture does not have.
+
+    Only what comes before a statement that may make tables or columns itself. Without the parser the loaded data tell,
+    before anything is measured.
+    """
+    try:
+        from pglast import parse_sql
+        from pglast.parser import ParseError
+    except ImportError:
+        return
+    for change in question.changes:
+        try:
+            trees: list[Any] = [each.stmt for each in parse_sql(change)]
+        except ParseError as error:
+            raise CaptureError(f'"{change}" cannot be parsed: {str(error).splitlines()[0]}', None) from None
+        for tree in takewhile(_of_a_table, trees):
+            _require_table(change, tree, capture)
+            if type(tree).__name__ == "AlterTableStmt":
+                break  # it may have made the columns that others name
+
+
+def _of_a_table(tree: Any) -> bool:
+    kind = type(tree).__name__
+    return kind == "IndexStmt" or (kind == "AlterTableStmt" and tree.objtype.name == "OBJECT_TABLE")
+
+
+def _require_table(change: str, tree: Any, capture: Capture) -> None:
+    """The table of a statement, and the columns of an index."""
+    name, schema = tree.relation.relname, tree.relation.schemaname
+    found = [each for each in capture.tables if each.name == name and schema in (None, each.schema)]
+    if not found and not getattr(tree, "missing_ok", False):
+        known = [each.name for each in capture.tables]
+        raise CaptureError(f'"{change}" names a table that the capture does not have: {name}', _near(name, known))
+    columns = [column.name for each in found for column in each.columns]
+    for each in (*(getattr(tree, "indexParams", None) or ()), *(getattr(tree, "indexIncludingParams", None) or ())):
+        if each.name and columns and each.name not in columns:
+            raise CaptureError(
+                f'"{change}" names a column that {name} does not have: {each.name}', _near(each.name, columns)
+            )
+
+
+def _near(name: str, names: Sequence[str]) -> str | None:
+    near = get_close_matches(name, names, 1)
+    return f'did you mean "{near[0]}"?' if near else None
 
 
 def _require_played(load: ScriptedLoad, capture: Capture) -> None:

@@ -72,9 +72,12 @@ class Conductor:
     def conduct(self) -> str | None:
         """Until the design says stop; returns its reason, or None at the end of a block if it is to end there.
 
-        Raises what stops the run early; committed trials stay. The next trial is decided and journalled by then, so
+        Raises what stops the run early, `UsageError` for SQL of the user's that no data could make right; committed
+        trials stay. The next trial is decided and journalled by then, so
         that whoever goes on begins with it. `StopAsked` if the user asked for the end of a block.
         """
+        if not self.trials:
+            self._try_own_sql()
         first: int | None = None
         last: int | None = None
         while True:
@@ -94,6 +97,12 @@ class Conductor:
                         return None
                     last = decision.block
                     self._run(decision)
+
+    def _try_own_sql(self) -> None:
+        """Make the snapshots first that SQL of the user's changes, to find a typo in it before anything is measured."""
+        for arm in self.resolved.study.arms:
+            if any(each.factor.own_sql for each in self.resolved.of(arm).bound):
+                self._prepare(arm)
 
     def _decide(self) -> Decision:
         decided = decide(self.resolved.study, self.run.header, self.trials, self.run.journal.entries)

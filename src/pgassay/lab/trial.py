@@ -131,14 +131,23 @@ class Trial:
                 self._cluster.server, self._notes.huge_pages = host_stage.start(stage, self._arm, self._clone)
 
     def settle(self) -> None:
-        """Read every level back, then bring caches and tables to the start state, and CHECKPOINT."""
+        """Read every level back, look up the names that the load uses; then bring caches and tables to the start state,
+        and CHECKPOINT."""
         arm, notes, server = self._arm, self._notes, self._server
         with notes.laps("settle"):
             notes.settings = dict(self._site.effective(server))
             self._read_back(Readable(server), *(stage for stage in Stage if stage is not Stage.RUN))
+            if self._assignment.block == 1:
+                self._require_names()
             if arm.setup.load.page_space:
                 notes.page_space.update(page_space.as_loaded(server))
             notes.cache = settle(server, arm.setup.load, self._clone, self._site.caches, limited=self._memory_limited)
+
+    def _require_names(self) -> None:
+        """Before anything is measured: of all arms that have these data."""
+        arms = [each for each in self._arm.whole.arms if each.snapshot_key == self._arm.snapshot_key]
+        for arm in arms:
+            arm.load.require_names(self._server)
 
     def measure(self) -> None:
         """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""

@@ -32,6 +32,7 @@ class SchemaChange(Factor):
     summary = "SQL that changes the schema once the data are loaded: an index, a column's type"
     accepts = f"SQL, or {NONE}"
     default = NONE
+    own_sql = True
 
     def parse(self, name: str, typed: str) -> Level:
         """The SQL without the blanks and semicolons at its end; raises `UsageError` where nothing is left."""

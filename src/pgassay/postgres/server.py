@@ -166,8 +166,8 @@ class Session:
         except psycopg.Error as error:
             words = error.diag.message_primary or complaint(str(error))[0]
             failed = messages.query_failed(sql, words, error.diag.message_hint)
-            if (error.sqlstate or "").startswith(_WRITTEN_WRONGLY):
-                raise WrittenWronglyError(failed.message, failed.hint) from None
+            if error.sqlstate and error.sqlstate.startswith(_WRITTEN_WRONGLY):
+                raise WrittenWronglyError(failed.message, failed.hint, words, error.sqlstate) from None
             raise failed from None
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from pgassay import untrusted
 from pgassay.bench import messages as bench_messages
 from pgassay.bench.counters import Sample
-from pgassay.bench.errors import ClientLostError, LoadError
+from pgassay.bench.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
 from pgassay.bench.ledger import LedgerState
 from pgassay.bench.load import BaseLoad, Driver, LoadResult
 from pgassay.bench.server import Server
@@ -25,6 +25,7 @@ from pgassay.load.pgbench import data, ledger, log, output
 from pgassay.load.pgbench.options import (
     LEDGER_TABLE,
     MAX_TRIES_SINCE,
+    OURS,
     PgbenchOptions,
     Script,
     check_scripts,
@@ -33,9 +34,16 @@ from pgassay.load.pgbench.options import (
     random_seed,
     run_command,
 )
+from pgassay.load.pgbench.reading import queries
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 SOURCE = "pgbench"
+_TRIED = "pgassay_names"
+"""The prepared statement by which names are looked up."""
+_NAMES = ("42P01", "42703", "3F000")
+"""A table, a column, a schema that there is not (manual, "PostgreSQL Error Codes")."""
+_CERTAIN = ("42601", "42704", "42883")
+"""Syntax, types and functions: certain only without parameters, whose types PREPARE has to guess."""
 
 
 class PgbenchLoad(BaseLoad[PgbenchOptions]):
@@ -92,6 +100,25 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def age(self, server: Server) -> None:
         if self.options.age:
             data.age(server, self.options.scale, self.options.age)
+
+    def require_names(self, server: Server) -> None:
+        """Prepare each query of scripts of the user's, where no script may make the names that it uses."""
+        own = [each for each in self.options.scripts if not each.builtin and each.path not in OURS.values()]
+        found = [(each, queries(untrusted.any_text(each.path))) for each in own]
+        for script, statements in found if all(each is not None for _, each in found) else ():
+            for statement in statements or ():
+                try:
+                    server.execute(f"PREPARE {_TRIED} AS {statement.sql}")
+                except WrittenWronglyError as failure:
+                    if failure.sqlstate in _NAMES or (failure.sqlstate in _CERTAIN and not statement.variables):
+                        raise UsageError(
+                            f'script "{script.path}" line {statement.line}: {failure.said}',
+                            failure.hint or "its names are looked up in the data that were loaded",
+                        ) from None
+                except QueryError:
+                    continue  # whatever is wrong, a trial shows it
+                else:
+                    server.execute(f"DEALLOCATE {_TRIED}")
 
     def keep_inputs(self, output: Path) -> None:
         """Each script that is a file, with its mode: one that is secret stays so."""

@@ -7,6 +7,8 @@ functions that are named here: a function of one's own may write. What is not kn
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/                                  # comments
@@ -85,6 +87,72 @@ def only_reads(script: str) -> bool:
             statements += first
             first = False
     return statements > 0
+
+
+_QUERY = re.compile("select|insert|update|delete|merge|with|values|table")
+_OF_TRANSACTIONS = re.compile("begin|start|commit|end|rollback|abort|savepoint|release|lock|show|analyze|vacuum")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A query of a script at its line, with `$1` … for pgbench's variables, of which it has so many."""
+
+    line: int
+    sql: str
+    variables: int
+
+
+def queries(script: str) -> tuple[Statement, ...] | None:
+    """The queries of a script whose names can be looked up before it runs; None where the script itself may make
+    tables, or change where names are looked for, or calls functions that may.
+
+    Left out is a query with a variable in the middle of a name, or in a slice of an array.
+    """
+    if any(found[1].lower() not in _QUIET_COMMANDS for found in _META.finditer(script) if not _RESULT.match(found[0])):
+        return None
+    sql = _META.sub(
+        lambda found: " " * len(found[0]), _RESULT.sub(lambda found: ";" + " " * (len(found[0]) - 1), script)
+    )
+    found, begin = list[Statement](), 0
+    ends = (each.start() for each in _TOKEN.finditer(sql) if each["end"])
+    for end in (*ends, len(sql)):
+        at, whole, begin = begin, sql[begin:end].rstrip("\\"), end + 1
+        words = [each for each in _TOKEN.finditer(whole) if each["word"]]
+        if not words:
+            continue
+        if not _QUERY.fullmatch(words[0]["word"].lower()):
+            if _OF_TRANSACTIONS.fullmatch(words[0]["word"].lower()):
+                continue
+            return None
+        if any(_may_make_names(each, before) for before, each in pairwise([None, *words])):
+            return None
+        query = _with_parameters(script.count("\n", 0, at + words[0].start()) + 1, whole)
+        found += [query] if query else []
+    return tuple(found)
+
+
+def _may_make_names(word: "re.Match[str] | None", before: "re.Match[str] | None") -> bool:
+    """Is this a call of a function that is not known, or `SELECT … INTO`? `INSERT INTO t (a)` calls none."""
+    assert word is not None
+    name, last = word["word"].lower(), before["word"].lower() if before else ""
+    if name == "into":
+        return last != "insert" and last != "merge"
+    known = _BEFORE_PARENTHESES.fullmatch(name) or _FUNCTIONS.fullmatch(name) or name in ("conflict", "set")
+    return bool(word["called"]) and not known and last not in ("into", "as", "with")
+
+
+def _with_parameters(line: int, sql: str) -> Statement | None:
+    names: dict[str, str] = {}
+
+    def parameter(found: "re.Match[str]") -> str:
+        return names.setdefault(found[0], f"${len(names) + 1}") if found[0].startswith(":") else found[0]
+
+    for each in _TOKEN.finditer(sql):
+        glued = sql[: each.start()][-1:]
+        sliced = sql.rfind("[", 0, each.start()) > sql.rfind("]", 0, each.start())
+        if each[0].startswith(":") and (sliced or glued.isalnum() or glued in ("_", '"')):
+            return None
+    return Statement(line, _TOKEN.sub(parameter, sql).strip(), len(names))
 
 
 _OF_PGBENCH = ("scale", "client_id", "random_seed", "default_seed")

@@ -205,6 +205,9 @@ class BoundFakeLoad:
         """What the fake finds wrong."""
         return self._fake.verify(server)
 
+    def require_names(self, server: Server) -> None:
+        """The fake's scripts name nothing."""
+
     def keep_inputs(self, output: Path) -> None:
         """The fake plays no scripts."""
 
