@@ -116,11 +116,12 @@ def _inside(name: str) -> bool:
 def _samples(block: int, data: bytes) -> tuple[Sample, ...]:
     import polars as pl
 
-    from pgassay.record.series import SCHEMA
+    from pgassay.record.series import SCHEMA, unpanicked
 
     try:
-        table = pl.read_parquet(io.BytesIO(data))
+        with unpanicked():
+            table = pl.read_parquet(io.BytesIO(data))
         rows = table.select([name for name in SCHEMA.names() if name != "trial"]).rows()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except pl.exceptions.PolarsError as error:
         raise messages.damaged_parcel(block, f"its series cannot be read: {str(error).splitlines()[0]}") from None
     return tuple(Sample(*row) for row in rows)

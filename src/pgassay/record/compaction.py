@@ -17,7 +17,7 @@ import polars as pl
 
 from pgassay.record import formats, trials
 from pgassay.record.disk import Disk, replace_file
-from pgassay.record.series import parquet
+from pgassay.record.series import parquet, unpanicked
 from pgassay.record.values import CHUNK_TRIALS, TrialRecord
 
 INDEX_FILE = "index.parquet"
@@ -132,7 +132,8 @@ def _trial_series(disk: Disk, run: Path, number: int) -> pl.DataFrame:
 
 def _read(disk: Disk, path: Path) -> pl.DataFrame:
     source = disk.source(path)
-    return pl.read_parquet(source if isinstance(source, Path) else BytesIO(source))
+    with unpanicked():
+        return pl.read_parquet(source if isinstance(source, Path) else BytesIO(source))
 
 
 def _index_table(run: Path, index: Mapping[int, Indexed]) -> pl.DataFrame:

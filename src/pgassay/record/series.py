@@ -4,9 +4,12 @@ Cumulative counters stay raw; null is a missing value, never 0. Rows are made in
 record's disk, so that a crash leaves no half-written Parquet file behind a good name. Imports polars: import it late.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
+from threading import RLock
 from typing import Protocol
 
 import polars as pl
@@ -81,6 +84,31 @@ def parquet(table: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
+_STANDARD_ERROR = RLock()
+"""It is the whole process's."""
+
+
+@contextmanager
+def unpanicked() -> Iterator[None]:
+    """For Parquet that anyone may have written: a panic of polars becomes its `ComputeError`.
+
+    What Rust prints of a panic, with a backtrace, reaches nobody: it cannot be turned off, so standard error leads
+    nowhere meanwhile.
+    """
+    with _STANDARD_ERROR, ExitStack() as stack:
+        with suppress(OSError):  # it is closed
+            kept = os.dup(2)
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, 2)
+            nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            stack.callback(os.close, nowhere)
+            os.dup2(nowhere, 2)
+        try:
+            yield
+        except pl.exceptions.PanicException as failure:
+            raise pl.exceptions.ComputeError(str(failure).partition("\n")[0]) from None
+
+
 def scan(disk: Disk, paths: Sequence[Path], run: Path) -> pl.LazyFrame:
     """All rows of these Parquet files, lazily; raises `DamagedError` when one is missing."""
     if not paths:
@@ -101,9 +129,10 @@ def collected(
     """What `query` gives on these files; raises `DamagedError` when one of them is not a series of ours."""
     what = str(paths[0].relative_to(run)) if len(paths) == 1 else "a series"
     try:
-        found = scan(disk, paths, run)
-        if not SCHEMA.items() <= found.collect_schema().items():
-            raise damaged(run, f"{what} has other columns than a series has")
-        return query(found).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as failure:
+        with unpanicked():
+            found = scan(disk, paths, run)
+            if not SCHEMA.items() <= found.collect_schema().items():
+                raise damaged(run, f"{what} has other columns than a series has")
+            return query(found).collect()
+    except pl.exceptions.PolarsError as failure:
         raise damaged(run, f"{what} cannot be read: {str(failure).splitlines()[0]}") from failure
