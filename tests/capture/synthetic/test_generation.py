@@ -121,7 +121,17 @@ def test_the_files_give_the_script(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert parts == sorted(parts)
     assert "SET (fillfactor = 80)" in text, "the table's own fillfactor comes back"
-    assert text.count("\\gexec") == 6
+    assert text.count("\\gexec") == 7
+    checks = [text.index(part) for part in ("SELECT dropped", "COPY", "ALTER TABLE after", "SELECT added")]
+    assert checks == sorted(checks), "what invented values may break is away while they come"
+
+
+def test_an_exclusion_constraint_that_the_rows_break_does_not_end_the_loading(tmp_path: Path) -> None:
+    kept = "ALTER TABLE ONLY a.t\n    ADD CONSTRAINT t_pkey PRIMARY KEY (id);\n\n"
+    excluding = "ALTER TABLE ONLY a.t\n    ADD CONSTRAINT t_x EXCLUDE USING gist (a WITH =);\n"
+    save(SCHEMA, tmp_path)
+    text = playable(read(tmp_path), "", f"{kept}{excluding}", tmp_path).read_text(encoding="utf-8")
+    assert f"\n{kept}DO $pgassay$\nBEGIN\n{excluding}EXCEPTION WHEN exclusion_violation" in text
 
 
 @pytest.mark.parametrize("damage", [b"", b'{"tables": 1}', None])
