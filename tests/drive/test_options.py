@@ -170,3 +170,30 @@ def test_a_described_drive_is_declared_as_what_it_is(
     other = {"normal": "compressing", "compressing": "normal"}[role]
     with pytest.raises(UsageError, match=f"what its description says: a drive that is {role}"):
         DriveOptions.from_levels({"data": f"{other}={file}", **more})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "/dev/sda", "-d/root", "-d root", "-b 4096 -d ../root", "-d name=disk", "-d file=1,name=disk", "-J device=sda",
+        "-J size=64,device=sda", "-l logdev=/dev/sda,size=100m", "-l logdev=sda", "-l bad", "-r rtdev=sda", "-r root",
+        "-p prototype", "-cprototype", "--rootdir=root", "--rootdir root", "-z undo", "-K sda", "-b 4096 sda", "-b",
+        "-O -d",
+    ],
+)  # fmt: skip
+def test_mkfs_is_given_no_file_and_no_device(options: str) -> None:
+    """It runs as root, whoever wrote the study: it wrote on other devices, and copied closed directories."""
+    with pytest.raises(UsageError, match="is no option of mkfs that can be given here"):
+        FACTORS["drive.data.mkfs"].parse("drive.data.mkfs", options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-b 4096 -O ^has_journal", "-b4096", "-b size=4096", "-J size=64", "-m reflink=0 -i size=512", "-d agcount=4",
+        "-d su=64k,sw=4 -l size=64m", "-d single -m dup --nodesize 16384 --csum=xxhash", "-O bigalloc -C 16384",
+        "-E stride=4,stripe_width=16 -I 256 -N 1000",
+    ],
+)  # fmt: skip
+def test_mkfs_is_given_what_says_how_a_file_system_is(options: str) -> None:
+    assert FACTORS["drive.data.mkfs"].parse("drive.data.mkfs", options).canonical == options

@@ -71,6 +71,8 @@ def a_second_name(path: Path, precious: Path) -> None:
         ("pg_xact/0000", replaced_by_a_link),
         ("base/1/1259", replaced_by_a_link),
         ("pg_logical", folder_replaced_by_a_link),
+        ("global/pg_control", replaced_by_a_link),
+        ("global", folder_replaced_by_a_link),
         ("base/1/1260000", a_second_name),
     ],
 )

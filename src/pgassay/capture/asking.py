@@ -18,6 +18,7 @@ from pgassay.bench.errors import NotSettableError
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
 from pgassay.capture import dump, messages
+from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
 from pgassay.capture.messages import CaptureError
 from pgassay.capture.mixture import ScriptedLoad, brief, scripted
@@ -111,12 +112,13 @@ def write(
 
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 
-    Raises `CaptureError` for a capture that has no data, whose tables need extensions that are not here, or of which
-    less than `PLAYED_LEAST` can be played.
+    Raises `UntrustedError` for a capture of another account, `CaptureError` for one that has no data, whose tables
+    need extensions that are not here, or of which less than `PLAYED_LEAST` can be played.
     """
     if not capture.data.file:
         raise messages.no_data(path)
     _require_names(question, capture)
+    require_ours(path)
     for installation in installations:
         _require_serves(capture, installation, runner)
     needing = _needing(path, capture, installations, runner)

@@ -195,7 +195,7 @@ def sections(restore: Path, file: Path, folder: Path, runner: Runner, without: C
     def section(name: str) -> str:
         script = folder / f"{name}.sql"
         _restored(restore, file, script, chosen, runner, f"--section={name}")
-        return script.read_text(encoding="utf-8")
+        return script.read_bytes().decode("utf-8")  # as it is, with a carriage return in a function or a label
 
     return Sections(section("pre-data"), section("post-data"), _missing(contents))
 

@@ -2,9 +2,13 @@
 
 It is written beside its final name and renamed when whole, so that a directory with that name is a whole capture.
 Only its owner may read it.
+
+Captures are sent to others, so one may come from anybody. It has files and directories and nothing else: a link would
+have a question read or write what lies elsewhere, and a pipe would have it wait.
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +20,9 @@ import msgspec
 from pgassay import scratch, untrusted
 from pgassay.capture import messages
 from pgassay.capture.format import FORMAT, Capture, Cost, Data, Function, Load, Source, Table, View
+from pgassay.capture.physical.fetching import FOLDER as CLUSTER
 from pgassay.capture.physical.fetching import KINDS
+from pgassay.files import UntrustedError, accounts_of_ours
 
 HEAD = "capture.json"
 STATISTICS = "statistics.json"
@@ -106,18 +112,50 @@ def read(path: Path) -> Capture:
     """The capture at `path`; raises `CaptureError` for what is none, is damaged, or was written by a later version."""
     if not (path / HEAD).is_file():
         raise messages.not_a_capture(path, f"it has no {HEAD}")
+    _require_plain(path)
     found = _decoded(path / HEAD, dict[str, Any])
     if found.get("format") != FORMAT:
         raise messages.newer_format(path, found.get("format"))
     head = _decoded(path / HEAD, _Head)
     load = _decoded(path / LOAD, Load) if (path / LOAD).is_file() else None
     tables = _decoded(path / STATISTICS, tuple[Table, ...])
-    if head.data.file and not (path / head.data.file).exists():
+    if head.data.file and head.data.file not in {each.name for each in path.iterdir()}:  # not a way to somewhere else
         raise messages.not_a_capture(path, f"its data, {head.data.file}, are missing")
     return Capture(
         head.captured_utc, head.program_version, head.source, tables, head.volatile_functions, load, head.data,
         head.cost, head.with_literals, head.secrets, head.views, head.functions,
     )  # fmt: skip
+
+
+def require_ours(path: Path) -> None:
+    """Raise `UntrustedError` unless a capture's directories are ours, apart from the server's files.
+
+    Questions write into them, and another account could put a link there meanwhile.
+    """
+    for directory, _, _ in _levels(path):
+        owner = directory.stat().st_uid
+        if owner not in accounts_of_ours():
+            raise UntrustedError(
+                f'"{directory}" belongs to user {owner}: questions are only written into captures of your own',
+                f'ask a copy: cp -r "{path}" COPY',
+            )
+
+
+def _require_plain(path: Path) -> None:
+    for directory, folders, names in _levels(path):
+        for name in (*folders, *names):
+            mode = (directory / name).lstat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                inside = (directory / name).relative_to(path)
+                raise messages.not_a_capture(path, f'"{inside}" is neither a file nor a directory')
+
+
+def _levels(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Each directory of a capture with the names in it; the server's files are looked at where they are copied."""
+    for top, folders, names in os.walk(path):
+        yield Path(top), folders, names
+        if Path(top) == path and CLUSTER in folders:
+            folders.remove(CLUSTER)
 
 
 def _decoded(path: Path, kind: Any) -> Any:

@@ -18,6 +18,7 @@ from pgassay.capture.format import Capture, Column, Statement, Table, View
 from pgassay.capture.parameters import Parsed, Role, Use, parse
 from pgassay.capture.privacy import STRIPPED, is_query
 from pgassay.capture.statements import HIDDEN
+from pgassay.outgoing import visible
 
 TUPLES = 64
 """How many tuples of values a script has where they are text."""
@@ -79,12 +80,12 @@ _REACHING = frozenset(("dblink", "http", "pg_net", "plsh", "aws_lambda", "aws_s3
 
 def said_of(statement: Statement) -> str:
     """Its text for a comment."""
-    return statement.text.replace("\n", " ")[:200]
+    return visible(statement.text.replace("\n", " ")[:200], keep="")
 
 
 def said(values: "StatementValues") -> list[str]:
-    """What stands for each parameter, as comments."""
-    return [f"-- ${number}: {how}" for number, how in sorted(values.said.items())]
+    """What stands for each parameter, as comments: of a line each, whatever the names of tables and columns hold."""
+    return [visible(f"-- ${number}: {how}", keep="") for number, how in sorted(values.said.items())]
 
 
 def body(parsed: Parsed, values: "StatementValues", chosen: str) -> list[str]:

@@ -56,7 +56,7 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
     if arguments.select_only or arguments.skip_some_updates:
         raise messages.excluded("-S" if arguments.select_only else "-N", "a capture")
     capture = files.read(path)
-    _trust.require(path, _trust.of_capture(path), arguments)
+    _trust.require(path, _trust.of_capture(path, capture.source.settings), arguments)
     if capture.data.physical is not None:
         raise refusals.no_advice(path)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -6,7 +6,7 @@ somebody else's whoever owns the file: it was made to be sent. Reading one execu
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ _LINE_LETTERS = 60
 _DRIVER = "load.driver"
 _TEXTS = ("schema.", "build.")
 """Factors whose levels are executed themselves."""
-_SETTINGS = ("_command", "_library", "_libraries")
+_SETTINGS = ("_command", "_library", "_libraries", "_library_path", "jit_provider")
 """Ends of the names of settings that have a server run a program or load a library."""
 
 
@@ -83,7 +83,7 @@ def of_study(study: "Study", files: "OwnFiles", known: "FactorCatalogue | None" 
             lines = [
                 f"{name}: {path}{_beginning(files.here(path))}" for path in paths_of(bound.factor, name, bound.level)
             ]
-            if not lines and (name.startswith(_TEXTS) or name.endswith(_SETTINGS)):
+            if not lines and (name.startswith(_TEXTS) or name.lower().endswith(_SETTINGS)):
                 lines = [f"{name}: {_printable(text)}"]
             owner = drivers.find(text).options if name == _DRIVER else type(bound.factor)
             if not owner.__module__.startswith("pgassay."):
@@ -92,8 +92,11 @@ def of_study(study: "Study", files: "OwnFiles", known: "FactorCatalogue | None" 
             told |= set(lines)
 
 
-def of_capture(capture: Path) -> Iterator[str]:
-    """What a capture has executed: statements of its load, and SQL that makes its data."""
+def of_capture(capture: Path, settings: Mapping[str, str]) -> Iterator[str]:
+    """What a capture has executed: statements of its load, SQL that makes its data, and some of its settings."""
+    for name, value in settings.items():
+        if name.lower().endswith(_SETTINGS):
+            yield f"{_printable(name)}: {_printable(value)}"
     entries = sorted(each for each in capture.iterdir() if not each.name.startswith("."))
     for each in entries[:_FOLDER_FILES_MAX]:
         yield f"{each.name}{_beginning(each)}"

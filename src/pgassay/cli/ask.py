@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments = with_full_names(arguments)
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
-    _trust.require(arguments.capture, _trust.of_capture(arguments.capture), arguments)
+    _trust.require(arguments.capture, _trust.of_capture(arguments.capture, capture.source.settings), arguments)
     paces.require(arguments.pace, capture.load)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")

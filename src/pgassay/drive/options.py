@@ -4,6 +4,7 @@
 treatment. Nothing is attached or looked at here but description files. All but `drive.check` are baked into snapshots.
 """
 
+import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -234,6 +235,19 @@ _OF_EMULATED = {
 }
 """Options of emulated drives only, with their key in a description."""
 _WRITES_MAX = _DILATION_MAX = 100
+_WORD, _NAMED = r"[\w.^][\w.,=:^-]*", r"[a-z_]+=[\w.,=]+"
+_OF_MKFS = {
+    **dict.fromkeys(("-b", "-C", "-E", "-g", "-G", "-i", "-I", "-m", "-N", "-n", "-O", "-R", "-s"), _WORD),
+    **dict.fromkeys(("-J", "-l"), _NAMED),
+    "-d": rf"{_NAMED}|single|dup|raid\w+",
+    **dict.fromkeys(("--nodesize", "--sectorsize", "--csum", "--features", "--metadata", "--data"), _WORD),
+}
+"""Options of mkfs that say how a file system is, with what each may be given.
+
+mkfs runs as root, and a study may come from anybody. Others name files and devices (mke2fs -d DIRECTORY, mkfs.btrfs
+--rootdir, mkfs.xfs -p), as do these:
+"""
+_OF_ANOTHER_PLACE = re.compile(r"\b(device|logdev|rtdev|name|file)\b")
 _OWNED_BY_MOUNT = ("bind", "ro", "remount", "loop", "move")
 
 
@@ -350,10 +364,15 @@ def _count(name: str, text: str) -> int:
 
 def _mkfs(name: str, text: str) -> tuple[str, ...]:
     words = text.split()
-    for position, word in enumerate(words):
-        if word.startswith("/") or (position == 0 and not word.startswith("-")):
+    rest = iter(words)
+    for word in rest:
+        key = word.partition("=")[0] if word.startswith("--") else word[:2]
+        value = word[len(key) :].removeprefix("=") or next(rest, "")
+        allowed = _OF_MKFS.get(key)
+        if allowed is None or not value or not re.fullmatch(allowed, value) or _OF_ANOTHER_PLACE.search(value):
             raise UsageError(
-                f'"{word}" in "{name}" is not an option of mkfs', "give options only: pgassay adds the device"
+                f'"{key} {value}" in "{name}" is no option of mkfs that can be given here',
+                "say how the file system is, each option with its value (-b 4096, -O quota): pgassay adds the device",
             )
     return tuple(words)
 

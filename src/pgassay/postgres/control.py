@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import scratch
 from pgassay.bench.running import Runner
+from pgassay.files import Directory
 from pgassay.postgres import messages
 from pgassay.postgres.messages import complaint
 
 SHUT_DOWN = ("shut down", "shut down in recovery")
 """States of a cluster whose files are whole by themselves."""
-_ASKED = ("block_size", "wal_block_size")
+_FILE = "global/pg_control"
 
 
 @dataclass(frozen=True)
@@ -82,14 +84,20 @@ def read(directory: Path, bindir: Path, runner: Runner) -> Control:
     """By the program in `bindir`, of the directory's own major version; raises `ClusterError`."""
     major = major_of(directory)
     try:
-        if not (directory / "global" / "pg_control").is_file():
-            raise messages.no_data_directory(directory, "it has no global/pg_control")
+        with Directory.open(directory.resolve()) as opened:
+            contents = opened.read(_FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        raise messages.no_data_directory(directory, f"it has no {_FILE}") from None
     except PermissionError:
         raise messages.unreadable_directory(directory) from None
-    words = [str(bindir / "pg_controldata"), str(directory)]
-    done = runner.run(words, files=(directory / "global" / "pg_control",))
+    # A copy: the program's account may own the directory, and is given no file that a link of its own leads to.
+    with scratch.folder("control") as copy:
+        (copy / _FILE).parent.mkdir()
+        (copy / _FILE).write_bytes(contents)  # ours: a folder that is closed to others
+        done = runner.run([str(bindir / "pg_controldata"), str(copy)], files=(copy / _FILE,))
     if done.status or "CRC checksum does not match" in done.stdout:
-        raise messages.no_data_directory(directory, complaint(done.stderr or done.stdout)[0])
+        said = complaint(done.stderr or done.stdout)[0]
+        raise messages.no_data_directory(directory, said.replace(str(copy), str(directory)))
     try:
         return parse(major, done.stdout)
     except (KeyError, ValueError) as error:
