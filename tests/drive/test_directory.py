@@ -21,7 +21,7 @@ from tests.drive.places import OURSELVES, fill, mounted
 
 
 def attach(directory: Path, keep_snapshots: bool = True, filesystem: str = "ext4") -> DirectoryDrive:
-    return DirectoryDrive.attach(directory, OURSELVES, mounted(filesystem), keep_snapshots=keep_snapshots)
+    return DirectoryDrive(directory, OURSELVES, mounted(filesystem), keep_snapshots=keep_snapshots)
 
 
 def with_snapshot(drive: DirectoryDrive, key: str = "k") -> DirectoryDrive:
@@ -37,7 +37,7 @@ def test_memory_is_no_drive_unless_asked_for(tmp_path: Path, filesystem: str) ->
         attach(tmp_path, filesystem=filesystem)
     assert caught.value.hint
     assert list(tmp_path.iterdir()) == []
-    DirectoryDrive.attach(tmp_path, OURSELVES, mounted(filesystem), allow_volatile=True).release()
+    DirectoryDrive(tmp_path, OURSELVES, mounted(filesystem), allow_volatile=True).release()
 
 
 def test_a_directory_that_we_did_not_make_is_left_alone(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_file_is_no_place_for_clusters(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(DriveError, match="is not a directory"):
-        DirectoryDrive.attach(file, OURSELVES, mounted())
+        DirectoryDrive(file, OURSELVES, mounted())
     assert file.is_file()
 
 
@@ -121,7 +121,7 @@ def test_the_servers_account_must_be_able_to_enter(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o700)
     account = Account("nobody", 65534, 65534)
     with pytest.raises(DriveError, match='account "nobody", under which servers run, may not enter'):
-        DirectoryDrive.attach(tmp_path / "closed", account, mounted())
+        DirectoryDrive(tmp_path / "closed", account, mounted())
     assert list((tmp_path / "closed").iterdir()) == []
 
 

@@ -46,7 +46,7 @@ def test_reflink_is_found_where_it_is(place: tuple[str, Path]) -> None:
 
 def test_clones_are_whole_and_apart(place: tuple[str, Path]) -> None:
     filesystem, point = place
-    drive = DirectoryDrive.attach(point, OURSELVES, facts_of(filesystem))
+    drive = DirectoryDrive(point, OURSELVES, facts_of(filesystem))
     directory = drive.workspace("prepare")
     fill(directory)
     golden = shape(directory)
@@ -63,7 +63,7 @@ def test_clones_are_whole_and_apart(place: tuple[str, Path]) -> None:
 def test_a_reflink_takes_no_room_and_a_copy_is_refused_when_there_is_none(place: tuple[str, Path]) -> None:
     """A snapshot of more than half the drive: a copy cannot fit, clones by reference can."""
     filesystem, point = place
-    drive = DirectoryDrive.attach(point, OURSELVES, facts_of(filesystem))
+    drive = DirectoryDrive(point, OURSELVES, facts_of(filesystem))
     directory = drive.workspace("prepare")
     (directory / "big").write_bytes(bytes(range(256)) * (1 << 20))
     drive.take_snapshot("k", directory)

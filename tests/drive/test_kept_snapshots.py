@@ -16,7 +16,7 @@ DAY_S = 86400
 
 
 def attach(directory: Path) -> DirectoryDrive:
-    return DirectoryDrive.attach(directory, OURSELVES, mounted())
+    return DirectoryDrive(directory, OURSELVES, mounted())
 
 
 def keep(directory: Path, *keys: str) -> Root:

@@ -13,9 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.drive import sata
-from pgassay.drive.sata import FLASH_PAGES, HOST_PAGES, NAND_BYTES, OPTIONS, PROGRAM, SataCounters, parse, unit_bytes
-from pgassay.drive.smart import SmartOfMounts
+from pgassay.drive.smart import (
+    _NO_ANSWER,
+    FLASH_PAGES,
+    HOST_PAGES,
+    NAND_BYTES,
+    SMARTCTL,
+    SMARTCTL_OPTIONS,
+    SataCounters,
+    SmartOfMounts,
+    parse_sata,
+    unit_bytes,
+)
 from pgassay.testing.fakes.runner import FakeRunner
 
 GIB = 1 << 30
@@ -60,7 +69,7 @@ def answer(
 )
 def test_the_name_of_an_attribute_tells_its_unit(attributes: dict[str, int], nand_bytes: float | None) -> None:
     found = SataCounters(
-        FakeRunner({PROGRAM: lambda arguments, given: (0, answer(attributes), "")}), Path("/dev/sdx")
+        FakeRunner({SMARTCTL: lambda arguments, given: (0, answer(attributes), "")}), Path("/dev/sdx")
     )()
     assert found.get("nand_bytes_written") == nand_bytes
     assert found["host_bytes_written"] == 4096 * 512
@@ -69,7 +78,7 @@ def test_the_name_of_an_attribute_tells_its_unit(attributes: dict[str, int], nan
 
 def test_pages_get_their_size_from_the_hosts_bytes_and_keep_it() -> None:
     said = {"text": answer({HOST_PAGES[0]: 128, FLASH_PAGES[0]: 64})}  # 2 MiB, so pages of 16 KiB
-    counters = SataCounters(FakeRunner({PROGRAM: lambda arguments, given: (0, said["text"], "")}), Path("/dev/sdx"))
+    counters = SataCounters(FakeRunner({SMARTCTL: lambda arguments, given: (0, said["text"], "")}), Path("/dev/sdx"))
     assert counters()["nand_bytes_written"] == 192 * 16384
     said["text"] = answer({HOST_PAGES[0]: 128, FLASH_PAGES[0]: 128}, sectors=8192)
     assert counters()["nand_bytes_written"] == 256 * 16384
@@ -77,25 +86,24 @@ def test_pages_get_their_size_from_the_hosts_bytes_and_keep_it() -> None:
 
 def test_pages_of_no_sensible_size_are_not_used() -> None:
     text = answer({HOST_PAGES[0]: 90, FLASH_PAGES[0]: 64})
-    counters = SataCounters(FakeRunner({PROGRAM: lambda arguments, given: (0, text, "")}), Path("/dev/sdx"))
+    counters = SataCounters(FakeRunner({SMARTCTL: lambda arguments, given: (0, text, "")}), Path("/dev/sdx"))
     assert "nand_bytes_written" not in counters()
 
 
 @pytest.mark.parametrize(("status", "answers"), [(0, True), (64, True), (1, False), (2, False), (4, False)])
 def test_the_status_tells_whether_the_drive_was_asked(status: int, answers: bool) -> None:
-    counters = SataCounters(FakeRunner({PROGRAM: lambda arguments, given: (status, answer(), "")}), Path("/dev/sdx"))
+    counters = SataCounters(FakeRunner({SMARTCTL: lambda arguments, given: (status, answer(), "")}), Path("/dev/sdx"))
     assert bool(counters()) == answers
 
 
 def test_sectors_have_the_size_that_the_drive_tells() -> None:
-    found = parse(answer(sector_bytes=4096))
-    assert found is not None
-    assert found.host_bytes_written == 4096 * 4096
+    found, _ = parse_sata(answer(sector_bytes=4096))
+    assert found["host_bytes_written"] == 4096 * 4096
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "smartctl 7.3", answer(sectors=None), answer(valid=False)])
 def test_what_is_no_such_answer_tells_nothing(text: str) -> None:
-    assert parse(text) is None
+    assert parse_sata(text) == ({}, None)
 
 
 @given(
@@ -110,8 +118,8 @@ def test_no_document_makes_it_fall_over(found: Any) -> None:
         "ata_device_statistics": {"pages": found},
         "ata_smart_attributes": {"table": found},
     }
-    assert parse(json.dumps(document)) is None
-    assert parse(json.dumps(found)) is None
+    assert parse_sata(json.dumps(document)) == ({}, None)
+    assert parse_sata(json.dumps(found)) == ({}, None)
 
 
 def test_the_drive_under_a_partition_is_asked() -> None:
@@ -121,7 +129,7 @@ def test_the_drive_under_a_partition_is_asked() -> None:
         asked.append(arguments[-1])
         return 0, answer(), ""
 
-    under = SmartOfMounts(FakeRunner({PROGRAM: smartctl}))
+    under = SmartOfMounts(FakeRunner({SMARTCTL: smartctl}))
     assert under.of("/dev/sdb2") is under.of("/dev/sdb")
     assert asked == ["/dev/sdb"]
     assert SmartOfMounts(FakeRunner()).of("/dev/sdb") is None, "without the program"
@@ -132,15 +140,15 @@ def test_no_unit_where_none_comes_near(counted: float, true_bytes: float) -> Non
     assert unit_bytes(counted, true_bytes) is None
 
 
-@pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="smartmontools are not installed")
+@pytest.mark.skipif(shutil.which(SMARTCTL) is None, reason="smartmontools are not installed")
 def test_the_installed_program_takes_the_options_and_knows_the_names() -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False)
+        return subprocess.run([SMARTCTL, *arguments], capture_output=True, text=True, check=False)
 
-    refused, asked = run("-j", "--no-such-option", "/dev/null"), run(*OPTIONS, "/dev/null")
+    refused, asked = run("-j", "--no-such-option", "/dev/null"), run(*SMARTCTL_OPTIONS, "/dev/null")
     assert "UNRECOGNIZED OPTION" in refused.stdout
     assert "UNRECOGNIZED OPTION" not in asked.stdout
-    assert json.loads(asked.stdout)["smartctl"]["exit_status"] & sata._NO_ANSWER
+    assert json.loads(asked.stdout)["smartctl"]["exit_status"] & _NO_ANSWER
     names = {word for line in run("-P", "showall").stdout.splitlines() for word in line.split()}
     assert {*HOST_PAGES, *FLASH_PAGES} <= names
     by_unit = {name for name in names if NAND_BYTES.match(name)}

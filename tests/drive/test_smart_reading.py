@@ -70,7 +70,7 @@ def test_the_first_log_that_tells_is_kept() -> None:
         "percentage_used": 1,
         "nand_bytes_written": 500,
     }
-    assert counters.source == "nvme micron vs-nand-stats"
+    assert counters.command == ("micron", "vs-nand-stats")
     asked = len(runner.calls)
     counters()
     assert len(runner.calls) == asked + 2
@@ -83,7 +83,7 @@ def test_a_drive_that_tells_no_nand_writes_is_asked_for_them_once() -> None:
     asked = len(runner.calls)
     assert "nand_bytes_written" not in counters()
     assert len(runner.calls) == asked + 1
-    assert counters.source == "this drive reports no NAND writes"
+    assert counters.command is None
 
 
 @pytest.mark.parametrize("version", HELPS)
@@ -103,7 +103,7 @@ def test_each_version_is_asked_for_json_by_the_options_that_it_has(
     logs = {("smart-log",): standard(1_000_000), command: log}
     counters = SmartCounters(FakeRunner({"nvme": nvme(logs, version)}), DEVICE)
     assert counters()["nand_bytes_written"] > 0
-    assert counters.source == f"nvme {' '.join(command)}"
+    assert counters.command == command
 
 
 @pytest.mark.parametrize("version", HELPS)
@@ -173,7 +173,7 @@ def test_a_drive_that_counts_by_another_log_still_tells_what_data_take() -> None
     logs = compressing() | {("ocp", "smart-add-log"): LOGS["OCP, second names"][1]}
     counters = SmartCounters(FakeRunner({"nvme": nvme(logs, "2.3")}), DEVICE)
     assert counters()["physical_bytes"] == USED_BYTES
-    assert counters.source == "nvme ocp smart-add-log"
+    assert counters.command == ("ocp", "smart-add-log")
 
 
 FDP = '{"hbmw":1024000,"mbmw":2048000,"mbe":0}'
@@ -203,7 +203,7 @@ def test_one_of_several_endurance_groups_is_not_taken_for_the_whole_drive() -> N
     logs[("micron", "vs-nand-stats")] = LOGS["Micron, log 0xD0"][1]
     counters = SmartCounters(FakeRunner({"nvme": nvme(logs, "3.0-rc1")}), DEVICE, DEVICE)
     assert counters()["nand_bytes_written"] > 0
-    assert counters.source == "nvme micron vs-nand-stats"
+    assert counters.command == ("micron", "vs-nand-stats")
 
 
 @pytest.mark.parametrize("form", LOGS)
@@ -218,7 +218,7 @@ def test_every_form_is_reached_by_asking(form: str) -> None:
     }
     counters = SmartCounters(FakeRunner({"nvme": nvme(logs, "3.0-rc1")}), DEVICE, DEVICE)
     found = counters()
-    assert counters.source == f"nvme {' '.join(command)}"
+    assert counters.command == command
     assert found["nand_bytes_written"] >= media.nand
 
 
@@ -232,7 +232,7 @@ def test_a_log_whose_unit_cannot_be_told_does_not_hide_the_next() -> None:
     }
     counters = SmartCounters(FakeRunner({"nvme": nvme(logs)}), DEVICE)
     assert counters()["nand_bytes_written"] == 500
-    assert counters.source == "nvme micron vs-nand-stats"
+    assert counters.command == ("micron", "vs-nand-stats")
 
 
 def test_a_log_whose_unit_cannot_be_told_yet_is_asked_again() -> None:
@@ -252,7 +252,7 @@ def test_a_command_that_prints_no_json_is_asked_for_its_text() -> None:
         logs = {("smart-log",): standard(1_000_000), ("memblaze", "smart-log-add"): text}
         counters = SmartCounters(FakeRunner({"nvme": nvme(logs, version)}), DEVICE)
         assert counters()["nand_bytes_written"] == 300 * 4096
-        assert counters.source == "nvme memblaze smart-log-add"
+        assert counters.command == ("memblaze", "smart-log-add")
 
 
 @pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="nvme-cli is not installed")

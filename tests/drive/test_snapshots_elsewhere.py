@@ -31,7 +31,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Path]:
 
 
 def attach(directory: Path, store: Path, *, keep_snapshots: bool = True) -> DirectoryDrive:
-    return DirectoryDrive.attach(directory, OURSELVES, mounted(), keep_snapshots=keep_snapshots, snapshots_in=store)
+    return DirectoryDrive(directory, OURSELVES, mounted(), keep_snapshots=keep_snapshots, snapshots_in=store)
 
 
 def files(place: Path) -> dict[str, bytes]:
@@ -55,7 +55,7 @@ def test_data_lie_on_the_measured_drive_once_and_come_from_the_other(tmp_path: P
 
 def test_the_next_lab_finds_them_there_and_not_on_the_drive(tmp_path: Path, elsewhere: Path) -> None:
     with_snapshot(attach(tmp_path, elsewhere)).release()
-    again, alone = attach(tmp_path, elsewhere), DirectoryDrive.attach(tmp_path, OURSELVES, mounted())
+    again, alone = attach(tmp_path, elsewhere), DirectoryDrive(tmp_path, OURSELVES, mounted())
     assert (again.has_snapshot("k"), alone.has_snapshot("k")) == (True, False)
     root = find_root(elsewhere)
     assert root is not None

@@ -45,7 +45,7 @@ def count(server: Server) -> object:
 
 
 def test_every_trial_starts_from_the_same_data(place: Path, installation: LocalInstallation) -> None:
-    drive = DirectoryDrive.attach(place, installation.account, mount_of, allow_volatile=True, keep_snapshots=False)
+    drive = DirectoryDrive(place, installation.account, mount_of, allow_volatile=True, keep_snapshots=False)
     sockets = place / "sockets"
     workspace = drive.workspace("prepare")
     installation.initialize(workspace, {})

@@ -133,7 +133,7 @@ def test_a_servers_log_and_socket_lie_where_the_account_can_exchange_nothing(
 def drive_of(folder: Path, name: str = "drives") -> DirectoryDrive:
     place = Path("/var/tmp") / f"{folder.name}-{name}"
     place.mkdir(mode=0o755)
-    return DirectoryDrive.attach(place, servers_account(), mount_of, allow_volatile=True, keep_snapshots=False)
+    return DirectoryDrive(place, servers_account(), mount_of, allow_volatile=True, keep_snapshots=False)
 
 
 @pytest.fixture
@@ -270,5 +270,5 @@ def test_a_place_that_the_account_can_write_is_refused_by_name(folder: Path) -> 
         os.chown(place, *owner)
         place.chmod(mode)
         with pytest.raises(BenchError, match=f'may write to "{place}", and could exchange there'):
-            DirectoryDrive.attach(place, account, mount_of, allow_volatile=True)
+            DirectoryDrive(place, account, mount_of, allow_volatile=True)
         assert list(place.iterdir()) == []

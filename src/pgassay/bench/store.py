@@ -99,10 +99,6 @@ class SnapshotStore(Protocol):
         `what` names its contents for a user, where snapshots outlive the run.
         """
 
-    def snapshot_files(self, key: str) -> Path | None:
-        """Where the files of a snapshot lie, to be read and never changed; None where there is none, or where its files
-        are seen only in a clone."""
-
     def forget_snapshot(self, key: str) -> None:
         """Drop a snapshot; harmless when there is none."""
 

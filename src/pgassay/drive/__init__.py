@@ -1,5 +1,5 @@
-"""Where PostgreSQL's bytes go: directories today; golden snapshots and their clones behind one interface.
+"""Where PostgreSQL's bytes go: directories, images, emulated drives and real devices behind one interface.
 
-`directory.DirectoryDrive` implements `bench.store.Drive`; its clones are made by `reflink` where the file system can,
-else by `copying`; `markers` keeps to what is ours.
+`attacher` makes of a study's options (`options`) drives that implement `bench.store.Drive`; `root`, `sessions` and
+`snapshots` keep to what is ours below a directory, and `smart` reads what real drives count.
 """

@@ -4,9 +4,10 @@ Nothing is made on an image or an emulated drive before its first workspace, and
 a dry run changes nothing; what would not fit is refused here all the same.
 """
 
+import contextlib
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,7 +23,7 @@ from pgassay.drive import snapshots
 from pgassay.drive.block import device
 from pgassay.drive.block.daemon import Daemon
 from pgassay.drive.block.description import Description
-from pgassay.drive.block.drive import OVERHEAD_SHARE, BlockDrive
+from pgassay.drive.block.drive import OVERHEAD_SHARE, BlockDrive, Volume
 from pgassay.drive.block.emulated import EmulatedAgeing, EmulatedVolume
 from pgassay.drive.block.image import ImageVolume, too_little_room
 from pgassay.drive.block.kernel import Kernel
@@ -30,10 +31,10 @@ from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.block.preparation import Tell, require_trimmable, tell_nobody, trim
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.options import AGED, DriveOptions, OneDrive
-from pgassay.drive.root import Root, look_at_root, saying
+from pgassay.drive.root import Root, look_at_root, refusals_in
 from pgassay.drive.sessions import Session, session_below
 from pgassay.drive.sizing import LEAST_SHARE, WAL_KEPT_BYTES, closely, memory_bytes, scaled_pages, sized
-from pgassay.drive.smart import BelievedMounts, DeviceCounters, Known, SmartOfMounts, nobody
+from pgassay.drive.smart import BelievedMounts, DeviceCounters, SmartOfMounts, TrustOf, never_proven
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
 from pgassay.study.drives import DriveKind
@@ -43,7 +44,7 @@ HOME = "disk"
 PLANNED = "planned"
 """Stands for the name of a session that is not there."""
 _WRITTEN_WHOLE = 1.1
-"""Of its capacity, what a store holds beside the snapshots where one trial writes over the whole drive: no block is
+"""Of its capacity, what a store holds besides the snapshots where one trial writes over the whole drive: no block is
 shared with a snapshot any more, and a tenth is left to cleaning. Short windows write over little of it."""
 _COMPRESSED_SHARE = 0.6
 """Share of that sum that a compressing drive's store is assumed to need, unless drive.data.store_bytes says it."""
@@ -81,10 +82,10 @@ class Attacher:
     memory: Callable[[], int] = available_memory_bytes
     """Bytes that programs can take of it now."""
     lacking: Lacking = field(default_factory=Lacking)
-    """Told of memory, room, rights and programs that are not there; whatever else would be refused is refused."""
+    """Gets memory, room, rights and programs that are not there; whatever else would be refused is refused."""
     _reserved_bytes: int = 0
     _wanted_bytes: int = 0
-    known: Known = nobody
+    known: TrustOf = never_proven
     """What known writes showed of drives' counters."""
     devices: DeviceCounters | None = None
     """Who asks real drives what they count; None for nvme-cli and smartctl."""
@@ -121,17 +122,11 @@ class Attacher:
 
     def _one(self, drive: OneDrive, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         if drive.kind is DriveKind.DIRECTORY:
-            place = drive.path or directory
-            attached = self._directory(place)
-            found = attached.mount().filesystem
-            if drive.filesystem_name not in (None, found):
-                attached.release()
-                raise UsageError(
-                    f'"{place}" is on {found}, not on {drive.filesystem.name}',
-                    "name another directory, or use drive.data=image",
-                )
-            return attached
-        self._require_means(drive)
+            return self._directory(drive, drive.path or directory)
+        with self._noted(drive):
+            self.kernel.require(drive.filesystem)
+            if drive.kind.emulated:
+                self.program.require()
         if drive.kind is DriveKind.DEVICE:
             shared = self._shared(drive)
             if shared is None:
@@ -152,69 +147,60 @@ class Attacher:
             session.close(keep_snapshots=True)
             raise
 
-    def _require_means(self, drive: OneDrive) -> None:
-        """Rights, devices and programs, which only a run needs."""
+    @contextlib.contextmanager
+    def _noted(self, drive: OneDrive) -> Iterator[None]:
+        """Rights, devices and programs, which only a run needs: what is refused meanwhile goes to `lacking`."""
         try:
-            self.kernel.require(drive.filesystem)
-            if drive.kind.emulated:
-                self.program.require()
+            yield
         except DriveError as error:
             self.lacking.name(f"means of {drive.kind}", error)
 
-    def _require_possible(self, described: Description, drive: OneDrive) -> None:
-        """The program itself says whether there can be such a drive; a plan does without the program."""
-        try:
-            self.program.check(described)
-        except DriveError as error:
-            self.lacking.name(f"means of {drive.kind}", error)
-
-    def _directory(self, place: Path) -> Drive:
+    def _directory(self, drive: OneDrive, place: Path) -> Drive:
+        attached: PlannedDrive | DirectoryDrive
         if self.planned:
-            return PlannedDrive.look(
+            volatile, store = self.allow_volatile, self._planned_store()
+            attached = PlannedDrive.look(place, self.account, self.mount_of, allow_volatile=volatile, store=store)
+        else:
+            attached = DirectoryDrive(
                 place,
                 self.account,
                 self.mount_of,
                 allow_volatile=self.allow_volatile,
-                store=self._planned_store(),
+                keep_snapshots=self.keep_snapshots,
+                counting=self._smart,
+                snapshots_in=self.snapshots_in,
             )
-        return DirectoryDrive.attach(
-            place,
-            self.account,
-            self.mount_of,
-            allow_volatile=self.allow_volatile,
-            keep_snapshots=self.keep_snapshots,
-            counting=self._smart,
-            snapshots_in=self.snapshots_in,
-        )
+        found = attached.mount().filesystem
+        if drive.filesystem_name not in (None, found):
+            attached.release()
+            raise UsageError(
+                f'"{place}" is on {found}, not on {drive.filesystem.name}',
+                "name another directory, or use drive.data=image",
+            )
+        return attached
 
     def _planned_store(self) -> Root | None:
         if self.snapshots_in is None:
             return None
-        with saying(self.snapshots_in, "keep snapshots"):
+        with refusals_in(self.snapshots_in, "keep snapshots"):
             return look_at_root(self.snapshots_in, self.account, self.mount_of, self.allow_volatile)
 
     def _planned(self, drive: OneDrive, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """A drive that is neither made nor mounted; its home is where the run's session would be."""
-        with saying(directory, "attach a drive"):
+        with refusals_in(directory, "attach a drive"):
             root = look_at_root(directory, self.account, self.mount_of, self.allow_volatile)
         home = root.sessions / PLANNED / HOME
         if drive.kind is DriveKind.DEVICE:
             assert drive.path is not None
             share = 0.0 if self.foresees else OVERHEAD_SHARE
             mount = device.to_be_mounted(drive.path, drive.filesystem, home / POINT, share)
-            return PlannedDrive(
-                DriveKind.DEVICE, lambda: mount, lambda key: False, self._planned_store(), self.mount_of
-            )
+            store = self._planned_store()
+            apart = None if store is None else lambda: self.mount_of(store.path)
+            return PlannedDrive(DriveKind.DEVICE, lambda: mount, apart, store)
         return self._block(drive, options, root, home, needs, lambda: None)
 
     def _block(
-        self,
-        drive: OneDrive,
-        options: DriveOptions,
-        root: Root,
-        home: Path,
-        needs: Needs,
-        closing: Callable[[], None],
+        self, drive: OneDrive, options: DriveOptions, root: Root, home: Path, needs: Needs, closing: Callable[[], None]
     ) -> BlockDrive:
         needed_bytes = needs.data_bytes + needs.wal_bytes
         capacity = drive.capacity_bytes or sized(needed_bytes)
@@ -225,7 +211,7 @@ class Attacher:
         kept = needs.kept_bytes + needs.snapshots * WAL_KEPT_BYTES
         described = options.described(drive)
         if described is None:
-            volume: ImageVolume | EmulatedVolume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
+            volume: Volume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
             self._require_room(home, needed_bytes + kept)
         else:
             described = described.with_capacity(capacity)
@@ -235,7 +221,8 @@ class Attacher:
             crashes = _CRASH_STATES_BYTES if options.persistence or needs.crash_states else 0
             store_bytes = described.core.store_bytes or int((capacity * _WRITTEN_WHOLE + kept) * share) + crashes
             described = described.with_values({"emulation.store_bytes": store_bytes})
-            self._require_possible(described, drive)
+            with self._noted(drive):
+                self.program.check(described)
             volume = EmulatedVolume(home, described, self.kernel, self.program, options.persistence, options.dilation)
             aged = options.state == AGED
             share = min(LEAST_SHARE, options.compressed_to) if aged else LEAST_SHARE
@@ -243,16 +230,7 @@ class Attacher:
             self._reserve(described, tables, home, share)
             if aged:
                 ageing = EmulatedAgeing(volume, home, options.live_share, options.compressed_to)
-        return BlockDrive(
-            volume,
-            drive.filesystem,
-            self.kernel,
-            home,
-            self.account,
-            self.mount_of,
-            closing,
-            ageing,
-        )
+        return BlockDrive(volume, drive.filesystem, self.kernel, home, self.account, self.mount_of, closing, ageing)
 
     def _require_owned(self, drive: OneDrive) -> None:
         assert drive.path is not None
@@ -289,7 +267,7 @@ class Attacher:
         found = self._mounted.get(path)
         if found is not None and not found.used:
             found = None
-        known = found.asked if found is not None else asked
+        known = found.use if found is not None else asked
         if self.planned:
             known = self._foreseen.setdefault(path, known)
         if known != asked:
@@ -327,6 +305,7 @@ class Attacher:
             self.lacking.name("room", error)
 
 
+@dataclass(frozen=True)
 class PlannedDrive:
     """A directory or device as a plan sees it: where clusters would be, what is kept there already; nothing is made.
 
@@ -334,20 +313,13 @@ class PlannedDrive:
     plan. Raises `DriveError` for all that would write. See `bench.store.Drive`.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        mount: Callable[[], Mount],
-        has: Callable[[str], bool],
-        store: Root | None,
-        mount_of: Callable[[Path], Mount],
-    ) -> None:
-        """`store` is where snapshots would be kept, if not here."""
-        self.kind = kind
-        self._mount = mount
-        self._has = has
-        self._store = store
-        self._mount_of = mount_of
+    kind: str
+    mount: Callable[[], Mount]
+    """The file system that the run would use, with its free space now."""
+    apart: Callable[[], Mount] | None
+    """That of the snapshots, where they are kept in a place of their own."""
+    store: Root | None
+    """Where snapshots would be kept; None for on the device itself."""
 
     @classmethod
     def look(
@@ -359,52 +331,38 @@ class PlannedDrive:
         allow_volatile: bool = False,
         store: Root | None = None,
     ) -> "PlannedDrive":
-        """A directory, with the refusals of `DirectoryDrive.attach`."""
-        with saying(directory, "attach a drive"):
+        """A directory, with the refusals of `DirectoryDrive`; `store` is where snapshots go, if elsewhere."""
+        with refusals_in(directory, "attach a drive"):
             root = look_at_root(directory, account, mount_of, allow_volatile)
-        return cls(
-            DriveKind.DIRECTORY,
-            lambda: mount_of(root.path),
-            lambda key: snapshots.find(root, key) is not None,
-            store,
-            mount_of,
-        )
-
-    def mount(self) -> Mount:
-        """The file system that the run would use, with its free space now."""
-        return self._mount()
+        apart = None if store is None else lambda: mount_of(store.path)
+        return cls(DriveKind.DIRECTORY, lambda: mount_of(root.path), apart, store or root)
 
     def has_snapshot(self, key: str) -> bool:
         """Whether an earlier run kept a whole snapshot of this key; never on a device itself."""
-        return self._has(key) if self._store is None else snapshots.find(self._store, key) is not None
+        return self.store is not None and snapshots.find(self.store, key) is not None
 
     def snapshot_mount(self) -> Mount | None:
-        """See `Drive`."""
-        return None if self._store is None else self._mount_of(self._store.path)
+        return None if self.apart is None else self.apart()
 
     def wal(self) -> DriveOutline | None:
-        """None: WAL lies with the data."""
         return None
 
     def ageing(self) -> Ageing | None:
-        """None: a plan ages nothing."""
         return None
 
     def release(self) -> None:
         """See `Drive`: there is nothing to give back."""
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
-        """See `Drive`: nothing is there to count."""
         return {}
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """See `Drive`: nothing is there to ask."""
         return {}
 
     def _only_planned(self, *arguments: Any, **more: Any) -> NoReturn:
         raise DriveError("a dry run makes nothing on a drive")
 
-    workspace = lay_out = take_snapshot = snapshot_files = clone = forget_snapshot = _only_planned
+    workspace = lay_out = take_snapshot = clone = forget_snapshot = _only_planned
     how_cloned = write_back = discard = _only_planned
 
 
@@ -415,12 +373,14 @@ _SUFFIX = "-wal"
 
 
 class DriveSet:
-    """Data and WAL on a drive of its own each, used as one drive."""
+    """Data and WAL on a drive of its own each, used as one drive.
+
+    The WAL directory moves to its drive after initdb and is found by the symbolic link `pg_wal` (manual, "initdb",
+    --waldir). Both halves of a snapshot carry one token, so that halves of two preparations are never put together.
+    """
 
     def __init__(self, data: Drive, wal: Drive, account: Account) -> None:
-        self._data = data
-        self._wal = wal
-        self._account = account
+        self._data, self._wal, self._account = data, wal, account
         self._places: dict[Path, Path] = {}
 
     @property
@@ -429,7 +389,6 @@ class DriveSet:
         return f"{self._data.kind}+{self._wal.kind}"
 
     def mount(self) -> Mount:
-        """The file system of the data's drive."""
         return self._data.mount()
 
     def snapshot_mount(self) -> Mount | None:
@@ -437,7 +396,6 @@ class DriveSet:
         return self._data.snapshot_mount()
 
     def wal(self) -> DriveOutline | None:
-        """The WAL's drive."""
         return self._wal
 
     def workspace(self, name: str) -> Path:
@@ -451,7 +409,6 @@ class DriveSet:
         return path
 
     def lay_out(self, directory: Path) -> None:
-        """See `Drive`: the WAL goes to its own drive."""
         place = self._places[directory]
         token = secrets.token_hex(8) + "\n"
         with Directory.open(directory) as data, Directory.open(place) as wal:
@@ -463,14 +420,15 @@ class DriveSet:
             data.link(LINK, place)
 
     def has_snapshot(self, key: str) -> bool:
-        """Whether both drives keep a whole snapshot of this key."""
         return self._data.has_snapshot(key) and self._wal.has_snapshot(key + _SUFFIX)
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; a half that stayed alone from before is dropped first."""
         if not self.has_snapshot(key):
             self.forget_snapshot(key)
-        place = self._place_of(directory)
+        if directory not in self._places:
+            self._data.discard(directory)  # refuses what is not ours, in its own words
+        place = self._places[directory]
         if (directory / LINK).is_symlink():
             with Directory.open(directory) as data:
                 data.unlink(LINK)
@@ -495,12 +453,7 @@ class DriveSet:
             raise
         return path
 
-    def snapshot_files(self, key: str) -> Path | None:
-        """None: the halves are on drives of their own."""
-        return None
-
     def forget_snapshot(self, key: str) -> None:
-        """Drop both halves; harmless where there is none."""
         self._data.forget_snapshot(key)
         self._wal.forget_snapshot(key + _SUFFIX)
 
@@ -510,7 +463,7 @@ class DriveSet:
         return words[0] if words[0] == words[1] else f"data by {words[0]}, WAL by {words[1]}"
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
-        """See `Drive`: the WAL's drive under a name of its own. A half that counts nothing is there beside one that
+        """See `Drive`: the WAL's drive under a name of its own. A half that counts nothing is listed with one that
         counts, too, so that this one is not taken for both."""
         if directory not in self._places:
             return {}
@@ -527,7 +480,6 @@ class DriveSet:
         return found
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """See `Drive`: the WAL's drive under its own name."""
         if directory not in self._places:
             return {}
         wal = self._wal.traits(self._places[directory])
@@ -535,7 +487,6 @@ class DriveSet:
         return {**self._data.traits(directory), **renamed}
 
     def ageing(self) -> Ageing | None:
-        """See `Drive`: both at once, if any is to be aged."""
         both = ((self._data.ageing(), ""), (self._wal.ageing(), _SUFFIX))
         found = [(ageing, suffix) for ageing, suffix in both if ageing is not None]
         return _AgeingOfBoth(found) if found else None
@@ -561,16 +512,10 @@ class DriveSet:
             raise damaged
 
     def release(self) -> None:
-        """See `Drive`: both, whatever happens to one."""
         try:
             self._data.release()
         finally:
             self._wal.release()
-
-    def _place_of(self, directory: Path) -> Path:
-        if directory not in self._places:
-            self._data.discard(directory)  # refuses what is not ours, in its own words
-        return self._places[directory]
 
 
 class _AgeingOfBoth:

@@ -8,7 +8,6 @@ holds one set of data at a time.
 import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
 
 from pgassay import copying
 from pgassay.bench.drive_counters import DATA, DriveCounters
@@ -17,14 +16,14 @@ from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, DriveOutline, Trait
 from pgassay.copying import copy_tree
 from pgassay.drive import snapshots
-from pgassay.drive.root import Root, saying
+from pgassay.drive.root import refusals_in, remove_tree
 from pgassay.drive.sessions import Repaired, Session, require_clean, session_below
 from pgassay.drive.smart import BelievedCounters
 from pgassay.files import Directory, UntrustedError
 from pgassay.study.drives import COUNTERS, DriveKind
 
 RESERVE_BYTES = 64 << 20
-"""Room that a clone needs beside its data: a server's own files and the first segments of WAL."""
+"""Room that a clone needs besides its data: a server's own files and the first segments of WAL."""
 
 Counting = Callable[[Mount], Mapping[str, DriveCounters]]
 """What the device under a mount counts of itself, by source."""
@@ -36,35 +35,12 @@ def nothing(mount: Mount) -> Mapping[str, DriveCounters]:
 
 
 class DirectoryDrive:
-    """See `bench.store.Drive`; made by `attach`."""
+    """See `bench.store.Drive`."""
 
     kind = DriveKind.DIRECTORY
 
     def __init__(
         self,
-        root: Root,
-        session: Session,
-        account: Account,
-        mount_of: Callable[[Path], Mount],
-        keep_snapshots: bool,
-        counting: Counting,
-        keeper: Session | None = None,
-    ) -> None:
-        """`keeper` is the session below the directory where snapshots are kept, if that is another one."""
-        self._root = root
-        self._session = session
-        self._account = account
-        self._mount_of = mount_of
-        self._keep_snapshots = keep_snapshots
-        self._counting = counting
-        self._keeper = keeper
-        self._store = keeper.root if keeper is not None else root
-        self._can_share = copying.supported(session.path, keeper.path if keeper is not None else None)
-        self._all_shared = self._can_share
-
-    @classmethod
-    def attach(
-        cls,
         directory: Path,
         account: Account,
         mount_of: Callable[[Path], Mount],
@@ -73,27 +49,31 @@ class DirectoryDrive:
         keep_snapshots: bool = True,
         counting: Counting = nothing,
         snapshots_in: Path | None = None,
-    ) -> Self:
+    ) -> None:
         """Use (or make) `directory/pgassay`, remove what killed labs left, open a session of our own.
 
         The same in `snapshots_in`, if snapshots are to be kept there. Raises `DriveError`: volatile file system,
         foreign or unreachable directory, no permission.
         """
-        with saying(directory, "attach a drive"):
-            session = session_below(directory, account, mount_of, allow_volatile)
-        try:
-            if snapshots_in is None:
-                return cls(session.root, session, account, mount_of, keep_snapshots, counting)
-            with saying(snapshots_in, "keep snapshots"):
-                keeper = session_below(snapshots_in, account, mount_of, allow_volatile)
-            try:
-                return cls(session.root, session, account, mount_of, keep_snapshots, counting, keeper)
-            except BaseException:
-                keeper.close(keep_snapshots=True)
-                raise
-        except BaseException:
-            session.close(keep_snapshots=True)
-            raise
+        self._account, self._mount_of, self._keep_snapshots, self._counting = (
+            account,
+            mount_of,
+            keep_snapshots,
+            counting,
+        )
+        with contextlib.ExitStack() as undone:
+            with refusals_in(directory, "attach a drive"):
+                self._session = session_below(directory, account, mount_of, allow_volatile)
+            undone.callback(self._session.close, keep_snapshots=True)
+            self._keeper: Session | None = None
+            if snapshots_in is not None:
+                with refusals_in(snapshots_in, "keep snapshots"):
+                    self._keeper = session_below(snapshots_in, account, mount_of, allow_volatile)
+                undone.callback(self._keeper.close, keep_snapshots=True)
+            self._can_share = copying.supported(self._session.path, self._keeper.path if self._keeper else None)
+            undone.pop_all()
+        self._root, self._store = self._session.root, (self._keeper or self._session).root
+        self._all_shared = self._can_share
 
     @property
     def repaired(self) -> Repaired:
@@ -101,7 +81,6 @@ class DirectoryDrive:
         return self._session.repaired
 
     def mount(self) -> Mount:
-        """The file system under the root, with its free space now."""
         return self._mount_of(self._root.path)
 
     def snapshot_mount(self) -> Mount | None:
@@ -109,13 +88,12 @@ class DirectoryDrive:
         return self._mount_of(self._store.path) if self._keeper is not None else None
 
     def wal(self) -> DriveOutline | None:
-        """None: WAL lies with the data."""
         return None
 
     def workspace(self, name: str) -> Path:
         """See `Drive`; raises `DriveError` for a name in use."""
         path = self._session.place(name)
-        with saying(path, "make a workspace"), Directory.open(path.parent) as session:
+        with refusals_in(path, "make a workspace"), Directory.open(path.parent) as session:
             session.mkdir(path.name, 0o700, self._account.owner)
         return path
 
@@ -123,7 +101,6 @@ class DirectoryDrive:
         """See `Drive`: all stays here."""
 
     def has_snapshot(self, key: str) -> bool:
-        """Whether a whole snapshot of this key is kept."""
         return snapshots.find(self._store, key) is not None
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
@@ -131,7 +108,7 @@ class DirectoryDrive:
         self._session.require_stopped(directory)
         require_clean(directory)
         owner = self._keeper or self._session
-        with saying(self._store.path, "keep a snapshot"):
+        with refusals_in(self._store.path, "keep a snapshot"):
             snapshots.take(self._store, key, directory, owner.path.name, what)
 
     def clone(self, key: str, name: str) -> Path:
@@ -146,24 +123,19 @@ class DirectoryDrive:
                 "free some space, name another --data-dir, or use a smaller scale",
             )
         try:
-            with saying(self._root.path, "clone a snapshot"):
+            with refusals_in(self._root.path, "clone a snapshot"):
                 copied = copy_tree(snapshot.data, path, share=self._can_share)
         except BaseException:
-            with contextlib.suppress(OSError, UntrustedError), Directory.open(path.parent) as session:
-                session.remove_tree(path.name)
+            with contextlib.suppress(OSError, UntrustedError):
+                remove_tree(path)
             raise
         snapshots.used(self._store, key)
         self._all_shared = self._all_shared and copied.by_reference
         return path
 
-    def snapshot_files(self, key: str) -> Path | None:
-        """See `Drive`: every whole snapshot is a directory of files."""
-        found = snapshots.find(self._store, key)
-        return None if found is None else found.data
-
     def forget_snapshot(self, key: str) -> None:
         """Delete the snapshot, harmless when there is none; raises `DriveError`."""
-        with saying(self._store.path, "drop a snapshot"):
+        with refusals_in(self._store.path, "drop a snapshot"):
             snapshots.forget(self._store, key)
 
     def how_cloned(self) -> str:
@@ -180,11 +152,9 @@ class DirectoryDrive:
         return {f"{DATA}.{COUNTERS}": Trait(each.words) for each in found if isinstance(each, BelievedCounters)}
 
     def ageing(self) -> Ageing | None:
-        """None: what lies under a directory cannot be aged."""
         return None
 
     def write_back(self, directory: Path) -> None:
-        """See `Drive`; data and WAL are on one file system."""
         copying.sync_filesystem(directory)
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
@@ -193,15 +163,15 @@ class DirectoryDrive:
         The file system is not ours alone, and stays mounted: it cannot be checked.
         """
         self._session.require_stopped(directory)
-        with saying(self._root.path, "remove a clone"), Directory.open(directory.parent) as session:
-            session.remove_tree(directory.name)
+        with refusals_in(self._root.path, "remove a clone"):
+            remove_tree(directory)
 
     def release(self) -> None:
         """See `Drive`; calling it twice is harmless. Without `keep_snapshots` all that is ours goes."""
         try:
-            with saying(self._root.path, "give the drive back"):
+            with refusals_in(self._root.path, "give the drive back"):
                 self._session.close(self._keep_snapshots)
         finally:
             if self._keeper is not None:
-                with saying(self._store.path, "give the place of snapshots back"):
+                with refusals_in(self._store.path, "give the place of snapshots back"):
                     self._keeper.close(self._keep_snapshots)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from pgassay.drive.block.image import DISK
 from pgassay.drive.block.kernel import Kernel, busy, holders, mounts_below
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.root import DRIVES, Root, alone, take_lock, write_durably
+from pgassay.drive.root import DRIVES, Root, alone, remove_tree, take_lock, write_durably
 from pgassay.errors import UsageError
 from pgassay.files import Directory
 
@@ -42,12 +42,10 @@ class NamedDrive:
 
     @property
     def point(self) -> Path:
-        """The directory on which its file system is mounted."""
         return self.home / POINT
 
     @property
     def emulated(self) -> bool:
-        """Does a daemon serve it?"""
         return (self.home / daemon.CONFIGURATION).exists()
 
     @property
@@ -66,7 +64,6 @@ class NamedDrive:
 
 
 def all_drives(root: Root) -> list[NamedDrive]:
-    """All drives that users made, in the order of their names."""
     return [_read(path.parent) for path in sorted(root.drives.glob(f"*/{FACTS}"))]
 
 
@@ -153,13 +150,13 @@ def repair(root: Root) -> list[str]:
 
 def _remove(home: Path) -> None:
     leftovers.undo(home)
-    with Directory.open(home.parent) as drives:
-        drives.remove_tree(home.name)
+    remove_tree(home)
 
 
 def check(drive: NamedDrive, kernel: Kernel) -> Mapping[str, Any]:
     """Check its file system, unmounted for that long, and itself; raises `DamagedError`, or `DriveError` if in use."""
-    filesystem = filesystem_of(drive)
+    made = drive.facts["filesystem"]
+    filesystem = Filesystem(str(made["name"]), tuple(made["mkfs"]), tuple(made["mount_options"]))
     device = drive.device
     kernel.unmount(drive.point)
     try:
@@ -169,12 +166,6 @@ def check(drive: NamedDrive, kernel: Kernel) -> Mapping[str, Any]:
         kernel.mount(device, drive.point, filesystem)
     daemon.require_sound(found, drive.home)
     return found
-
-
-def filesystem_of(drive: NamedDrive) -> Filesystem:
-    """What it was made with."""
-    made = drive.facts["filesystem"]
-    return Filesystem(str(made["name"]), tuple(made["mkfs"]), tuple(made["mount_options"]))
 
 
 def _make(
@@ -191,7 +182,7 @@ def _make(
         with file.open("xb") as image:
             image.truncate(capacity)
     else:
-        program.start(home, described.configuration(name, home))
+        program.start(home, described.core.configuration(name, home))
         file = program.disk(home)
     device = kernel.attach(file)
     kernel.make(device, drive.filesystem, f"{LABEL}-{name}"[:12])
@@ -202,11 +193,7 @@ def _make(
         "name": name,
         "kind": drive.label,
         "capacity_bytes": capacity,
-        "filesystem": {
-            "name": drive.filesystem.name,
-            "mkfs": drive.filesystem.mkfs,
-            "mount_options": drive.filesystem.mount_options,
-        },
+        "filesystem": asdict(drive.filesystem),
     }
     write_durably(home / FACTS, json.dumps(facts) + "\n")
 

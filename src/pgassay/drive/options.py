@@ -1,7 +1,10 @@
 """What a study asks of its drives: the options `drive.*`, each declared once, as one typed value.
 
 `drive.data` and `drive.wal` name a drive and `drive.data.NAME` says more of it; the others hold for all drives of a
-treatment. Nothing is attached or looked at here but description files. All but `drive.check` are baked into snapshots.
+treatment. Nothing is attached here. All but `drive.check` are baked into snapshots.
+
+Levels are read back from where the server says its files are: by mountinfo, the loop device's backing file, the file
+system's own tools and the emulated drive's own answer, never from what was asked; None where none of them says.
 """
 
 import re
@@ -24,6 +27,7 @@ from pgassay.drive.block.description import PRESETS, Description
 from pgassay.drive.block.emulated import rounding
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import DISK
+from pgassay.drive.block.kernel import MountEntry
 from pgassay.drive.root import NAME
 from pgassay.drive.sizing import AUTO
 from pgassay.errors import UsageError
@@ -40,15 +44,28 @@ _ROUNDED_BYTES = 64 << 20
 _TOOL_TIMEOUT_S = 20.0
 
 
-Reading = Callable[[Path, str, str], str | None]
-"""From a place, the factor's full name and the asked level to what holds there."""
+def read_drive(name: str, level: Level, readable: Readable) -> str:
+    """The level that describes the drive under the server's files."""
+    return drive_at(place_of(readable.server, name), level.canonical)
 
 
-def read_at(reading: Reading) -> ReadBack:
-    """Read where the server says that its files are."""
+def read_mount(reading: Callable[[MountEntry, str], str | None]) -> ReadBack:
+    """From the mount that the server's files lie on and the asked level to what holds there."""
 
     def read_back(name: str, level: Level, readable: Readable) -> str | None:
-        return reading(place_of(readable.server, name), name, level.canonical)
+        entry = kernel.mount_over(place_of(readable.server, name))
+        return None if entry is None else reading(entry, level.canonical)
+
+    return read_back
+
+
+def read_stats(reading: Callable[[Mapping[str, Any], str, str], str | None]) -> ReadBack:
+    """From an emulated drive's own answer, the factor's last name and the asked level to what holds there."""
+
+    def read_back(name: str, level: Level, readable: Readable) -> str | None:
+        entry = kernel.mount_over(place_of(readable.server, name))
+        stats = {} if entry is None else daemon.statistics(SocketControl(entry.point.parent))
+        return reading(stats, name.rpartition(".")[2], level.canonical) if stats else None
 
     return read_back
 
@@ -65,7 +82,7 @@ def place_of(server: Server, name: str) -> Path:
     return (path / WAL_DIRECTORY).resolve() if name.startswith("drive.wal") else path
 
 
-def drive_at(place: Path, name: str, level: str) -> str:
+def drive_at(place: Path, level: str) -> str:
     """The level that describes the drive under `place`; what the user declared of it stays before it."""
     role, bare = declared(level)
     found = _drive(place, bare)
@@ -92,18 +109,6 @@ def _drive(place: Path, level: str) -> str:
     return f"{DriveKind.DIRECTORY}:{place}"
 
 
-def filesystem_at(place: Path, name: str, level: str) -> str | None:
-    """The type of the file system, as the kernel mounts it."""
-    entry = kernel.mount_over(place)
-    return entry.filesystem if entry is not None else None
-
-
-def mount_options_at(place: Path, name: str, level: str) -> str | None:
-    """The asked options, if the kernel has them; what it has, if one is missing; None if it says nothing about one."""
-    entry = kernel.mount_over(place)
-    return None if entry is None else options_held(entry.options, level)
-
-
 def options_held(options: Sequence[str], level: str) -> str | None:
     """The kernel leaves out what is a type's default: `nodiscard`, `commit=5`."""
     unknown = False
@@ -122,12 +127,11 @@ def options_held(options: Sequence[str], level: str) -> str | None:
     return None if unknown else level
 
 
-def mkfs_at(place: Path, name: str, level: str) -> str | None:
+def mkfs_held(entry: MountEntry, level: str) -> str | None:
     """By the file system's own tool; None for options that it does not say."""
-    entry = kernel.mount_over(place)
-    if entry is None or entry.filesystem not in KINDS:
+    kind = KINDS.get(entry.filesystem)
+    if kind is None:
         return None
-    kind = KINDS[entry.filesystem]
     try:
         program, *words = kind.question
         outcome = subprocess.run(
@@ -144,43 +148,22 @@ def mkfs_at(place: Path, name: str, level: str) -> str | None:
     return None if holds is None else level if holds else f"not {level}"
 
 
-def capacity_at(place: Path, name: str, level: str) -> str | None:
+def capacity_of(entry: MountEntry, level: str) -> str | None:
     """The block device's size, by the kernel (in sectors of 512 bytes); any will do where the study chose it."""
-    entry = kernel.mount_over(place)
-    if entry is None:
-        return None
     try:
-        told = Path("/sys/class/block") / Path(entry.source).resolve().name / "size"
-        sectors = int(told.read_text(encoding="ascii"))
+        size = Path("/sys/class/block") / Path(entry.source).resolve().name / "size"
+        sectors = int(size.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
     return AUTO if level == AUTO and sectors > 0 else f"{sectors * 512}B"
 
 
-def described_at(place: Path, name: str, level: str) -> str | None:
-    """What the drive itself says under the factor's last name; None if it does not say."""
-    return in_stats(_stats_at(place), name.rpartition(".")[2], level)
-
-
-def timing_at(place: Path, name: str, level: str) -> str | None:
-    """The profile by whose service times the drive says that it answers; None from what is no emulated drive."""
-    stats = _stats_at(place)
-    return timing_in_stats(stats, level) if stats else None
-
-
-def dilation_at(place: Path, name: str, level: str) -> str | None:
-    """How many times slower than the machine's the drive says that its clock is; 1 of one without service times."""
-    stats = _stats_at(place)
-    return dilation_in_stats(stats) if stats else None
-
-
-def dilation_in_stats(stats: Mapping[str, Any]) -> str:
-    """As the level is written."""
+def dilation_in_stats(stats: Mapping[str, Any], key: str, level: str) -> str:
     found = stats.get("timing")
     return str(found.get("dilation", 1)) if isinstance(found, Mapping) else "1"
 
 
-def timing_in_stats(stats: Mapping[str, Any], level: str) -> str:
+def timing_in_stats(stats: Mapping[str, Any], key: str, level: str) -> str:
     """`on` is whatever profile the drive has."""
     found = stats.get("timing")
     if not isinstance(found, Mapping):
@@ -214,12 +197,6 @@ def _emulated(home: Path, level: str) -> str:
         if (asked.kind, asked.codec) == (kind, codec):
             return level
     return DriveKind.CSD if kind == "compressing" else DriveKind.SSD
-
-
-def _stats_at(place: Path) -> Mapping[str, Any]:
-    """What the emulated drive under `place` says; empty for any other drive, or where it does not answer."""
-    entry = kernel.mount_over(place)
-    return {} if entry is None else daemon.statistics(SocketControl(entry.point.parent))
 
 
 FRESH, AGED = "fresh", "aged"
@@ -341,10 +318,6 @@ def _codec(name: str, text: str) -> str:
         raise _unknown_word(name, text, (*DRIVE_CODECS, "another level")) from None
 
 
-def _capacity(name: str, text: str) -> int | str:
-    return AUTO if text.strip() == AUTO else parse_memory(text)
-
-
 def _share(name: str, text: str) -> float:
     stripped = text.strip()
     try:
@@ -399,7 +372,9 @@ PLACE = Kind(
     each_path=_each_path,
     rooted=_rooted,
 )
-CAPACITY = Kind(_capacity, _bytes, f"a size with its unit, or {AUTO}")
+CAPACITY = Kind(
+    lambda _, text: AUTO if text.strip() == AUTO else parse_memory(text), _bytes, f"a size with its unit, or {AUTO}"
+)
 SIZE = Kind(lambda _, text: parse_memory(text), _bytes, "a size with its unit: 6GB")
 SHARE = Kind(_share, lambda value: f"{value:g}", "a share: 7%, 0.07")
 CODEC = Kind(_codec, str, f"{', '.join(DRIVE_CODECS)}, or another level")
@@ -418,7 +393,7 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="where the clusters live, or the WAL if it has a drive of its own",
-        read_back=read_at(drive_at),
+        read_back=read_drive,
     )
     filesystem_name: str | None = option(
         choice(*KINDS),
@@ -426,21 +401,21 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="the file system",
-        read_back=read_at(filesystem_at),
+        read_back=read_mount(lambda entry, level: entry.filesystem),
     )
     mkfs: tuple[str, ...] = option(
         MKFS,
         default=(),
         stage=Stage.INIT,
         summary="further options of mkfs: -b 1024, -J size=64",
-        read_back=read_at(mkfs_at),
+        read_back=read_mount(mkfs_held),
     )
     mount_options: tuple[str, ...] | None = option(
         MOUNT_OPTIONS,
         default=None,
         stage=Stage.INIT,
         summary="mount options (default: noatime)",
-        read_back=read_at(mount_options_at),
+        read_back=read_mount(lambda entry, level: options_held(entry.options, level)),
     )
     capacity: int | str | None = option(
         CAPACITY,
@@ -448,7 +423,7 @@ class OneDrive(Options):
         stage=Stage.INIT,
         unit="bytes",
         summary="the drive's capacity (default: by the data), or auto",
-        read_back=read_at(capacity_at),
+        read_back=read_mount(capacity_of),
         size=OF_DRIVE,
     )
     over_provisioning: float | None = option(
@@ -456,21 +431,21 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="flash beyond capacity: 7% is T/U − 1",
-        read_back=read_at(described_at),
+        read_back=read_stats(in_stats),
     )
     codec: str | None = option(
         CODEC,
         default=None,
         stage=Stage.INIT,
         summary="what an emulated drive compresses with",
-        read_back=read_at(described_at),
+        read_back=read_stats(in_stats),
     )
     policy: str | None = option(
         choice(*GC_POLICIES),
         default=None,
         stage=Stage.INIT,
         summary="which block garbage collection empties next",
-        read_back=read_at(described_at),
+        read_back=read_stats(in_stats),
     )
     precondition: int = option(
         COUNT, default=0, stage=Stage.INIT, unit="drive writes", read_back=not_read,
@@ -485,10 +460,10 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="where an emulated drive keeps its contents",
-        read_back=read_at(described_at),
+        read_back=read_stats(in_stats),
     )
     store_bytes: int | None = option(
-        SIZE, default=None, stage=Stage.INIT, unit="bytes", read_back=read_at(described_at),
+        SIZE, default=None, stage=Stage.INIT, unit="bytes", read_back=read_stats(in_stats),
         summary="room for an emulated drive's contents and snapshots",
     )  # fmt: skip
 
@@ -519,7 +494,6 @@ class OneDrive(Options):
 
     @property
     def filesystem(self) -> Filesystem:
-        """The file system to make."""
         usual = Filesystem()
         return Filesystem(self.filesystem_name or usual.name, self.mkfs, self.mount_options or usual.mount_options)
 
@@ -534,10 +508,10 @@ class OneDrive(Options):
         if self.scaled:
             return None
         if self.described is not None:
-            return self.described.capacity_bytes
+            return self.described.core.capacity_bytes
         return self.capacity if isinstance(self.capacity, int) else None
 
-    def asked(self) -> list[str]:
+    def options_set(self) -> list[str]:
         """The options that are set, by name; without the drive itself."""
         declared = declared_options(OneDrive).items()
         return [each.name for field, each in declared if each.name and getattr(self, field) != each.default]
@@ -579,24 +553,24 @@ class DriveOptions(Options):
     )
     timing: str = option(
         choice(UNTIMED, ON, *TIMING_PROFILES), default=UNTIMED, stage=Stage.INIT,
-        read_back=read_at(timing_at),
+        read_back=read_stats(timing_in_stats),
         summary="service times of emulated drives: a profile, or on for those of the description",
     )  # fmt: skip
     dilation: int = option(
-        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=read_at(dilation_at),
+        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=read_stats(dilation_in_stats),
         summary="how many times slower the clock is by which drives with service times and load.rate go",
     )  # fmt: skip
     cache: str = option(
-        choice(PROTECTED, VOLATILE), default=PROTECTED, stage=Stage.INIT, read_back=read_at(described_at),
+        choice(PROTECTED, VOLATILE), default=PROTECTED, stage=Stage.INIT, read_back=read_stats(in_stats),
         summary="whether a power cut can take what an emulated drive's cache holds",
     )  # fmt: skip
     flush: str = option(
-        choice(HONEST, LIES, DATA_FIRST), default=HONEST, stage=Stage.INIT, read_back=read_at(described_at),
+        choice(HONEST, LIES, DATA_FIRST), default=HONEST, stage=Stage.INIT, read_back=read_stats(in_stats),
         summary="whether an emulated drive's flush does what it says",
     )  # fmt: skip
     atomic_write_bytes: str = option(
         choice("512", "4096", "8192", "16384"), default="4096", stage=Stage.INIT, unit="bytes",
-        summary="the aligned unit that a power cut leaves whole", read_back=read_at(described_at),
+        summary="the aligned unit that a power cut leaves whole", read_back=read_stats(in_stats),
     )  # fmt: skip
 
     @property
@@ -611,20 +585,20 @@ class DriveOptions(Options):
         return {name: value for name, value in asked.items() if value not in (PROTECTED, HONEST, 4096)}
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together; a WAL beside the data has no drive of its own."""
+        """Refuse what does not fit together; a WAL with the data has no drive of its own."""
         if self.dilation > 1 and self.timing == UNTIMED:
             raise UsageError(
                 '"drive.dilation" slows service times, and drive.timing is off', "--set drive.timing=sata-ssd"
             )
         if self.wal is not None and self.wal.kind is DriveKind.BESIDE:
-            if self.wal.asked():
-                raise _needs_drive(f"wal.{self.wal.asked()[0]}", "wal")
+            if self.wal.options_set():
+                raise _needs_drive(f"wal.{self.wal.options_set()[0]}", "wal")
             object.__setattr__(self, "wal", None)
         for owner, drive in (("data", self.data), ("wal", self.wal)):
             if drive is None:
                 continue
             if drive.place is None and owner == "wal":
-                raise _needs_drive(f"wal.{drive.asked()[0]}", "wal")
+                raise _needs_drive(f"wal.{drive.options_set()[0]}", "wal")
             _check(owner, drive)
             of_emulated = [*(["timing"] if self.timing != UNTIMED else []), *self.persistence]
             if of_emulated and not drive.kind.emulated:
@@ -653,9 +627,14 @@ class DriveOptions(Options):
 def _check(owner: str, drive: OneDrive) -> None:
     """Refuse options that the kind of drive does not have, and a role that is not the described drive's."""
     if drive.described is not None and drive.place is not None:
-        drive.described.require_role(drive.place.role, str(drive.place))
+        role = drive.described.role
+        if drive.place.role not in (None, role):
+            raise UsageError(
+                f'"{drive.place}" does not declare what its description says: a drive that is {role}',
+                f"declare it as {role}=…, or change its kind or codec",
+            )
     real = drive.kind in (DriveKind.DIRECTORY, DriveKind.DEVICE)
-    for name in drive.asked():
+    for name in drive.options_set():
         if name == "capacity" and drive.scaled and real:
             continue  # it is as large as it is
         if drive.kind is DriveKind.DIRECTORY and name != "filesystem":

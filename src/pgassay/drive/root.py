@@ -46,7 +46,6 @@ class Root:
 
     @property
     def sessions(self) -> Path:
-        """A directory for each living lab."""
         return self.path / SESSIONS
 
     @property
@@ -60,7 +59,7 @@ class Root:
 
 
 @contextlib.contextmanager
-def saying(path: Path, doing: str) -> Iterator[None]:
+def refusals_in(path: Path, doing: str) -> Iterator[None]:
     """Raise `DriveError` for what the operating system refuses, `SpaceError` where it is full; `doing` says of what."""
     try:
         yield
@@ -183,14 +182,13 @@ def require_reachable(directory: Path, account: Account) -> None:
 
 
 def _make(root: Path) -> None:
-    """Make the root with its marker in it, or nothing."""
     fresh = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=root.parent))
     put_marker(fresh)
     with Directory.open(root.parent) as parent:
         parent.give(fresh.name, None, 0o755)
         try:
             parent.rename(fresh.name, parent, root.name)
-        except OSError:  # another lab was quicker; the marker of what is there now tells
+        except OSError:  # another lab was quicker; the marker shows whose it is
             parent.remove_tree(fresh.name)
     sync_directory(root.parent)
 
@@ -201,7 +199,6 @@ FORMAT = 1
 
 
 def put_marker(directory: Path) -> None:
-    """Mark a directory that we have just made."""
     text = json.dumps({"format": FORMAT, "what": "clusters and snapshots of pgassay; removed and remade at will"})
     write_durably(directory / MARKER_FILE, text + "\n")
 
@@ -235,6 +232,12 @@ def require_marker(directory: Path) -> None:
         )
 
 
+def remove_tree(path: Path) -> None:
+    """Remove what is ours with all that is in it, following no link; harmless when it is not there."""
+    with Directory.open(path.parent) as parent:
+        parent.remove_tree(path.name)
+
+
 def write_durably(path: Path, text: str) -> None:
     """Make a small file and fsync it and its name."""
     with path.open("x") as file:
@@ -245,7 +248,6 @@ def write_durably(path: Path, text: str) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -25,11 +25,12 @@ from pgassay.drive.root import (
     find_root,
     open_root,
     remove_root,
+    remove_tree,
     server_in,
     sessions_held,
     take_lock,
 )
-from pgassay.drive.snapshots import remove, remove_half_forgotten, remove_half_taken
+from pgassay.drive.snapshots import FORGOTTEN, TAKING, remove, remove_unfinished
 from pgassay.files import Directory
 from pgassay.study.findings import Finding, Severity
 
@@ -69,7 +70,6 @@ class Session:
         return path
 
     def require_stopped(self, directory: Path) -> None:
-        """Raise `DriveError` unless this is a workspace or clone of ours in which no server runs."""
         ours = directory.parent == self.path and NAME_PATTERN.fullmatch(directory.name) is not None
         require_stopped(directory, ours=ours)
 
@@ -85,8 +85,7 @@ class Session:
             with alone(self.root.path):
                 if not any(server_in(path) for path in _places(self.path)):
                     leftovers.undo(self.path)
-                    with Directory.open(self.root.sessions) as sessions:
-                        sessions.remove_tree(self.path.name)
+                    remove_tree(self.path)
                 if not keep_snapshots and not any(self.root.sessions.iterdir()):
                     if self.root.has_drives():
                         for path in sorted(self.root.snapshots.iterdir()):
@@ -137,7 +136,7 @@ def session_below(
 
 def _repair(root: Root) -> Repaired:
     """Remove the sessions that no living process holds, and the snapshots that they were taking or removing."""
-    removed = remove_half_forgotten(root.snapshots)
+    removed = remove_unfinished(root.snapshots, FORGOTTEN)
     kept: list[str] = []
     for session in all_sessions(root):
         lock = take_lock(session)
@@ -148,11 +147,10 @@ def _repair(root: Root) -> Repaired:
             running = [f"{session.name}/{path.name}" for path in places if server_in(path)]
             kept += running
             if not running:
-                removed += remove_half_taken(root.snapshots, session.name)
+                removed += remove_unfinished(root.snapshots, f"{TAKING}{session.name}-")
                 removed += [f"{session.name}/{path.name}" for path in places]
                 removed += leftovers.undo(session)
-                with Directory.open(root.sessions) as sessions:
-                    sessions.remove_tree(session.name)
+                remove_tree(session)
         finally:
             os.close(lock)
     return Repaired(tuple(removed), tuple(kept))

@@ -63,7 +63,7 @@ def scaled_pages(capacity_bytes: int) -> int:
 
 
 def memory_bytes(described: DriveDescription, snapshots: int, share: float = LEAST_SHARE) -> int:
-    """Memory in bytes that an emulated drive of a known capacity takes at most beside its contents, in use for long.
+    """Memory in bytes that an emulated drive of a known capacity takes at most besides its contents, in use for long.
 
     A compressing drive's flash holds blocks of `share` of 4 KiB on average, of its granularity at least. The blank
     drive is a snapshot that takes nothing, but while one is aged the state before and the one after are both there.

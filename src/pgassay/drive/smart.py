@@ -1,12 +1,28 @@
-"""The counters of one NVMe drive by nvme-cli: what it was sent, programmed and holds (`nvme_logs` reads the texts).
+"""What real drives count of themselves, by nvme-cli and smartctl, and which of their counters are believed.
 
-What lies under a mount is found here: an NVMe controller, or a SATA drive (`sata`).
+How a command is asked for JSON differs between plugins and versions of nvme-cli (`-j`, `-o json`, `-f json`, not at
+all), so the program is asked for that command's options first; it lists them without a device. The readers of its texts
+are pure, and written after the printing code of its plugins (1.16 to 3.0). OCP's log 0xC0 counts bytes in 128 bits, as
+`hi` and `lo` or whole; Micron and Seagate print hexadecimal texts; WD two halves, two kinds of cell or flat `… raw`
+names; Intel and Solidigm count 32 MiB units; ScaleFlux, Seagate and those who copied Intel's log count units that only
+the drive knows, equal for host and NAND. Statistics of Flexible Data Placement count bytes, metadata included, of one
+endurance group. Samsung has OCP's log alone.
+
+Host writes of a SATA drive come from ATA's device statistics ("Logical Sectors Written", ACS-4), which are defined in
+sectors. Vendors' attributes count as they please; smartmontools' drive database gives those that it knows a name with
+the unit in it (`NAND_Writes_1GiB`), and only such names are read. Crucial and Micron count pages of a size of their
+own, once for the host and once for the flash: the size comes from the host's bytes. `Total_LBAs_Written` is not read:
+it is what the database calls attribute 241 of drives that it does not know, whose units differ.
+
+NAND writes of a drive whose proof failed are left out of what it counts, so that whatever is computed from them is not
+available, instead of wrong. The name of a device may be another drive's after the next boot, so it identifies nothing.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import log2
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +30,6 @@ from pgassay.bench.drive_counters import NAND_WRITTEN, SMART, Counted, DriveCoun
 from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Mount
 from pgassay.bench.running import Completed, Runner
-from pgassay.drive import sata
 
 PROGRAM = "nvme"
 TIMEOUT_S = 10.0
@@ -116,15 +131,6 @@ Command = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Standard:
-    """The log that every NVMe drive has: bytes, and the share of its rated life in per cent."""
-
-    host_bytes_written: float
-    host_bytes_read: float | None
-    percentage_used: float | None
-
-
-@dataclass(frozen=True)
 class Media:
     """What was programmed: `nand` in units of `unit_bytes`, or of the unknown unit that `host` is counted in too."""
 
@@ -133,33 +139,22 @@ class Media:
     unit_bytes: int | None = None
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a drive that compresses says that its data take: bytes on flash, and how many bytes of data that is."""
-
-    physical_bytes: float
-    logical_bytes: float | None = None
-
-
-def parse_standard(text: str) -> Standard | None:
-    """`nvme smart-log -o json`; None for anything else."""
+def parse_standard(text: str) -> Counted:
+    """The log that every NVMe drive has, `nvme smart-log -o json`; empty for anything else."""
     log = table(text)
-    written = number(log.get("data_units_written"))
+    written, read = number(log.get("data_units_written")), number(log.get("data_units_read"))
     if written is None:
-        return None
-    read = number(log.get("data_units_read"))
-    used = log.get("percent_used", log.get("percentage_used"))
-    return Standard(written * DATA_UNIT_BYTES, None if read is None else read * DATA_UNIT_BYTES, number(used))
+        return {}
+    found = {
+        "host_bytes_written": written * DATA_UNIT_BYTES,
+        "host_bytes_read": None if read is None else read * DATA_UNIT_BYTES,
+        "percentage_used": number(log.get("percent_used", log.get("percentage_used"))),
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
-def parse_vendor(text: str) -> int | None:
-    """Who made the drive, by `nvme id-ctrl -o json`: the vendor's number on the PCI bus."""
-    vendor = number(table(text).get("vid"))
-    return None if vendor is None else int(vendor)
-
-
-def parse_contents(text: str) -> Contents | None:
-    """`nvme sfx status` (from 2.12): whole GB and a ratio of whole per cent, so to 1 GB at best; None for other texts.
+def parse_contents(text: str) -> Counted:
+    """`nvme sfx status` (from 2.12): whole GB and a ratio of whole per cent, so to 1 GB at best; empty for other texts.
 
     The drive's ratio is its own, of all that it holds; below 1 and above 8 it does not count. Of less than 50 GB
     that are free nvme-cli prints a number beyond all drives.
@@ -169,30 +164,24 @@ def parse_contents(text: str) -> Contents | None:
         provisioned, free, ratio = (number(log.get(name)) for name in names)
         if provisioned is not None and free is not None and ratio is not None and 0 <= free <= provisioned:
             physical_bytes = (provisioned - free) * 1e9
-            return Contents(physical_bytes, physical_bytes * ratio / 100.0)
-    return None
+            return {"physical_bytes": physical_bytes, "logical_bytes": physical_bytes * ratio / 100.0}
+    return {}
 
 
 _CAPACITY = re.compile(r"^ *(?P<name>[a-z]+(?: [a-z]+)?) +capacity: *\d+ *GB\(0x(?P<sectors>[0-9a-f]+)\)", re.MULTILINE)
 
 
-def parse_capacity(text: str) -> Contents | None:
-    """`nvme sfx query-cap` (all versions, text only): sectors, in hexadecimal behind the GB. It tells no ratio."""
+def parse_capacity(text: str) -> Counted:
+    """`nvme sfx query-cap` (all versions, text only): sectors, in hexadecimal behind the GB. It has no ratio."""
     sectors = {each["name"]: int(each["sectors"], 16) for each in _CAPACITY.finditer(text)}
     provisioned, free = sectors.get("provisioned"), sectors.get("free provisioned")
     if provisioned is None or free is None or not 0 <= free <= provisioned:
-        return None
-    return Contents(float((provisioned - free) * _SECTOR_BYTES))
-
-
-def parse_endurance_group(text: str) -> int | None:
-    """The endurance group of a namespace, by `nvme id-ns -o json`; None where there are none (0)."""
-    group = number(table(text).get("endgid"))
-    return int(group) if group else None
+        return {}
+    return {"physical_bytes": float((provisioned - free) * _SECTOR_BYTES)}
 
 
 def parse_namespace(text: str) -> Counted:
-    """`nvme id-ns -o json`: what the host sees, and what it uses where the drive tells (NVMe NVM Command Set, 4.1.5).
+    """`nvme id-ns -o json`: what the host sees, and what it uses where that is reported (NVMe NVM Command Set, 4.1.5).
 
     A drive that allocates on demand (thin provisioning) counts blocks in use. Others report all as used, or fewer where
     they count them all the same.
@@ -326,7 +315,6 @@ def _sum_of(log: Mapping[str, Any], *choices: tuple[str, ...]) -> Media | None:
 
 
 def _attributes(log: Mapping[str, Any], title: str) -> Mapping[str, float]:
-    """Seagate's lists of `attribute_name` and `attribute_value`."""
     rows = log.get(title)
     found: dict[str, float] = {}
     for row in rows if isinstance(rows, list) else ():
@@ -364,52 +352,37 @@ class SmartCounters:
     """Reads one NVMe drive; see `bench.drive_counters.DriveCounters`. The device is only ever asked, never written."""
 
     def __init__(self, runner: Runner, device: Path, namespace: Path | None = None) -> None:
-        self._program = NvmeCli(runner)
-        self._device = device
-        self._namespace = namespace
-        self._group: int | None = None
+        self._program, self._device, self._namespace = NvmeCli(runner), device, namespace
+        self._group = 0
         self._vendor: int | None = None
-        self._command: Command | None = None
+        self.command: Command | None = None
+        """Of the log that NAND writes come from; None where the drive reports none."""
         self._possible: tuple[Command, ...] = tuple(MEDIA_LOGS)
         self._contents_by: Command | None = None
         self._unit_bytes: float | None = None
 
     def __call__(self) -> Counted:
         """What the drive reports now; nothing where nvme-cli is missing or the drive does not answer."""
-        standard = parse_standard(self._ask(("smart-log",)))
-        if standard is None:
+        found = dict(parse_standard(self._ask(("smart-log",))))
+        if not found:
             return {}
-        found = {"host_bytes_written": standard.host_bytes_written}
-        if standard.host_bytes_read is not None:
-            found["host_bytes_read"] = standard.host_bytes_read
-        if standard.percentage_used is not None:
-            found["percentage_used"] = standard.percentage_used
+        host_bytes = found["host_bytes_written"]
         if self._namespace is not None:
             said = self._ask(("id-ns",), self._namespace)
-            self._group = parse_endurance_group(said)
+            self._group = int(number(table(said).get("endgid")) or 0)
             found |= parse_namespace(said)
-        nand_bytes = self._nand_bytes(standard.host_bytes_written)
+        nand_bytes = self._nand_bytes(host_bytes)
         if nand_bytes is not None:
             found["nand_bytes_written"] = nand_bytes
-        contents = self._contents()
-        if contents is not None:
-            found["physical_bytes"] = contents.physical_bytes
-            if contents.logical_bytes is not None:
-                found["logical_bytes"] = contents.logical_bytes
-        return found
-
-    @property
-    def source(self) -> str:
-        """Where NAND writes come from, for the record: `nvme ocp smart-add-log`, or that this drive does not say."""
-        return " ".join((PROGRAM, *self._command)) if self._command else "this drive reports no NAND writes"
+        return {**found, **self._contents()}
 
     def _nand_bytes(self, host_bytes: float) -> float | None:
-        """By the first log whose unit is known or told by its own count of host writes; which log that is, is kept.
+        """By the first log whose unit is known or follows from its own count of host writes; which that is, is kept.
 
-        A log that counts, but whose unit cannot be told yet, is asked again the next time.
+        A log that counts, but whose unit is not known yet, is asked again the next time.
         """
-        if self._command is not None and self._unit_bytes is not None:
-            media = self._media(self._command)
+        if self.command is not None and self._unit_bytes is not None:
+            media = self._media(self.command)
             return None if media is None else media.nand * self._unit_bytes
         counting = []
         for command in self._possible:
@@ -419,41 +392,37 @@ class SmartCounters:
             counting.append(command)
             unit_bytes = unit_bytes_of(media, host_bytes)
             if unit_bytes is not None:
-                self._command, self._unit_bytes = command, unit_bytes
+                self.command, self._unit_bytes = command, unit_bytes
                 return media.nand * unit_bytes
         self._possible = tuple(counting)
         return None
 
     def _media(self, command: Command) -> Media | None:
-        if command == _FDP:
-            return self._placement()
+        if command == _FDP:  # kept by endurance group
+            return (
+                parse_media(_FDP, self._program.ask(_FDP, self._device, "-e", str(self._group)))
+                if self._group
+                else None
+            )
         if MEDIA_LOGS[command]:
             return parse_media(command, self._ask(command))
         return parse_media(command, self._program.ask_text(command, self._device))
 
-    def _placement(self) -> Media | None:
-        """Statistics of Flexible Data Placement are kept by endurance group."""
-        if self._group is None:
-            return None
-        return parse_media(_FDP, self._program.ask(_FDP, self._device, "-e", str(self._group)))
-
-    def _contents(self) -> Contents | None:
-        """Of a drive of ScaleFlux; no other plugin tells what data take. Which command answered is kept."""
+    def _contents(self) -> Counted:
+        """Of a drive of ScaleFlux; no other plugin reports what data take. Which command answered is kept."""
         if self._vendor is None:
-            self._vendor = parse_vendor(self._ask(("id-ctrl",))) or 0
+            self._vendor = int(number(table(self._ask(("id-ctrl",))).get("vid")) or 0)
         if self._vendor != SCALEFLUX:
-            return None
+            return {}
         for command in (STATUS, CAPACITY) if self._contents_by is None else (self._contents_by,):
-            found = self._contents_of(command)
-            if found is not None:
+            if command == STATUS:
+                found = parse_contents(self._ask(STATUS))
+            else:
+                found = parse_capacity(self._program.ask_text(CAPACITY, self._device))
+            if found:
                 self._contents_by = command
                 return found
-        return None
-
-    def _contents_of(self, command: Command) -> Contents | None:
-        if command == STATUS:
-            return parse_contents(self._ask(STATUS))
-        return parse_capacity(self._program.ask_text(CAPACITY, self._device))
+        return {}
 
     def _ask(self, command: Command, device: Path | None = None) -> str:
         return self._program.ask(command, device or self._device)
@@ -472,7 +441,7 @@ class SmartOfMounts:
     def of(self, device: str) -> DriveCounters | None:
         """The counters of the drive that a device is, or is a part of; None where there are none.
 
-        A stable name, as /dev/disk/by-id/…, is a link; the kernel tells a mount's device as it was named.
+        A stable name, as /dev/disk/by-id/…, is a link; the kernel reports a mount's device as it was named.
         """
         found = str(Path(device).resolve())
         nvme, disk = _NVME.match(found), _SATA.match(found)
@@ -485,7 +454,7 @@ class SmartOfMounts:
             if nvme is not None:
                 counters = SmartCounters(self._runner, drive, Path(nvme["namespace"]))
             else:
-                counters = sata.SataCounters(self._runner, drive)
+                counters = SataCounters(self._runner, drive)
             self._known[drive] = counters if counters() else None
         return self._known[drive]
 
@@ -501,15 +470,15 @@ def unit_bytes_of(media: Media, host_bytes: float) -> float | None:
         return None
     if media.host is None:
         return media.unit_bytes
-    told = sata.unit_bytes(media.host, host_bytes)
+    measured = unit_bytes(media.host, host_bytes)
     if media.unit_bytes is None:
-        return told if told is not None and 1 <= told <= _LARGEST_UNIT_BYTES else None
+        return measured if measured is not None and 1 <= measured <= _LARGEST_UNIT_BYTES else None
     too_early = host_bytes < _FEW_UNITS * media.unit_bytes
-    return media.unit_bytes if too_early or told == media.unit_bytes else None
+    return media.unit_bytes if too_early or measured == media.unit_bytes else None
 
 
 NOT_PROVEN = "not proven"
-Known = Callable[[str], Trust | None]
+TrustOf = Callable[[str], Trust | None]
 """From a drive's identity to what a known write showed of it; None for one that was never proven."""
 _SYS = Path("/sys/class/block")
 
@@ -521,8 +490,7 @@ class DeviceCounters(Protocol):
         """The counters of the drive that a device is, or is a part of; None where there are none."""
 
 
-def nobody(drive: str) -> Trust | None:
-    """No drive's counters were ever proven."""
+def never_proven(drive: str) -> Trust | None:
     return None
 
 
@@ -551,7 +519,7 @@ class BelievedCounters:
     trust: Trust | None
 
     def __call__(self) -> Counted:
-        """As the drive tells it, without NAND writes where a known write did not move them as it must."""
+        """As the drive reports it, without NAND writes where a known write did not move them as it must."""
         found = self.read()
         if self.trust is None or not self.trust.problem:
             return found
@@ -559,7 +527,6 @@ class BelievedCounters:
 
     @property
     def words(self) -> str:
-        """For the record and the report."""
         return NOT_PROVEN if self.trust is None else self.trust.words
 
 
@@ -568,12 +535,11 @@ class BelievedMounts:
     """What the drives under mounts count, as far as that is believed; one object a drive, whatever lies on it."""
 
     devices: DeviceCounters
-    known: Known = nobody
+    known: TrustOf = never_proven
     identity: Callable[[Path], str] = identity_of
     _found: dict[DriveCounters, BelievedCounters] = field(default_factory=dict)
 
     def __call__(self, mount: Mount) -> Mapping[str, DriveCounters]:
-        """The counters of the mount's drive under the source `smart`."""
         found = self.of(mount.device)
         return {SMART: found} if found is not None else {}
 
@@ -592,3 +558,115 @@ def _text(path: Path) -> str:
         return " ".join(path.read_text(encoding="ascii", errors="replace").split())
     except OSError:
         return ""
+
+
+SMARTCTL = "smartctl"
+SMARTCTL_OPTIONS = ("-j", "-i", "-A", "-l", "devstat")
+NAND_BYTES = re.compile(
+    r"(?:Total_|Lifetime_)?(?:NAND|Flash|TLC|SLC)_(?:Writes|Prog_Ct|Prg)_(?P<count>\d*)(?P<unit>MiB|GiB)$"
+)
+"""Attributes of NAND writes whose name has the unit; a drive with two kinds of cell counts each."""
+HOST_PAGES = ("Host_Program_Page_Count",)
+FLASH_PAGES = ("FTL_Program_Page_Count", "Bckgnd_Program_Page_Cnt")
+"""Pages programmed for the host, and those programmed in addition by the drive itself."""
+_UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
+_NO_ANSWER = 0b111
+"""Bits of smartctl's exit status for a drive that was not asked; the others are about its health (smartctl(8))."""
+UNIT_TOLERANCE = 0.1
+"""How far a unit may be from a power of two: two counts are not of the same moment, and round."""
+
+
+def parse_sata(text: str) -> tuple[dict[str, float], tuple[float, float] | None]:
+    """What `smartctl -j -i -A -l devstat` says; nothing of other texts, and of drives without device statistics.
+
+    Where NAND bytes are not known, also the pages for the host and those in addition, in a unit of the drive's own.
+    """
+    document = table(text)
+    sector_bytes, capacity = number(document.get("logical_block_size")), document.get("user_capacity")
+    statistics, attributes = dict(_statistics(document)), dict(_sata_attributes(document))
+    written, read = statistics.get("Logical Sectors Written"), statistics.get("Logical Sectors Read")
+    if sector_bytes is None or written is None:
+        return {}, None
+    found = {
+        "host_bytes_written": written * sector_bytes,
+        "host_bytes_read": None if read is None else read * sector_bytes,
+        "percentage_used": statistics.get("Percentage Used Endurance Indicator"),
+        "capacity_bytes": number(capacity.get("bytes")) if isinstance(capacity, dict) else None,
+        "nand_bytes_written": _sata_nand_bytes(attributes),
+    }
+    for_host, more = (
+        next((attributes[name] for name in names if name in attributes), None) for names in (HOST_PAGES, FLASH_PAGES)
+    )
+    pages = None if for_host is None or more is None else (for_host, more)
+    if found["nand_bytes_written"] is not None:
+        pages = None
+    return {name: value for name, value in found.items() if value is not None}, pages
+
+
+def unit_bytes(counted: float, true_bytes: float) -> float | None:
+    """The power of two that makes `counted` units `true_bytes`; None where none comes near."""
+    if counted <= 0 or true_bytes <= 0:
+        return None
+    exponent = log2(true_bytes / counted)
+    return 2.0 ** round(exponent) if abs(2 ** (exponent - round(exponent)) - 1) <= UNIT_TOLERANCE else None
+
+
+class SataCounters:
+    """Reads one SATA drive; see `bench.drive_counters.DriveCounters`. The device is only ever asked, never written."""
+
+    def __init__(self, runner: Runner, device: Path) -> None:
+        self._runner = runner
+        self._device = device
+        self._page_bytes: float | None = None
+
+    def __call__(self) -> Counted:
+        """What the drive reports now; nothing where smartctl is missing or the drive does not answer."""
+        try:
+            done = self._runner.run(
+                [SMARTCTL, *SMARTCTL_OPTIONS, str(self._device)], privileged="asks a drive", timeout_s=TIMEOUT_S
+            )
+        except (BenchError, TimeoutError):
+            return {}
+        found, pages = ({}, None) if done.status & _NO_ANSWER else parse_sata(done.stdout)
+        if pages is not None:
+            if self._page_bytes is None:
+                self._page_bytes = unit_bytes(pages[0], found["host_bytes_written"])
+            if self._page_bytes is not None:
+                found["nand_bytes_written"] = sum(pages) * self._page_bytes
+        return found
+
+
+def _statistics(document: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Name and value of each device statistic that the drive says is valid."""
+    pages = document.get("ata_device_statistics")
+    for page in _dicts(pages.get("pages") if isinstance(pages, dict) else None):
+        for row in _dicts(page.get("table")):
+            flags, value = row.get("flags"), number(row.get("value"))
+            if value is not None and not (isinstance(flags, dict) and flags.get("valid") is False):
+                yield str(row.get("name")), value
+
+
+def _sata_attributes(document: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    table = document.get("ata_smart_attributes")
+    for row in _dicts(table.get("table") if isinstance(table, dict) else None):
+        raw = row.get("raw")
+        value = number(raw.get("value")) if isinstance(raw, dict) else None
+        if value is not None:
+            yield str(row.get("name")), value
+
+
+def _sata_nand_bytes(attributes: Mapping[str, float]) -> float | None:
+    """Bytes programmed; the kinds of cell added up, and of two names for the whole the first."""
+    cells: dict[str, float] = {}
+    for name, value in attributes.items():
+        named = NAND_BYTES.match(name)
+        if named is not None:
+            kind = name[:3] if name.startswith(("TLC", "SLC")) else "all"
+            cells.setdefault(kind, value * int(named["count"] or 1) * _UNITS[named["unit"]])
+    if "all" in cells:
+        return cells["all"]
+    return sum(cells.values()) if "TLC" in cells else None  # the fast cells alone are a part of the whole
+
+
+def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
+    return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())

@@ -1,8 +1,11 @@
 """Golden snapshots: whole or absent, found by their key, never started and never changed.
 
 A snapshot is put together as `.taking-…`, written back to the drive, and put in place by one rename; its facts are in
-`snapshot.json` beside the data, whose time of modification is that of the last use. File names are hashes, since keys
+`snapshot.json` next to the data, whose time of modification is that of the last use. File names are hashes, since keys
 are free text.
+
+Nothing is removed without a request, and nothing while a run is active below the same directory: its next trial may
+need any of them. A run that finds its snapshot gone makes it again.
 """
 
 import hashlib
@@ -15,13 +18,12 @@ from pathlib import Path
 
 from pgassay.bench.errors import DriveError
 from pgassay.copying import copy_tree, size_bytes, sync_filesystem
-from pgassay.drive.root import Root, alone, sessions_held, sync_directory, write_durably
-from pgassay.files import Directory
+from pgassay.drive.root import Root, alone, remove_tree, sessions_held, sync_directory, write_durably
 
 FACTS_FILE = "snapshot.json"
 DATA = "data"
 FORMAT = 1
-_FORGOTTEN = ".forgotten-"
+TAKING, FORGOTTEN = ".taking-", ".forgotten-"
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Snapshot:
 
 
 def find(root: Root, key: str) -> Snapshot | None:
-    """The snapshot of this key, if there is a whole one."""
+    """The snapshot of this key; None where there is no whole one."""
     path = _path(root, key)
     try:
         facts = json.loads((path / FACTS_FILE).read_text())
@@ -45,7 +47,6 @@ def find(root: Root, key: str) -> Snapshot | None:
 
 
 def missing(key: str) -> DriveError:
-    """A clone is asked for of what was never taken."""
     return DriveError(f'there is no snapshot for key "{key}"')
 
 
@@ -63,28 +64,27 @@ def take(root: Root, key: str, directory: Path, session: str, what: str) -> None
     From another file system it is copied; raises `OSError`, and nothing half copied is taken for a snapshot.
     """
     final = _path(root, key)
-    taking = root.snapshots / f".taking-{session}-{final.name}"
+    taking = root.snapshots / f"{TAKING}{session}-{final.name}"
     taking.mkdir(mode=0o700)
     if directory.stat().st_dev == taking.stat().st_dev:
         directory.rename(taking / DATA)
     else:
         copy_tree(directory, taking / DATA, share=False)
-        _remove_tree(directory)
+        remove_tree(directory)
     facts = {"format": FORMAT, "key": key, "bytes": size_bytes(taking / DATA), "what": what}
     write_durably(taking / FACTS_FILE, json.dumps(facts) + "\n")
     sync_filesystem(taking)
     with alone(root.path):
         if find(root, key) is None:
             if final.exists():  # unreadable facts: not a snapshot that anyone could use
-                _remove_tree(final)
+                remove_tree(final)
             taking.rename(final)
         else:
-            _remove_tree(taking)
+            remove_tree(taking)
     sync_directory(root.snapshots)
 
 
 def used(root: Root, key: str) -> None:
-    """The snapshot of this key has just served."""
     with suppress(OSError):  # only removing the least recently used needs it
         os.utime(_path(root, key) / FACTS_FILE)
 
@@ -99,32 +99,21 @@ def forget(root: Root, key: str) -> None:
 
 def remove(path: Path) -> None:
     """Remove a snapshot whole, even if we are killed meanwhile; the caller is alone in its root."""
-    gone = path.with_name(f"{_FORGOTTEN}{path.name}")
-    _remove_tree(gone)
+    gone = path.with_name(f"{FORGOTTEN}{path.name}")
+    remove_tree(gone)
     path.rename(gone)
-    _remove_tree(gone)
+    remove_tree(gone)
 
 
-def remove_half_taken(snapshots: Path, session: str) -> list[str]:
-    """Remove what a killed lab's session was still taking; returns the names."""
-    return _swept(snapshots, f".taking-{session}-*")
+def remove_unfinished(snapshots: Path, prefix: str) -> list[str]:
+    """Remove what a killed process was still taking (`TAKING`, its session) or removing (`FORGOTTEN`); returns names.
 
-
-def remove_half_forgotten(snapshots: Path) -> list[str]:
-    """Remove what a killed process was still removing; returns the names. The caller is alone in the root."""
-    return _swept(snapshots, f"{_FORGOTTEN}*")
-
-
-def _swept(snapshots: Path, pattern: str) -> list[str]:
-    found = sorted(snapshots.glob(pattern))
+    Of those that were being removed the caller is alone in the root.
+    """
+    found = sorted(snapshots.glob(f"{prefix}*"))
     for path in found:
-        _remove_tree(path)
+        remove_tree(path)
     return [path.name for path in found]
-
-
-def _remove_tree(path: Path) -> None:
-    with Directory.open(path.parent) as parent:
-        parent.remove_tree(path.name)
 
 
 def _path(root: Root, key: str) -> Path:

@@ -23,7 +23,7 @@ from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.preparation import Proof, Tell, tell_nobody
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import Root, find_root
-from pgassay.drive.smart import BelievedCounters, BelievedMounts, Known, identity_of, nobody
+from pgassay.drive.smart import BelievedCounters, BelievedMounts, TrustOf, identity_of, never_proven
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
@@ -71,12 +71,12 @@ def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking:
         planned=places.planned,
         snapshots_in=None if places.snapshots_in is None else places.snapshots_in.absolute(),
         lacking=lacking or Lacking(),
-        known=nobody if places.proofs is None else known_in(places.proofs),
+        known=never_proven if places.proofs is None else known_in(places.proofs),
         tell=places.tell,
     )
 
 
-def known_in(file: Path) -> Known:
+def known_in(file: Path) -> TrustOf:
     """What is known of drives' counters by the machine's file; raises `RecordError` where it cannot be read."""
     proofs = counter_proofs.read(RealDisk(), file)
 

@@ -88,7 +88,7 @@ def emulated_devices(place: Path) -> Iterator[Callable[..., Path]]:
         described = described.with_values(
             {"drive.pages_per_block": scaled_pages(size_bytes), "emulation.store_bytes": 5 * size_bytes // 2}
         )
-        program.start(home, described.configuration("prepared", home))
+        program.start(home, described.core.configuration("prepared", home))
         found.append(kernel.attach(program.disk(home)))
         return found[0]
 

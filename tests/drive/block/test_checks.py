@@ -75,8 +75,8 @@ def test_drives_of_a_study_are_asked_about_as_they_will_be(bench: Attacher, tmp_
     program = bench.program
     assert isinstance(program, FakeDaemon)
     (asked,) = program.checked
-    assert (asked.capacity_bytes, asked.core.policy, asked.core.profile) == (1 << 30, "fifo", "sata-ssd")
-    json.dumps(asked.configuration("x", tmp_path))
+    assert (asked.core.capacity_bytes, asked.core.policy, asked.core.profile) == (1 << 30, "fifo", "sata-ssd")
+    json.dumps(asked.core.configuration("x", tmp_path))
     drive.release()
 
 

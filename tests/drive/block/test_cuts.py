@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from pgassay.bench.crash_states import CrashingDrive, CrashState, CrashWish, PageInFlight
+from pgassay.bench.crash_states import CrashingDrive, CrashReport, CrashState, CrashWish, PageInFlight
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.drive import BlockDrive
-from pgassay.drive.block.emulated import EmulatedVolume, crash_report
+from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.options import DriveOptions
@@ -105,15 +106,15 @@ def test_an_image_cannot_be_cut(tmp_path: Path) -> None:
     made = BlockDrive(volume, Filesystem(), FakeKernel(), tmp_path, Account(None, 0, 0), here, lambda: None)
     with pytest.raises(DriveError, match="image"):
         made.cut(tmp_path / "mnt" / "x", WISH)
-    made.discard_cut(CrashState(tmp_path, crash_report(ANSWER)))
+    made.discard_cut(CrashState(tmp_path, msgspec.convert(ANSWER, CrashReport)))
 
 
 def test_the_drives_answer_is_read() -> None:
     page = {"block": 8, "bytes": 8192, "old_lsn": 1, "new_lsn": 2, "sectors": [255, 0], "changed": [1, 128]}
-    report = crash_report({**ANSWER, "page": page})
+    report = msgspec.convert({**ANSWER, "page": page}, CrashReport)
     assert (report.flushes, report.lost_pieces, report.strip) == (4, 2, ((8, 2, 1),))
     assert report.page == PageInFlight(8, 8192, 1, 2, (255, 0), (1, 128))
-    assert crash_report(ANSWER).page is None
+    assert msgspec.convert(ANSWER, CrashReport).page is None
 
 
 @pytest.mark.parametrize(

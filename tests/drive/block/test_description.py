@@ -16,7 +16,7 @@ def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
     wish = DriveOptions.from_levels({"data": first.canonical, "data.codec": "lz4"}).data
     assert wish.described is not None
     assert (wish.label, wish.capacity_bytes, wish.described.core.codec) == ("mine", 2 << 30, "lz4")
-    told = wish.described.configuration("d", tmp_path)
+    told = wish.described.core.configuration("d", tmp_path)
     assert (told["over_provisioning"], told["kind"], "timing" in told) == (0.28, "compressing", False)
     file.write_text('[drive]\nkind = "page-mapped"\n')
     assert FACTORS["drive.data"].parse("drive.data", str(file)).canonical != first.canonical
@@ -26,8 +26,8 @@ def test_a_drive_may_promise_more_than_it_has_flash_for(tmp_path: Path) -> None:
     file = tmp_path / "thin.toml"
     file.write_text('[drive]\nkind = "compressing"\nuser_bytes = "1GB"\nlogical_bytes = "4GB"\n')
     found = description.read(file)
-    assert found.capacity_bytes == 4 << 30
-    assert found.configuration("d", tmp_path)["user_bytes"] == 1 << 30
+    assert found.core.capacity_bytes == 4 << 30
+    assert found.core.configuration("d", tmp_path)["user_bytes"] == 1 << 30
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_service_times_are_a_description_s_own_or_a_profile_s(tmp_path: Path) ->
         options = DriveOptions.from_levels({"data": level, "data.capacity": "1GB", "timing": timing})
         described = options.described(options.data)
         assert described is not None
-        return described.configuration("d", tmp_path).get("timing")
+        return described.core.configuration("d", tmp_path).get("timing")
 
     mine = {"profile": "sata-ssd", "read_ns": 70000, "write_buffer_bytes": 8 << 20}
     assert asked("on") == mine

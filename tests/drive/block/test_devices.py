@@ -128,8 +128,10 @@ def test_a_device_by_a_stable_name_is_read_back_by_it(place: Path, device: Path)
     directory = drive.workspace("prepare")
     assert drive.mount().device == str(stable), "the kernel keeps the name that it is given"
     for name in (stable, device):
-        assert options.drive_at(directory, "drive.data", f"device:{name}") == f"device:{name}"
-    assert options.capacity_at(directory, "drive.data.capacity", "auto") == "auto"
+        assert options.drive_at(directory, f"device:{name}") == f"device:{name}"
+    entry = kernel.mount_over(directory)
+    assert entry is not None
+    assert options.capacity_of(entry, "auto") == "auto"
     drive.release()
 
 

@@ -162,7 +162,7 @@ def test_a_device_that_takes_no_discards_is_not_trimmed(tmp_path: Path, limit: s
 
 @pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="nvme-cli is not installed")
 @pytest.mark.parametrize(
-    "command", [*preparation._ASKED.values(), ("id-ctrl",), ("list-ns", "--all"), ("sanitize-log",)]
+    "command", [*preparation._ERASING.values(), ("id-ctrl",), ("list-ns", "--all"), ("sanitize-log",)]
 )
 def test_the_installed_program_takes_the_commands_that_erase(command: tuple[str, ...]) -> None:
     """On a device that is none: an option that it refuses is named before it is opened."""

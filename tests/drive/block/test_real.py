@@ -69,8 +69,7 @@ def test_every_trial_starts_from_the_same_bytes(place: Path, kind: str, filesyst
         (clone / "file").write_bytes(b"worn")
         assert read_back(clone, "drive.data", kind) == (kind, kind)
         assert read_back(clone, "drive.data.filesystem", filesystem) == (filesystem, filesystem)
-        drive.discard(clone)
-        drive.check()
+        drive.discard(clone, check=True)
     drive.release()
     assert left_behind(place) == []
 
@@ -262,7 +261,7 @@ def test_a_killed_drive_is_given_back_while_its_disk_is_still_held(place: Path) 
     home.mkdir()
     described = DriveOptions.from_levels({"data": "csd", "data.capacity": "64MB"}).data.described
     assert described is not None
-    program.start(home, described.configuration("held", home))
+    program.start(home, described.core.configuration("held", home))
     held = os.open(program.disk(home), os.O_RDONLY)
     try:
         daemon.kill(home)

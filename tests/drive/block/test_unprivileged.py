@@ -70,8 +70,8 @@ def test_a_device_is_read_back_as_asked_whichever_of_its_names_is_mounted(
     entry = kernel.MountEntry(Path("/x/mnt"), "ext4", str(tmp_path / mounted_as), ("rw",), "7:1")
     monkeypatch.setattr(kernel, "mount_over", lambda path: entry)
     for level in (f"device:{stable}", f"device:{tmp_path / 'disk'}", f"normal=device:{stable}"):
-        assert drive_at(Path("/x/mnt/pgassay"), "drive.data", level) == level
-    found = drive_at(Path("/x/mnt/pgassay"), "drive.data", "device:/dev/other")
+        assert drive_at(Path("/x/mnt/pgassay"), level) == level
+    found = drive_at(Path("/x/mnt/pgassay"), "device:/dev/other")
     assert found == f"device:{entry.source}", "another device is told"
 
 
@@ -215,7 +215,7 @@ def test_a_clock_is_slowed_by_a_whole_number(typed: str) -> None:
     ],
 )
 def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], level: str, found: str) -> None:
-    assert timing_in_stats(told, level) == found
+    assert timing_in_stats(told, "timing", level) == found
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], lev
     ],
 )
 def test_the_drive_tells_how_slow_its_clock_is(told: dict[str, object], found: str) -> None:
-    assert dilation_in_stats(told) == found
+    assert dilation_in_stats(told, "dilation", "1") == found
 
 
 def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:

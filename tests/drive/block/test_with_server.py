@@ -55,7 +55,6 @@ def test_a_cluster_lives_on_a_drive_and_both_stay_sound(place: Path, kind: str) 
             checked(programs.bindir, server.endpoint.socket_directory, server.endpoint.port)
         finally:
             server.stop()
-        drive.discard(clone)
-        drive.check()
+        drive.discard(clone, check=True)
     drive.release()
     assert left_behind(place) == []

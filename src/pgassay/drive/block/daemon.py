@@ -11,8 +11,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -87,10 +87,9 @@ class RealDaemon:
             )
 
     def check(self, description: Description) -> None:
-        """Raise `UsageError`, with the program's own complaint, for a drive that cannot be."""
         done = subprocess.run(
             [str(find()), "check"],
-            input=json.dumps(description.configuration(description.kind, Path("/"))),
+            input=json.dumps(description.core.configuration(description.kind, Path("/"))),
             capture_output=True,
             text=True,
             timeout=READY_S,
@@ -142,7 +141,6 @@ class RealDaemon:
         kernel.unmount(directory / FUSE, patience_s=_UNMOUNT_S, lazily=True)
 
     def disk(self, directory: Path) -> Path:
-        """The one file of its FUSE file system."""
         return directory / FUSE / DISK
 
 
@@ -252,10 +250,10 @@ class SocketControl:
     def _exchange(self, request: Mapping[str, Any], patience_s: float) -> dict[str, Any]:
         with (
             socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
-            _short(self._directory) as name,
+            kernel.opened(self._directory, os.O_PATH | os.O_DIRECTORY) as folder,
         ):
             line.settimeout(patience_s)
-            line.connect(name)
+            line.connect(f"/proc/self/fd/{folder}/{SOCKET}")  # the path itself may be too long for a socket
             line.sendall(json.dumps(request).encode() + b"\n")
             text = b""
             while not text.endswith(b"\n"):
@@ -269,18 +267,7 @@ class SocketControl:
         return answer
 
 
-@contextmanager
-def _short(directory: Path) -> Iterator[str]:
-    """A short path to the socket."""
-    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
-    finally:
-        os.close(descriptor)
-
-
 def silent(place: Path, why: str) -> DriveError:
-    """An emulated drive cannot be asked."""
     return DriveError(f'the emulated drive does not answer on "{place}": {why}', "pgassay drive list --repair")
 
 

@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pgassay import untrusted
 from pgassay._core import DRIVE_PRESETS, ROTATING_PROFILES, DescriptionError, DriveDescription
@@ -30,7 +29,6 @@ class Description:
 
     @property
     def compresses(self) -> bool:
-        """Whether its codec makes contents smaller."""
         return self.core.codec != "none"
 
     @property
@@ -43,21 +41,7 @@ class Description:
         """Whether the size of its superblocks is settled: described, or brought by its profile of flash."""
         return self.core.has_shape or (self.core.profile is not None and not self.rotates)
 
-    @property
-    def capacity_bytes(self) -> int | None:
-        """Bytes that the host sees; None leaves them to the study's data."""
-        return self.core.capacity_bytes
-
-    def require_role(self, declared: Role | None, level: str) -> None:
-        """Raise `UsageError` where a level declares another role than the drive's."""
-        if declared not in (None, self.role):
-            raise UsageError(
-                f'"{level}" does not declare what its description says: a drive that is {self.role}',
-                f"declare it as {self.role}=…, or change its kind or codec",
-            )
-
     def with_capacity(self, capacity_bytes: int) -> "Description":
-        """The same drive with another capacity."""
         return replace(self, core=self.core.with_capacity(capacity_bytes))
 
     def with_values(self, values: Mapping[str, object]) -> "Description":
@@ -75,10 +59,6 @@ class Description:
         if level == "on":
             return self if self.core.profile is not None else self.with_values({"timing": {}})
         return self.with_values({"timing": None if level == "off" else {"profile": level}})
-
-    def configuration(self, name: str, directory: Path) -> dict[str, Any]:
-        """The configuration of its program (docs/emulated-drive.md), which lives in `directory`."""
-        return self.core.configuration(name, directory)
 
 
 def impossible(kind: str, said: str, hint: str) -> UsageError:

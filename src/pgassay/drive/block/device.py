@@ -1,13 +1,14 @@
 """A real block device, written over: only one that its owner named with --i-own, and that carries nothing of others.
 
-On it lies a directory drive: snapshots are copied inside the file system. What it carries is looked at by `blank`.
+On it lies a directory drive: snapshots are copied inside the file system. What it carries is asked of wipefs(8), the
+kernel and the device itself: no signature but a file system with our label, no partition, no mount, no swap, no holder,
+and without our label nothing but zeros.
 """
 
 import errno
 import json
 import mmap
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from pgassay.drive.block.kernel import (
     backing_file,
     command_failed,
     no_block_device,
+    opened,
     refusals_of,
     size_bytes,
 )
@@ -41,7 +43,6 @@ from pgassay.drive.block.preparation import (
     RawDevice,
     Tell,
     erase,
-    fill,
     overwrite,
     precondition,
     prove,
@@ -69,11 +70,8 @@ def not_owned(device: Path) -> UsageError:
 
 def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/block")) -> None:
     """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
-    try:
-        if not stat.S_ISBLK(device.stat().st_mode):
-            raise no_block_device(device)
-    except FileNotFoundError:
-        raise no_block_device(device) from None
+    if not device.is_block_device():
+        raise no_block_device(device)
     _require_free(device, sys)
     require_blank_or_ours(device, runner)
 
@@ -147,7 +145,6 @@ def first_data(device: Path) -> int | None:
 
 
 def _stretches(size: int) -> Iterator[tuple[int, int]]:
-    """Places and lengths, the ends first."""
     yield 0, EDGE_BYTES
     yield max(0, size - EDGE_BYTES), EDGE_BYTES
     step = -(-max(0, size - 2 * EDGE_BYTES) // STRETCHES)
@@ -155,16 +152,16 @@ def _stretches(size: int) -> Iterator[tuple[int, int]]:
         yield EDGE_BYTES + number * step, min(step, STRETCH_BYTES)
 
 
-Release = Callable[[], None]
 Use = tuple[Filesystem, int, bool]
 """How a device is asked for: its file system, how often it is written over, and whether it is trimmed."""
+AS_FOUND = "as it was found"
 OWN_LABEL = f"{filesystems.LABEL}-own"
 """The label that says whose a device is which carries nothing else."""
 LEFT_SETTLED = "aged"
 """Behind our label, what says that `pgassay drive precondition` left the device as `SETTLED`."""
 LEFT_EMPTIED = "trimmed"
 """The same of one that it left as `EMPTIED`, by `--trim`."""
-TOLD_EACH_TRIAL = "told before each trial what its file system does not use"
+TRIMMED_EACH_TRIAL = "told before each trial what its file system does not use"
 """Part of the start state where a run asks for `drive.data.trim`; no label of a device says it."""
 
 
@@ -172,40 +169,35 @@ class DeviceDrive(DirectoryDrive):
     """See `bench.store.Drive`: a directory drive on a device of its own, unmounted at the end."""
 
     kind = DriveKind.DEVICE
-    device = Path()
-    unmounted: Release | None = None
-    start = "as it was found"
-    trimming: Callable[[], float | None] | None = None
+    on: "MountedDevice"
+    _released = False
     _trimmed_bytes: float | None = None
 
     def clone(self, key: str, name: str) -> Path:
-        """See `Drive`; then, where it is asked for, the drive is told what its file system does not use.
+        """See `Drive`; then, where it is asked for, what its file system does not use is trimmed.
 
         What the last trial has deleted is written back first: until then it is in use.
         """
         with self._named():
             path = super().clone(key, name)
-            if self.trimming is not None:
+            if self.on.trimming is not None:
                 try:
                     copying.sync_filesystem(path)
-                    self._trimmed_bytes = self.trimming()
+                    self._trimmed_bytes = self.on.trimming()
                 except BaseException:
                     super().discard(path)
                     raise
         return path
 
     def workspace(self, name: str) -> Path:
-        """See `Drive`."""
         with self._named():
             return super().workspace(name)
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
-        """See `Drive`."""
         with self._named():
             super().take_snapshot(key, directory, what)
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
-        """See `Drive`."""
         with self._named():
             super().discard(directory, check=check)
 
@@ -215,18 +207,20 @@ class DeviceDrive(DirectoryDrive):
         try:
             yield
         except (DriveError, OSError) as failure:
-            gone = failure_of(self.device)
+            gone = failure_of(self.on.device)
             if gone is None:
                 raise
             said = failure.message if isinstance(failure, DriveError) else str(failure)
-            raise DriveError(f'"{self.device}" does not answer any more: {gone.strerror or gone} ({said})') from failure
+            raise DriveError(
+                f'"{self.on.device}" does not answer any more: {gone.strerror or gone} ({said})'
+            ) from failure
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
         """The state that trials start from: as it was found, or preconditioned by so many drive writes.
 
-        Nothing puts a real drive back, so what it had been sent before this trial is told, where it counts that.
+        Nothing puts a real drive back, so what it had been sent before this trial is recorded, where it counts that.
         """
-        found = {**super().traits(directory), f"{DATA}.start": Trait(self.start)}
+        found = {**super().traits(directory), f"{DATA}.start": Trait(self.on.start)}
         if self._trimmed_bytes is not None:
             found[f"{DATA}.trimmed_bytes"] = Trait(self._trimmed_bytes)
         for read in self.counters(directory).values():
@@ -243,20 +237,16 @@ class DeviceDrive(DirectoryDrive):
         """
         with suppress(DriveError):
             super().release()
-        if self.unmounted is not None:
-            self.unmounted()
-            self.unmounted = None
+        if not self._released:
+            self._released = True
+            self.on.leave()
 
 
 def failure_of(device: Path) -> OSError | None:
     """What reading its first block past the page cache fails with; None while it answers."""
     try:
-        descriptor = os.open(device, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
-        try:
-            with mmap.mmap(-1, SECTOR_BYTES) as block:
-                os.preadv(descriptor, [block], 0)
-        finally:
-            os.close(descriptor)
+        with opened(device, os.O_RDONLY | os.O_DIRECT) as descriptor, mmap.mmap(-1, SECTOR_BYTES) as block:
+            os.preadv(descriptor, [block], 0)
     except OSError as failure:
         return failure
     return None
@@ -280,7 +270,7 @@ def counters_of(device: Path) -> DriveCounters | None:
 class Preparation:
     """How a device is to be prepared; sizes in bytes, `drive_writes` of random overwriting at most.
 
-    `trim`: is the drive told afterwards what its new file system does not use? That is nearly all of it.
+    `trim`: is afterwards trimmed what its new file system does not use? That is nearly all of it.
     """
 
     erase: Erasure
@@ -329,7 +319,7 @@ def prepare(
         )
         with RawDevice(device, wanted.compressed_to) as raw:
             proof = prove(raw, read, pause, wanted.proof_bytes, tell)
-            fill(raw, tell)
+            raw.fill(tell)
             found = overwrite(raw, None if proof.problem else read, wanted.drive_writes, tell)
         if found.settled or wanted.trim:
             label = f"{filesystems.LABEL}-{LEFT_EMPTIED if wanted.trim else LEFT_SETTLED}"
@@ -338,17 +328,13 @@ def prepare(
         raise
     kernel.make(device, filesystem, label)
     if wanted.trim:
-        _trim(device, filesystem, runner, kernel)
+        with scratch.folder("trim") as point:
+            kernel.mount(device, point, filesystem)
+            try:
+                trim(point, runner)
+            finally:
+                kernel.unmount(point)
     return Prepared(not_erased, proof, found, label)
-
-
-def _trim(device: Path, filesystem: Filesystem, runner: Runner, kernel: Kernel) -> None:
-    with scratch.folder("trim") as point:
-        kernel.mount(device, point, filesystem)
-        try:
-            trim(point, runner)
-        finally:
-            kernel.unmount(point)
 
 
 def _mark(device: Path, filesystem: Filesystem, kernel: Kernel) -> None:
@@ -372,29 +358,25 @@ class MountedDevice:
         filesystem: Filesystem,
         point: Path,
         kernel: Kernel,
-        closing: Release,
+        closing: Callable[[], None],
         drive_writes: int = 0,
-        start: str = DeviceDrive.start,
+        start: str = AS_FOUND,
         trimming: Callable[[Path], float | None] | None = None,
         tell: Tell = tell_nobody,
     ) -> None:
-        """Write the device over so many times, which `tell` hears of, make the file system, mount it at `point`.
+        """Write the device over so many times, reporting to `tell`, make the file system, mount it at `point`.
 
         `closing` comes after it is unmounted, `start` is the state in which the device was found; `trimming` is done
         at `point` before each trial. Raises `DriveError`.
         """
-        self._start = start
+        self.start = start
         if drive_writes:
-            self._start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
+            self.start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
         if trimming is not None:
-            self._start += f", {TOLD_EACH_TRIAL}"
-        self._trimming = None if trimming is None else partial(trimming, point)
-        self._device = device
-        self._point = point
-        self._kernel = kernel
-        self._closing = closing
-        self._users = 0
-        self.asked: Use = (filesystem, drive_writes, trimming is not None)
+            self.start += f", {TRIMMED_EACH_TRIAL}"
+        self.trimming = None if trimming is None else partial(trimming, point)
+        self.device, self._point, self._kernel, self._closing, self._users = device, point, kernel, closing, 0
+        self.use: Use = (filesystem, drive_writes, trimming is not None)
         filesystem.require_room(size_bytes(device))
         try:
             precondition(device, drive_writes, tell)
@@ -421,7 +403,7 @@ class MountedDevice:
     ) -> DeviceDrive:
         """One more drive on it. Raises `DriveError`; where it was to be the first, the device is unmounted then."""
         try:
-            drive = DeviceDrive.attach(
+            drive = DeviceDrive(
                 self._point, account, mount_of, keep_snapshots=True, counting=counting, snapshots_in=snapshots_in
             )
         except BaseException:
@@ -429,13 +411,10 @@ class MountedDevice:
                 self._unmount()
             raise
         self._users += 1
-        drive.device = self._device
-        drive.unmounted = self._leave
-        drive.start = self._start
-        drive.trimming = self._trimming
+        drive.on = self
         return drive
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         self._users -= 1
         if not self.used:
             self._unmount()
@@ -451,7 +430,7 @@ def state_of(device: Path, runner: Runner) -> str:
     labels = [str(each.get("label") or "") for each in signatures(runner, device)]
     states = {LEFT_SETTLED: SETTLED, LEFT_EMPTIED: EMPTIED}
     left = (state for label, state in states.items() if f"{filesystems.LABEL}-{label}" in labels)
-    return next(left, DeviceDrive.start)
+    return next(left, AS_FOUND)
 
 
 def to_be_mounted(device: Path, filesystem: Filesystem, point: Path, overhead_share: float = OVERHEAD_SHARE) -> Mount:

@@ -2,16 +2,16 @@
 
 It holds one workspace or clone at a time, in its mounted file system. A snapshot is the whole disk, file system and
 all, taken unmounted: every trial starts from the same bytes in the same places. The disk itself is a `Volume`: an image
-keeps files, an emulated drive keeps blocks inside its program.
+keeps files, an emulated drive keeps blocks inside its program. A page that was in flight when the power failed gets the
+name of its file by the extents of ext4 and xfs (FS_IOC_FIEMAP); btrfs reports addresses that are not the drive's own.
 """
 
 import contextlib
 import fcntl
-import os
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgassay import copying
@@ -26,8 +26,9 @@ from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import CRASH_POINT, POINT
-from pgassay.drive.root import saying
+from pgassay.drive.root import refusals_in
 from pgassay.drive.sessions import not_ours, require_clean, require_name, require_stopped
+from pgassay.drive.snapshots import missing
 from pgassay.files import Directory
 
 _KEPT = "data"
@@ -56,31 +57,20 @@ class StepTimes:
             self.taken_ms[name] = (time.perf_counter() - began) * 1e3
 
 
+@dataclass(eq=False)
 class BlockDrive:
-    """See `bench.store.Drive`. `home` is ours alone; `closing` gives back what was made for it."""
+    """See `bench.store.Drive`. `_home` is ours alone; `_closing` gives back what was made for it."""
 
-    def __init__(
-        self,
-        volume: Volume,
-        filesystem: Filesystem,
-        kernel: Kernel,
-        home: Path,
-        account: Account,
-        mount_of: Callable[[Path], Mount],
-        closing: Callable[[], None],
-        ageing: Ageing | None = None,
-    ) -> None:
-        self.volume = volume
-        self.filesystem = filesystem
-        self._kernel = kernel
-        self._point = home / POINT
-        self._crash_point = home / CRASH_POINT
-        self._account = account
-        self._mount_of = mount_of
-        self._closing = closing
-        self._ageing = ageing
-        self._held: str | None = None
-        self._label = f"{filesystems.LABEL}-{home.parent.name[-4:]}"
+    volume: Volume
+    filesystem: Filesystem
+    _kernel: Kernel
+    _home: Path
+    _account: Account
+    _mount_of: Callable[[Path], Mount]
+    _closing: Callable[[], None]
+    _ageing: Ageing | None = None
+    _held: str | None = field(default=None, init=False)
+    """What the workspace or clone is called that is mounted now."""
 
     @property
     def kind(self) -> str:
@@ -89,35 +79,32 @@ class BlockDrive:
 
     @property
     def point(self) -> Path:
-        """Where its file system is mounted while it holds something."""
-        return self._point
+        return self._home / POINT
 
     def snapshot_mount(self) -> Mount | None:
-        """None: snapshots are kept by the drive itself, or as images beside it."""
         return None
 
     def wal(self) -> DriveOutline | None:
-        """None: WAL lies with the data."""
         return None
 
     def mount(self) -> Mount:
         """See `Drive`; before anything is mounted, what will be there."""
         if self._held is not None:
-            return self._mount_of(self._point)
+            return self._mount_of(self.point)
         capacity = self.volume.capacity_bytes
         free = int(capacity * (1 - OVERHEAD_SHARE))
         options = self.filesystem.all_mount_options()
-        return Mount(self._point, self._point, self.filesystem.name, self.kind, options, capacity, free, False)
+        return Mount(self.point, self.point, self.filesystem.name, self.kind, options, capacity, free, False)
 
     def workspace(self, name: str) -> Path:
-        """See `Drive`: mkfs on a blank disk."""
         path = self._place(name)
         self._kernel.require(self.filesystem)
         with self._undone_if_failed():
             self.volume.blank()
-            self._kernel.make(self.volume.attach(), self.filesystem, self._label)
+            label = f"{filesystems.LABEL}-{self._home.parent.name[-4:]}"
+            self._kernel.make(self.volume.attach(), self.filesystem, label)
             self._mount(name)
-            with Directory.open(self._point) as point:
+            with Directory.open(self.point) as point:
                 point.mkdir(path.name, 0o700, self._account.owner)
         return path
 
@@ -125,33 +112,28 @@ class BlockDrive:
         """See `Drive`: all stays here."""
 
     def has_snapshot(self, key: str) -> bool:
-        """Whether the volume keeps a whole disk under this key."""
         return self.volume.has(key)
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
         self._require_stopped(directory)
         require_clean(directory)
-        with saying(self._point, "keep a snapshot"):
-            directory.rename(self._point / _KEPT)
+        with refusals_in(self.point, "keep a snapshot"):
+            directory.rename(self.point / _KEPT)
             self._leave()
             self.volume.keep(key, what)
 
     def clone(self, key: str, name: str) -> Path:
-        """See `Drive`: the whole disk is restored."""
         path = self._place(name)
+        if not self.volume.has(key):
+            raise missing(key)
         with self._undone_if_failed():
             self.volume.restore(key)
             self._mount(name)
-            (self._point / _KEPT).rename(path)
+            (self.point / _KEPT).rename(path)
         return path
 
-    def snapshot_files(self, key: str) -> Path | None:
-        """None: a snapshot is a whole disk."""
-        return None
-
     def forget_snapshot(self, key: str) -> None:
-        """Drop the disk that the volume keeps under this key; harmless when there is none."""
         self.volume.forget(key)
 
     def how_cloned(self) -> str:
@@ -160,52 +142,51 @@ class BlockDrive:
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         """The volume's counters by source `drive`; empty for a volume without any, or where nothing is mounted."""
-        held = self._held is not None and directory.parent == self._point
+        held = self._held is not None and directory.parent == self.point
         return {DATA: self.volume.counters} if held and self.volume.counts else {}
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
         """The volume's traits under `drive.NAME`; empty where nothing is mounted."""
-        held = self._held is not None and directory.parent == self._point
+        held = self._held is not None and directory.parent == self.point
         return {f"{DATA}.{name}": trait for name, trait in self.volume.traits().items()} if held else {}
 
     def ageing(self) -> Ageing | None:
-        """How the volume is aged before the first trial; None for one that starts fresh."""
         return self._ageing
 
     def write_back(self, directory: Path) -> None:
-        """See `Drive`; data and WAL are on one file system."""
         copying.sync_filesystem(directory)
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`: unmounted; the contents go with the next restore."""
-        if self._held is None and directory.parent == self._point:
+        if self._held is None and directory.parent == self.point:
             return
         self._require_stopped(directory)
-        with saying(self._point, "discard a clone"):
+        with refusals_in(self.point, "discard a clone"):
             self._unmount()
             try:
                 if check:
-                    self._check()
+                    self._kernel.check(self.volume.attach(), self.filesystem)
+                    self.volume.check()
             finally:
                 self.volume.detach()
 
     def cut(self, directory: Path, wish: CrashWish) -> CrashState:
-        """See `CrashingDrive`: the crash state is mounted beside the drive, where the kernel replays its journal."""
+        """See `CrashingDrive`: the crash state is mounted next to the drive, where the kernel replays its journal."""
         if not isinstance(self.volume, EmulatedVolume):
             raise DriveError(
                 f"the power of a drive of the kind {self.kind} cannot be cut",
                 "only an emulated drive can be cut: --set drive.data=ssd (root and FUSE are needed; "
                 '"pgassay doctor" tells)',
             )
-        if self._held is None or directory != self._point / self._held:
+        if self._held is None or directory != self.point / self._held:
             raise not_ours(directory)
         laps = StepTimes()
         with laps("clone"):
             report = self.volume.cut(wish)
-        point = self._crash_point / str(report.number)
+        point = self._home / CRASH_POINT / str(report.number)
         state = CrashState(point / self._held, report, steps_ms=laps.taken_ms)
         try:
-            with saying(self._point, "mount a crash state"):
+            with refusals_in(self.point, "mount a crash state"):
                 point.mkdir(mode=0o755, parents=True)
                 with laps("attach"):
                     device = self.volume.attach_cut(report.number)
@@ -244,39 +225,31 @@ class BlockDrive:
         number = state.report.number
         if not isinstance(self.volume, EmulatedVolume) or not self.volume.has_cut(number):
             return
-        point = self._crash_point / str(number)
-        with saying(self._point, "discard a crash state"):
+        point = self._home / CRASH_POINT / str(number)
+        with refusals_in(self.point, "discard a crash state"):
             if point.is_dir():
                 self._kernel.drop(point)
             self.volume.discard_cut(number)
             with contextlib.suppress(FileNotFoundError):
                 point.rmdir()
 
-    def check(self) -> None:
-        """Check the file system, unmounted, and the disk; raises `DamagedError`, or `DriveError` if it is in use."""
-        self._require_empty("a check")
-        try:
-            self._check()
-        finally:
-            self.volume.detach()
-
     def release(self) -> None:
-        """See `Drive`; calling it twice is harmless."""
-        with saying(self._point, "give the drive back"):
-            crashes = sorted(self._crash_point.iterdir()) if self._crash_point.is_dir() else []
+        with refusals_in(self.point, "give the drive back"):
+            below = self._home / CRASH_POINT
+            crashes = sorted(below.iterdir()) if below.is_dir() else []
             for point in crashes:
                 self._kernel.drop(point)
             self._leave()
             self.volume.close()
-            for point in (self._point, *crashes, self._crash_point):
+            for point in (self.point, *crashes, below):
                 if point.is_dir():
                     point.rmdir()
             self._closing()
 
     def _mount(self, name: str) -> None:
-        self._point.mkdir(mode=0o755, exist_ok=True)
+        self.point.mkdir(mode=0o755, exist_ok=True)
         self._held = name
-        self._kernel.mount(self.volume.attach(), self._point, self.filesystem)
+        self._kernel.mount(self.volume.attach(), self.point, self.filesystem)
 
     def _leave(self) -> None:
         self._unmount()
@@ -284,30 +257,22 @@ class BlockDrive:
 
     def _unmount(self) -> None:
         if self._held is not None:
-            self._kernel.unmount(self._point)
+            self._kernel.unmount(self.point)
             self._held = None
-
-    def _check(self) -> None:
-        """Of what is not mounted."""
-        self._kernel.check(self.volume.attach(), self.filesystem)
-        self.volume.check()
 
     def _place(self, name: str) -> Path:
         require_name(name)
-        self._require_empty(name)
-        return self._point / name
-
-    def _require_empty(self, name: str) -> None:
         if self._held is not None:
             raise DriveError(f'"{name}" cannot be made: the drive holds "{self._held}" already', "discard that first")
+        return self.point / name
 
     def _require_stopped(self, directory: Path) -> None:
-        require_stopped(directory, ours=self._held is not None and directory == self._point / self._held)
+        require_stopped(directory, ours=self._held is not None and directory == self.point / self._held)
 
     @contextlib.contextmanager
     def _undone_if_failed(self) -> Iterator[None]:
         try:
-            with saying(self._point, "make a cluster's place"):
+            with refusals_in(self.point, "make a cluster's place"):
                 yield
         except BaseException:
             with contextlib.suppress(Exception):
@@ -339,9 +304,8 @@ def file_at(directory: Path, place: int) -> tuple[str, int] | None:
 
 
 def extents(path: Path) -> Iterator[tuple[int, int, int]]:
-    """Place in the file, place on the drive and length of each extent, in bytes; none where they are not told."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    """Place in the file, place on the drive and length of each extent, in bytes; none where they are not reported."""
+    with kernel.opened(path) as descriptor:
         start = 0
         while True:
             answer = bytearray(_HEAD.pack(start, _ALL - start, 0, 0, _ROOM, 0) + bytes(_ROOM * _EXTENT.size))
@@ -356,5 +320,3 @@ def extents(path: Path) -> Iterator[tuple[int, int, int]]:
                 start = logical + length
             if count < _ROOM:
                 return
-    finally:
-        os.close(descriptor)

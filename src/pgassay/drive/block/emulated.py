@@ -1,18 +1,21 @@
 """A disk that is a program: capacity, garbage collection and compression of a drive that the user does not have.
 
 Snapshots are the daemon's own, copy-on-write by block with the flash model's state; in a memory store they end with the
-session. The loop device lies over the one file of the daemon's FUSE mount.
+session. The loop device lies over the one file of the daemon's FUSE mount. What the daemon's answers mean stands here
+too: neutral counters, traits against what was asked, how ageing ended.
 """
 
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+import msgspec
 
 from pgassay._core import DriveDescription
-from pgassay.bench.crash_states import CrashReport, CrashWish, PageInFlight
+from pgassay.bench.crash_states import CrashReport, CrashWish
 from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Trait
@@ -31,42 +34,68 @@ _POLL_S = 0.05
 _SETTLE_S = 5.0
 
 
+FRESH = "fresh"
+
+
+@dataclass(frozen=True)
+class AgeingResult:
+    """How a drive was aged: by how many drive writes, whether it settled, and at which write amplification."""
+
+    drive_writes: float
+    settled: bool
+    write_amplification: float | None
+    signature: str = ""
+    """The write signature of the load that aged it, as text; empty where nothing was written."""
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any], signature: str = "") -> "AgeingResult":
+        amplification = answer.get("write_amplification")
+        settled = bool(answer.get("settled"))
+        writes = float(answer.get("drive_writes") or 0)
+        return cls(writes, settled, None if amplification is None else float(amplification), signature)
+
+    @property
+    def words(self) -> str:
+        """`aged` or `aged, not settled`, as the record has it."""
+        return "aged" if self.settled else "aged, not settled"
+
+    @property
+    def sentence(self) -> str:
+        """The same with the write amplification that it settled at."""
+        settled_at = self.write_amplification if self.settled else None
+        return self.words if settled_at is None else f"{self.words} to a write amplification of {settled_at:.2f}"
+
+
+@dataclass(eq=False)
 class EmulatedVolume:
     """A volume that the emulated drive's daemon keeps; it starts at the first use."""
 
-    counts = True
+    counts: ClassVar[bool] = True
+    _home: Path
+    description: Description
+    _kernel: Kernel
+    _program: Daemon
+    _persistence: Mapping[str, Any] = field(default_factory=dict)
+    """What survives a loss of power; nothing for all that was acknowledged."""
+    _dilation: int = 1
+    """How many times slower than the machine's the clock of its service times is."""
+    _control: Control | None = field(default=None, init=False)
+    _device: Path | None = field(default=None, init=False)
+    _cuts: dict[int, Path | None] = field(default_factory=dict, init=False)
+    """Crash states by number, each with the loop device over it."""
+    _kept: dict[str, str] = field(default_factory=dict, init=False)
+    _worn: dict[str, AgeingResult] = field(default_factory=dict, init=False)
+    _present: str | None = field(default=None, init=False)
+    _states: dict[str, str] = field(default_factory=dict, init=False)
+    """Of each snapshot what the drive had counted when it was taken."""
+    _restored: str = field(default="", init=False)
+    """The same as it is after the last restoration; nothing was written since."""
 
-    def __init__(
-        self,
-        home: Path,
-        description: Description,
-        kernel: Kernel,
-        program: Daemon,
-        persistence: Mapping[str, Any] | None = None,
-        dilation: int = 1,
-    ) -> None:
-        """`persistence` says what survives a loss of power, None or nothing for all that was acknowledged; `dilation`
-        how many times slower than the machine's the clock of its service times is.
-        """
-        assert description.capacity_bytes is not None
-        self._slowed = {} if dilation == 1 else {"dilation": dilation}
-        self._persistence = dict(persistence or {})
-        self._cuts: dict[int, Path | None] = {}
-        """Crash states by number, each with the loop device over it."""
-        self.description = description
-        self.capacity_bytes = description.capacity_bytes
-        self._home = home
-        self._kernel = kernel
-        self._program = program
-        self._control: Control | None = None
-        self._device: Path | None = None
-        self._kept: dict[str, str] = {}
-        self._worn: dict[str, AgeingResult] = {}
-        self._present: str | None = None
-        self._states: dict[str, str] = {}
-        """Of each snapshot what the drive had counted when it was taken."""
-        self._restored = ""
-        """The same as it is after the last restoration; nothing was written since."""
+    @property
+    def capacity_bytes(self) -> int:
+        """What the file system sees; the description's is known by now."""
+        assert self.description.core.capacity_bytes is not None
+        return self.description.core.capacity_bytes
 
     @property
     def kind(self) -> str:
@@ -87,7 +116,6 @@ class EmulatedVolume:
         return self._device
 
     def detach(self) -> None:
-        """Free the loop device; the daemon stays. Harmless without one."""
         if self._device is not None:
             self._kernel.detach(self._device)
             self._device = None
@@ -118,7 +146,6 @@ class EmulatedVolume:
         return key in self._kept
 
     def forget(self, key: str) -> None:
-        """Have the daemon drop the snapshot; harmless for an unknown key."""
         self._worn.pop(key, None)
         if key in self._kept:
             self._at_rest("drop", self._kept.pop(key))
@@ -140,7 +167,6 @@ class EmulatedVolume:
         return found
 
     def stats(self) -> Mapping[str, Any]:
-        """All of the daemon's statistics, under its own names."""
         return self._open().ask("stats")
 
     def age_kept(self, key: str, signature: str, **values: Any) -> None:
@@ -153,28 +179,24 @@ class EmulatedVolume:
         self._worn[key] = AgeingResult.of(aged, signature)
 
     def cut(self, wish: CrashWish) -> CrashReport:
-        """Have the daemon make a crash state; raises `DriveError`."""
         values: dict[str, Any] = {"draw": wish.draw, "seed": wish.seed}
         patience_s = daemon.PATIENCE_S
         if wish.page_within_s is not None:
             values["page_within_ms"] = int(wish.page_within_s * 1e3)
             patience_s += wish.page_within_s
-        report = crash_report(self._open().ask("cut", patience_s=patience_s, **values))
+        report = msgspec.convert(self._open().ask("cut", patience_s=patience_s, **values), CrashReport)
         self._cuts[report.number] = None
         return report
 
     def has_cut(self, number: int) -> bool:
-        """Is there a crash state of this number?"""
         return number in self._cuts
 
     def attach_cut(self, number: int) -> Path:
-        """A loop device over the crash state; raises `DriveError`."""
         device = self._kernel.attach(self._program.disk(self._home).with_name(f"{_CUT}{number}"))
         self._cuts[number] = device
         return device
 
     def discard_cut(self, number: int) -> None:
-        """Free the loop device and have the daemon drop the crash state; harmless when it is gone."""
         if number in self._cuts:
             self._detach_cut(number)
             del self._cuts[number]
@@ -191,7 +213,6 @@ class EmulatedVolume:
         daemon.require_sound(self._open().ask("fsck", patience_s=AGEING_PATIENCE_S), self._home)
 
     def record(self, path: Path | None) -> None:
-        """Begin to record the write trace, or end it."""
         self._open().ask("record", path=None if path is None else str(path))
 
     def close(self) -> None:
@@ -207,9 +228,11 @@ class EmulatedVolume:
 
     def _open(self) -> Control:
         if self._control is None:
-            configuration = {**self.description.configuration("drive", self._home), **self._slowed}
+            configuration = self.description.core.configuration("drive", self._home)
+            if self._dilation != 1:
+                configuration["dilation"] = self._dilation
             if self._persistence:
-                configuration["persistence"] = self._persistence
+                configuration["persistence"] = dict(self._persistence)
             control = self._program.start(self._home, configuration)
             self._control = control
             control.ask("snapshot", name=_BLANK)
@@ -223,12 +246,11 @@ class EmulatedVolume:
         while True:
             try:
                 control.ask(do, name=name)
+                return
             except DriveError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_POLL_S)
-            else:
-                return
 
 
 TOLERANCE = 0.01
@@ -246,68 +268,30 @@ class EmulatedAgeing:
     compressed_to: float
 
     def begin(self) -> None:
-        """Have the daemon record its write trace into `home`."""
         self.volume.record(self.home / TRACE)
 
     def abandon(self) -> None:
         """End the record and delete it, also when the daemon no longer answers."""
         with contextlib.suppress(DriveError):  # it may be the drive that has failed
             self.volume.record(None)
-        self._delete_trace()
-
-    def finish(self, key: str) -> None:
-        """See `Ageing`; raises `DriveError`, too, where the record is not complete."""
-        try:
-            self.volume.record(None)
-            self.volume.age_kept(
-                key,
-                _signature(self.home / TRACE),
-                mode="trace",
-                trace=str(self.home / TRACE),
-                live_share=self.live_share,
-                compressibility=self.compressed_to,
-                until=TOLERANCE,
-            )
-        finally:
-            self._delete_trace()
-
-    def _delete_trace(self) -> None:
         with Directory.open(self.home) as home:
             home.unlink(TRACE)
 
-
-def _signature(trace: Path) -> str:
-    """Of what was recorded; empty where nothing was written, of which the daemon says what it makes."""
-    try:
-        return of_trace(trace).to_text()
-    except ValueError:
-        return ""
+    def finish(self, key: str) -> None:
+        """See `Ageing`; raises `DriveError`, too, where the record is not complete."""
+        trace, signature = self.home / TRACE, ""
+        try:
+            self.volume.record(None)
+            with contextlib.suppress(ValueError):  # nothing was written, of which the daemon says what it makes
+                signature = of_trace(trace).to_text()
+            shares = {"live_share": self.live_share, "compressibility": self.compressed_to}
+            self.volume.age_kept(key, signature, mode="trace", trace=str(trace), **shares, until=TOLERANCE)
+        finally:
+            with Directory.open(self.home) as home:
+                home.unlink(TRACE)
 
 
 _BLOCK_BYTES = 4096
-
-
-def crash_report(answer: Mapping[str, Any]) -> CrashReport:
-    """A daemon's answer to `cut`."""
-    found = answer.get("page")
-    page = None
-    if isinstance(found, Mapping):
-        page = PageInFlight(
-            block=int(found["block"]),
-            bytes=int(found["bytes"]),
-            old_lsn=int(found["old_lsn"]),
-            new_lsn=int(found["new_lsn"]),
-            sectors=tuple(found["sectors"]),
-            changed=tuple(found["changed"]),
-        )
-    numbers = ("number", "wall_ns", "flushes", "requests", "pieces", "lost_pieces", "torn_requests")
-    return CrashReport(
-        **{name: int(answer[name]) for name in numbers},
-        took_ms=float(answer["took_ms"]),
-        memory_bytes=int(answer.get("memory_bytes", 0)),
-        page=page,
-        strip=tuple((int(first), int(blocks), int(arrived)) for first, blocks, arrived in answer["strip"]),
-    )
 
 
 _ALIASES: Mapping[str, tuple[str, float]] = {
@@ -352,40 +336,6 @@ def _contents(stats: Mapping[str, Any], compressing: bool) -> dict[str, float]:
     }
 
 
-FRESH = "fresh"
-_PAGE_BYTES = 4096
-
-
-@dataclass(frozen=True)
-class AgeingResult:
-    """How a drive was aged: by how many drive writes, whether it settled, and at which write amplification."""
-
-    drive_writes: float
-    settled: bool
-    write_amplification: float | None
-    signature: str = ""
-    """The write signature of the load that aged it, as text; empty where nothing was written."""
-
-    @classmethod
-    def of(cls, answer: Mapping[str, Any], signature: str = "") -> "AgeingResult":
-        """From a daemon's answer to `age`."""
-        amplification = answer.get("write_amplification")
-        settled = bool(answer.get("settled"))
-        writes = float(answer.get("drive_writes") or 0)
-        return cls(writes, settled, None if amplification is None else float(amplification), signature)
-
-    @property
-    def words(self) -> str:
-        """`aged` or `aged, not settled`, as the record has it."""
-        return "aged" if self.settled else "aged, not settled"
-
-    @property
-    def sentence(self) -> str:
-        """The same with the write amplification that it settled at."""
-        settled_at = self.write_amplification if self.settled else None
-        return self.words if settled_at is None else f"{self.words} to a write amplification of {settled_at:.2f}"
-
-
 _STATE = (
     "host_bytes_written",
     "nand_bytes_written",
@@ -398,7 +348,7 @@ _STATE = (
     "stored_bytes",
     "zero_blocks",
 )
-"""What tells one state of a drive from another: all that its flash has been through, how full it and its store are."""
+"""What distinguishes states of a drive: all that its flash has been through, how full it and its store are."""
 
 
 def state_of(stats: Mapping[str, Any]) -> str:
@@ -407,15 +357,16 @@ def state_of(stats: Mapping[str, Any]) -> str:
 
 
 def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: AgeingResult | None) -> dict[str, Trait]:
-    """Name to what was found and asked."""
+    spare, pages = stats.get("over_provisioning"), asked.pages_per_block
+    near = spare is not None and abs(float(spare) - asked.over_provisioning) <= rounding(stats)
     found = {
         "model": _same(stats.get("kind"), asked.kind),
         "codec": _same(stats.get("codec"), asked.codec),
         "policy": _same(stats.get("policy"), asked.policy),
         "store": _same(stats.get("store"), asked.store),
         "capacity_bytes": _same(stats.get("capacity_bytes"), asked.capacity_bytes),
-        "over_provisioning": _spare(stats, asked),
-        "superblock_bytes": _superblock(stats, asked),
+        "over_provisioning": Trait(spare, asked.over_provisioning, spare is None or near),
+        "superblock_bytes": _same(stats.get("superblock_bytes"), None if pages is None else pages * _BLOCK_BYTES),
         "start": Trait(FRESH if worn is None else worn.words),
     }
     if worn is not None:
@@ -430,18 +381,6 @@ def rounding(stats: Mapping[str, Any]) -> float:
     """What half a superblock more or less makes of over-provisioning, and a digit for what is printed."""
     superblock, user = stats.get("superblock_bytes"), stats.get("user_bytes")
     return 0.5 * superblock / user + 1e-6 if superblock and user else 1e-6
-
-
-def _spare(stats: Mapping[str, Any], asked: DriveDescription) -> Trait:
-    found, wanted = stats.get("over_provisioning"), asked.over_provisioning
-    holds = found is None or abs(float(found) - wanted) <= rounding(stats)
-    return Trait(found, wanted, holds)
-
-
-def _superblock(stats: Mapping[str, Any], asked: DriveDescription) -> Trait:
-    pages = asked.pages_per_block
-    wanted = None if pages is None else pages * _PAGE_BYTES
-    return _same(stats.get("superblock_bytes"), wanted)
 
 
 def _same(found: Any, asked: Any) -> Trait:

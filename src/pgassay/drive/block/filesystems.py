@@ -89,12 +89,10 @@ class Filesystem:
 
     @property
     def kind(self) -> Kind:
-        """All that we know of its type."""
         return KINDS[self.name]
 
     @property
     def least_bytes(self) -> int:
-        """The smallest drive that holds such a file system."""
         return self.kind.capacity_min_bytes
 
     def require_room(self, capacity_bytes: int) -> None:

@@ -1,6 +1,6 @@
 """A disk in a file of the host: the fair control for emulated drives, with the same loop device and file system.
 
-Sparse: only what was written takes room. A snapshot is the whole file, kept beside the directory snapshots and found by
+Sparse: only what was written takes room. A snapshot is the whole file, kept with the directory snapshots and found by
 later labs; every trial starts from a copy of it, by reference where the host's file system can.
 """
 
@@ -8,7 +8,9 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from pgassay import copying
 from pgassay.bench.drive_counters import Counted
@@ -16,8 +18,9 @@ from pgassay.bench.errors import SpaceError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import Trait
 from pgassay.drive import snapshots
+from pgassay.drive.block import kernel
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.root import Root
+from pgassay.drive.root import Root, remove_tree
 from pgassay.files import Directory
 from pgassay.study.drives import DriveKind
 from pgassay.study.units import format_size
@@ -27,22 +30,19 @@ GROWTH_BYTES = 256 << 20
 """Room that a trial may take on the host beyond its snapshot, checked before."""
 
 
+@dataclass(eq=False)
 class ImageVolume:
-    """A disk in a file (`block.drive.Volume`); `home` is a directory of our own session on the host's file system."""
+    """A disk in a file (`block.drive.Volume`); `_home` is a directory of our own session on the host's file system."""
 
-    kind = DriveKind.IMAGE
-    counts = False
-
-    def __init__(
-        self, root: Root, home: Path, capacity_bytes: int, kernel: Kernel, mount_of: Callable[[Path], Mount]
-    ) -> None:
-        self._root = root
-        self._home = home
-        self.capacity_bytes = capacity_bytes
-        self._kernel = kernel
-        self._mount_of = mount_of
-        self._device: Path | None = None
-        self._share: bool | None = None
+    kind: ClassVar[str] = DriveKind.IMAGE
+    counts: ClassVar[bool] = False
+    _root: Root
+    _home: Path
+    capacity_bytes: int
+    _kernel: Kernel
+    _mount_of: Callable[[Path], Mount]
+    _device: Path | None = field(default=None, init=False)
+    _share: bool | None = field(default=None, init=False)
 
     @property
     def how_restored(self) -> str:
@@ -56,7 +56,6 @@ class ImageVolume:
         return self._device
 
     def detach(self) -> None:
-        """Free the loop device; harmless without one."""
         if self._device is not None:
             self._kernel.detach(self._device)
             self._device = None
@@ -77,8 +76,7 @@ class ImageVolume:
             (self._home / DISK).rename(folder / DISK)
             snapshots.take(self._root, self._key(key), folder, self._home.parent.name, what)
         finally:
-            with Directory.open(self._home) as home:
-                home.remove_tree(folder.name)
+            remove_tree(folder)
 
     def restore(self, key: str) -> None:
         """Copy or reflink the kept file; raises `DriveError` for an unknown key, `SpaceError` for too little room."""
@@ -96,7 +94,6 @@ class ImageVolume:
         return snapshots.find(self._root, self._key(key)) is not None
 
     def forget(self, key: str) -> None:
-        """Delete the kept image; harmless when there is none."""
         snapshots.forget(self._root, self._key(key))
 
     def counters(self) -> Counted:
@@ -144,11 +141,14 @@ _PIECE_BYTES = 1 << 30
 
 def copy_image(source: Path, target: Path, *, share: bool) -> bool:
     """Copy to `target`, which must not exist; returns whether blocks are shared. Raises `OSError`, leaving nothing."""
-    reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    shared = False
+    writable = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with kernel.opened(source) as reading, kernel.opened(target, writable) as writing:
         try:
-            shared = _shared(reading, writing) if share else False
+            if share:
+                with contextlib.suppress(OSError):
+                    copying.clone_contents(reading, writing)
+                    shared = True
             if not shared:
                 _copy(reading, writing)
             os.fsync(writing)
@@ -156,19 +156,7 @@ def copy_image(source: Path, target: Path, *, share: bool) -> bool:
             with Directory.open(target.parent) as parent:
                 parent.unlink(target.name)
             raise
-        finally:
-            os.close(writing)
-    finally:
-        os.close(reading)
     return shared
-
-
-def _shared(reading: int, writing: int) -> bool:
-    try:
-        copying.clone_contents(reading, writing)
-    except OSError:
-        return False
-    return True
 
 
 def _copy(reading: int, writing: int) -> None:

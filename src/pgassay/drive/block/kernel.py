@@ -2,8 +2,8 @@
 
 What is done for each power cut is a system call where the kernel takes it (loop(4), mount(2)), since starting a program
 takes ten times as long; where it does not, the program tries too, and says why. Each command gets its words as a list,
-never a shell's line. What is attached and mounted here is found again by `mounts` below our own directories, so a
-repair needs no memory of it.
+never a shell's line. What is attached and mounted here is found again below our own directories (mountinfo, /sys/block,
+/proc; paths are compared whole), so a repair needs no memory of it.
 """
 
 import contextlib
@@ -15,7 +15,6 @@ import struct
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -61,7 +60,6 @@ def _plain(text: str) -> str:
 
 
 def mounts() -> list[MountEntry]:
-    """Every mount of this process's namespace, in the kernel's order."""
     return parse_mountinfo(_MOUNTINFO.read_text(encoding="utf-8"))
 
 
@@ -71,7 +69,6 @@ def mounts_below(place: Path) -> list[MountEntry]:
 
 
 def mount_over(path: Path) -> MountEntry | None:
-    """The mount that `path` lies on."""
     above = [entry for entry in mounts() if path.is_relative_to(entry.point)]
     return max(enumerate(above), key=lambda each: (len(each[1].point.parts), each[0]))[1] if above else None
 
@@ -87,7 +84,6 @@ def loops(sys: Path = Path("/sys/block")) -> Iterator[tuple[Path, Path]]:
 
 
 def loops_below(place: Path) -> list[Path]:
-    """Loop devices whose file lies below `place`."""
     return [device for device, file in loops() if file.is_relative_to(place)]
 
 
@@ -95,7 +91,7 @@ def holder(device: Path, proc: Path = Path("/proc")) -> tuple[int, str] | None:
     """A process in another mount namespace that has the device mounted, with its program; None where none is seen."""
     ours = (proc / "self" / "ns" / "mnt").readlink()
     for folder in sorted(proc.glob("[0-9]*"), key=lambda each: int(each.name)):
-        with suppress(OSError):
+        with contextlib.suppress(OSError):
             if (folder / "ns" / "mnt").readlink() == ours:
                 continue
             found = parse_mountinfo((folder / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape"))
@@ -106,7 +102,7 @@ def holder(device: Path, proc: Path = Path("/proc")) -> tuple[int, str] | None:
 
 def backing_file(device: Path) -> Path | None:
     """The file behind a loop device; None if it is none, or free."""
-    return next((file for loop, file in loops() if loop == device), None)
+    return dict(loops()).get(device)
 
 
 def holders(point: Path, proc: Path = Path("/proc")) -> list[str]:
@@ -115,7 +111,7 @@ def holders(point: Path, proc: Path = Path("/proc")) -> list[str]:
     for entry in proc.iterdir():
         if not entry.name.isdecimal():
             continue
-        with suppress(OSError):  # it ended while we looked, or belongs to somebody else
+        with contextlib.suppress(OSError):  # it ended while we looked, or belongs to somebody else
             links = [entry / "cwd", entry / "root", *(entry / "fd").iterdir()]
             if any(_leads_below(link, point) for link in links):
                 name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
@@ -147,10 +143,9 @@ def refusals_of(doing: str, path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def opened(device: Path) -> Iterator[int]:
-    """The descriptor of a device, to be read; raises `DriveError` where it cannot be opened."""
-    with refusals_of("open", device):
-        descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+def opened(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> Iterator[int]:
+    """A descriptor, closed at the end; raises `OSError`."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC, mode)
     try:
         yield descriptor
     finally:
@@ -159,12 +154,11 @@ def opened(device: Path) -> Iterator[int]:
 
 def size_bytes(device: Path) -> int:
     """The device's size; raises `DriveError` where it cannot be opened."""
-    with opened(device) as descriptor:
+    with refusals_of("open", device), opened(device) as descriptor:
         return os.lseek(descriptor, 0, os.SEEK_END)
 
 
 def no_block_device(path: Path) -> UsageError:
-    """A name that is none of a block device."""
     return UsageError(f'"{path}" is not a block device')
 
 
@@ -175,13 +169,11 @@ def command_failed(doing: str, said: str) -> DriveError:
 
 
 def busy(point: Path, users: Iterable[str]) -> DriveError:
-    """Processes work in the file system that is to be unmounted."""
     named = ", ".join(users) or "unknown"
     return DriveError(f'"{point}" is in use and cannot be unmounted: {named}', "end what uses it, then try again")
 
 
 def damaged(device: Path, said: str) -> DamagedError:
-    """A check, or the replay of a journal, found the file system unsound."""
     return DamagedError(f'the file system on "{device}" is damaged: {said}')
 
 
@@ -263,15 +255,12 @@ class LinuxKernel:
         raise command_failed(f'put a loop device over "{file}"', outcome.stderr)
 
     def detach(self, device: Path) -> None:
-        """Free the loop device and wait until udev and others have closed it."""
         detach_loop(device)
 
     def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
-        """Run the file system's mkfs; raises `DriveError` with what it said."""
         self._do(filesystem.make_command(device, label), f"make {filesystem.name} on {device}")
 
     def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
-        """Mount with the options of `filesystem`; raises `DriveError` with what mount(8) said."""
         options = filesystem.all_mount_options()
         if mounted(device, point, filesystem.name, options):
             return
@@ -279,7 +268,6 @@ class LinuxKernel:
         self._do(command, f"mount {device}")
 
     def unmount(self, point: Path) -> None:
-        """Call umount2, waiting up to `PATIENCE_S` for the last user; raises `DriveError` naming who stays."""
         unmount(point)
 
     def drop(self, point: Path) -> None:
@@ -289,7 +277,6 @@ class LinuxKernel:
             unmount(point)
 
     def check(self, device: Path, filesystem: Filesystem) -> None:
-        """Run the file system's fsck, read-only; raises `DamagedError` with its last line."""
         outcome = self._run([*filesystem.kind.check, str(device)])
         if outcome.status != 0:
             said = (outcome.stdout + outcome.stderr).strip().splitlines()
@@ -325,9 +312,9 @@ _POLL_S = 0.02
 def looped(file: Path, control: Path = _LOOP_CONTROL) -> Path | None:
     """A free loop device over the file, with direct I/O; None where this kernel does not make one in one call."""
     try:
-        with _opened(file, os.O_RDWR) as backing, _opened(control, os.O_RDWR) as free:
+        with opened(file, os.O_RDWR) as backing, opened(control, os.O_RDWR) as free:
             device = Path(f"/dev/loop{fcntl.ioctl(free, _LOOP_CTL_GET_FREE)}")
-            with _opened(device, os.O_RDWR) as loop:
+            with opened(device, os.O_RDWR) as loop:
                 name = os.fsencode(file)[: _LO_NAME_BYTES - 1]
                 numbers = (0, 0, 0, 0, 0, 0, 0, 0, _LO_FLAGS_DIRECT_IO)
                 fcntl.ioctl(loop, _LOOP_CONFIGURE, _LOOP_CONFIG.pack(backing, SECTOR_BYTES, *numbers, name, b"", b"",
@@ -338,15 +325,6 @@ def looped(file: Path, control: Path = _LOOP_CONTROL) -> Path | None:
         return device
     detach_loop(device)
     return None
-
-
-@contextlib.contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
-    descriptor = os.open(path, flags | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def mounted(device: Path, point: Path, filesystem: str, options: str) -> bool:
@@ -390,7 +368,7 @@ def shut_down(point: Path) -> None:
     EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are one number. Unmounting would write back all that lies in the page cache.
     Where nothing is mounted at `point`, nothing happens: it would be the file system of the machine.
     """
-    with contextlib.suppress(OSError), _opened(point, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
+    with contextlib.suppress(OSError), opened(point, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
         if os.fstat(descriptor).st_dev != point.parent.stat().st_dev:
             fcntl.ioctl(descriptor, _FS_IOC_SHUTDOWN, _WITHOUT_LOG.to_bytes(4, sys.byteorder))
 
@@ -403,7 +381,7 @@ def detach_loop(device: Path, *, patience_s: float = FREE_S) -> None:
     file = backing_file(device)
     if file is None:
         return
-    with opened(device) as descriptor, refusals_of("free", device):
+    with refusals_of("open", device), opened(device) as descriptor, refusals_of("free", device):
         try:
             fcntl.ioctl(descriptor, _LOOP_CLR_FD, 0)
         except OSError as failure:

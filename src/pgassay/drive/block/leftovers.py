@@ -1,7 +1,7 @@
 """Giving back what a killed lab left of its block drives: mounts, loop devices, daemons, FUSE mounts; in that order.
 
 Found below a directory of ours by what the kernel says. Only what we made is unmounted: a loop device over a file of
-that directory, an emulated drive, and a device that the note beside its mount point names. A daemon that does not
+that directory, an emulated drive, and a device that the note next to its mount point names. A daemon that does not
 answer goes first, for unmounting would wait for it: its end cuts the FUSE connection, and all I/O fails at once.
 """
 

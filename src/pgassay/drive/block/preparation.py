@@ -3,6 +3,12 @@
 The order is that of SNIA's Performance Test Specification: erase, fill in sequence, then overwrite at random in rounds
 until the last five differ by at most a fifth of their mean and show no trend. Counters are believed only after they
 moved as a known write must move them: zeros, which a drive that compresses hardly stores, and noise, which it must.
+
+`blkdiscard` says which blocks are not needed; what the drive does with that is its own. `nvme format` with secure erase
+and `nvme sanitize` make the flash itself empty (NVM Express Base Specification, "Format NVM", "Sanitize"). Both may
+reach further than the device that was named: a format takes every namespace where the controller says so (FNA), a
+sanitize takes the whole drive always. So they are done only to a namespace that is alone on its drive, or that the
+controller formats alone; where that is not known, they are refused before anything is written.
 """
 
 import mmap
@@ -13,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from statistics import fmean, linear_regression
 from types import TracebackType
 from typing import Self
 
@@ -50,7 +57,7 @@ _BLOCK_ERASE = 1 << 1
 """Of SANICAP."""
 _DONE, _RUNNING, _DONE_KEPT = 1, 2, 4
 """Of the sanitize log's status: the last one succeeded, is under way, succeeded without deallocating."""
-_ASKED = {
+_ERASING = {
     Erasure.FORMAT: ("format", "--ses=1", "--force"),
     Erasure.CRYPTO: ("format", "--ses=2", "--force"),
     Erasure.SANITIZE: ("sanitize", "--sanact=2"),
@@ -64,7 +71,7 @@ Progress = Callable[[float], None]
 
 def require_erasable(device: Path, how: Erasure, runner: Runner) -> None:
     """Raise `UsageError` where the drive cannot do that, or where it would reach further than the device named."""
-    if how not in _ASKED:
+    if how not in _ERASING:
         return
     path = device.resolve()
     if not _NAMESPACE.match(str(path)):
@@ -74,7 +81,7 @@ def require_erasable(device: Path, how: Erasure, runner: Runner) -> None:
         )
     program = NvmeCli(runner)
     controller = table(program.ask(("id-ctrl",), path))
-    commands, formats, sanitizes = (_bits(controller.get(name)) for name in ("oacs", "fna", "sanicap"))
+    commands, formats, sanitizes = (int(number(controller.get(name)) or 0) for name in ("oacs", "fna", "sanicap"))
     every = ("--all",) if commands & _MANAGES else ()
     listed = table(program.ask(("list-ns",), path, *every)).get("nsid_list")
     if not controller or not isinstance(listed, list) or not listed:
@@ -107,10 +114,10 @@ def erase(device: Path, how: Erasure, runner: Runner, pause: Callable[[float], N
     if how is Erasure.NONE:
         return "not asked for"
     if how is Erasure.DISCARD:
-        return _failed(["blkdiscard", str(device)], runner)
+        return _run(["blkdiscard", str(device)], runner)[0]
     path = device.resolve()
-    command, *options = _ASKED[how]
-    said = _failed([PROGRAM, command, str(path), *options], runner)
+    command, *options = _ERASING[how]
+    said, _ = _run([PROGRAM, command, str(path), *options], runner)
     if said:
         raise _not_erased(device, how, said)
     if how is Erasure.SANITIZE:
@@ -152,26 +159,20 @@ def _sanitized(text: str) -> tuple[int | None, float]:
     return None, 0.0
 
 
-def _failed(command: list[str], runner: Runner, hear: Callable[[str], None] = lambda said: None) -> str:
-    """Why a program did not do it; nothing where it did, and then `hear` gets what it said."""
+def _run(command: list[str], runner: Runner) -> tuple[str, str]:
+    """Why a program did not do it, empty where it did, and what it said."""
     try:
         outcome = runner.run(command, privileged="erases or trims a device", timeout_s=ERASE_S)
     except (BenchError, TimeoutError) as failure:
-        return str(failure)
+        return str(failure), ""
     if outcome.status == 0:
-        hear(outcome.stdout)
-        return ""
+        return "", outcome.stdout
     said = (outcome.stderr or outcome.stdout).strip().splitlines()
-    return said[-1] if said else f"{command[0]} ended with status {outcome.status}"
-
-
-def _bits(value: object) -> int:
-    found = number(value)
-    return 0 if found is None else int(found)
+    return said[-1] if said else f"{command[0]} ended with status {outcome.status}", ""
 
 
 def require_trimmable(device: Path, asked: str, sys: Path = Path("/sys/class/block")) -> None:
-    """Raise `UsageError` where the device cannot be told what is not used: known before hours of writing.
+    """Raise `UsageError` where the device takes no trim: known before hours of writing.
 
     `asked` is what it was asked by, for the message.
     """
@@ -186,13 +187,12 @@ def require_trimmable(device: Path, asked: str, sys: Path = Path("/sys/class/blo
 def trim(point: Path, runner: Runner) -> float | None:
     """Tell the drive what the file system mounted here does not use; returns how many bytes, None if that is not said.
 
-    Raises `DriveError` where the drive cannot be told.
+    Raises `DriveError` where that fails.
     """
-    told: list[str] = []
-    said = _failed(["fstrim", "--verbose", str(point)], runner, told.append)
-    if said:
-        raise command_failed(f"trim {point}", said)
-    found = re.search(r"(\d+) bytes", "".join(told))
+    why, said = _run(["fstrim", "--verbose", str(point)], runner)
+    if why:
+        raise command_failed(f"trim {point}", why)
+    found = re.search(r"(\d+) bytes", said)
     return None if found is None else float(found[1])
 
 
@@ -213,7 +213,7 @@ PATIENCE_S = 300.0
 _POLL_S = 5.0
 SPARE_LEAST_BYTES = 1 << 30
 SPARE_PARTS = 20
-"""What a proof beside others' data leaves free at least, and as a part of the file system: they go on writing."""
+"""What a proof next to others' data leaves free at least, and as a part of the file system: they go on writing."""
 LEAST_USEFUL_BYTES = 512 << 20
 """A smaller proof is lost in the steps of the coarsest counter."""
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
@@ -225,11 +225,7 @@ SPREAD_MAX, TREND_MAX = 0.2, 0.1
 Tell = Callable[[str, int, int, float | None], None]
 """What is being done, bytes written, bytes at most, and the write amplification of the last round where it is known."""
 Wrote = Callable[[int], None]
-"""Told of every stretch how many bytes it had."""
-
-
-def _nobody(written: int) -> None:
-    """Nobody wants to know."""
+"""Called for every stretch with its bytes."""
 
 
 def tell_nobody(doing: str, done: int, most: int, amplification: float | None) -> None:
@@ -242,8 +238,10 @@ class RawDevice:
     `filling` blocks compress to `compressed_to` of their size; noise does not compress. Raises `DriveError`.
     """
 
-    def __init__(self, device: Path, compressed_to: float = 1.0, seed: int = 1) -> None:
+    def __init__(self, device: Path, compressed_to: float = 1.0, seed: int = 1, room_bytes: int | None = None) -> None:
+        """With `room_bytes`, `device` is a directory: a file without a name in it, which is gone however we end."""
         self._device = device
+        self._room_bytes = room_bytes
         self._kept_bytes = round(_ALIGNED_BYTES * compressed_to)
         self._chance = random.Random(seed)
         self._descriptor = -1
@@ -252,7 +250,8 @@ class RawDevice:
     def __enter__(self) -> Self:
         with refusals_of("open", self._device):
             self._descriptor = self._open()
-        self.size_bytes = self._room() // _ALIGNED_BYTES * _ALIGNED_BYTES
+        room = os.lseek(self._descriptor, 0, os.SEEK_END) if self._room_bytes is None else self._room_bytes
+        self.size_bytes = room // _ALIGNED_BYTES * _ALIGNED_BYTES
         self._zeros = mmap.mmap(-1, SEQUENTIAL_BYTES)
         self._noise = mmap.mmap(-1, _NOISE_BYTES)
         self._noise.write(os.urandom(_NOISE_BYTES))
@@ -269,24 +268,22 @@ class RawDevice:
             each.close()
 
     def _open(self) -> int:
-        return os.open(self._device, os.O_WRONLY | os.O_DIRECT | os.O_EXCL | os.O_CLOEXEC)
+        how = os.O_EXCL if self._room_bytes is None else os.O_TMPFILE
+        return os.open(self._device, os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC | how, 0o600)
 
-    def _room(self) -> int:
-        return os.lseek(self._descriptor, 0, os.SEEK_END)
-
-    def zeros(self, place: int, length: int, wrote: Wrote = _nobody) -> int:
+    def zeros(self, place: int, length: int, wrote: Wrote) -> int:
         """Write zeros in sequence; returns bytes written."""
         return self._sequence(self._zeros, place, length, wrote)
 
-    def noise(self, place: int, length: int, wrote: Wrote = _nobody) -> int:
+    def noise(self, place: int, length: int, wrote: Wrote) -> int:
         """Write what does not compress in sequence; returns bytes written."""
         return self._sequence(self._noise, place, length, wrote)
 
-    def fill(self, place: int, length: int, wrote: Wrote = _nobody) -> int:
-        """Write the filling in sequence; returns bytes written."""
-        return self._sequence(self._filling, place, length, wrote)
+    def fill(self, tell: Tell) -> int:
+        """Write the whole device once with the filling, in sequence; returns bytes written."""
+        return self._sequence(self._filling, 0, self.size_bytes, _Course(FILLING, self.size_bytes, tell))
 
-    def overwrite(self, length: int, wrote: Wrote = _nobody) -> int:
+    def overwrite(self, length: int, wrote: Wrote) -> int:
         """Write so many bytes of the filling at random places; returns bytes written."""
         places = max(1, self.size_bytes // RANDOM_BYTES)
         written = 0
@@ -295,7 +292,8 @@ class RawDevice:
             stretch = self._write(self._filling, place, min(RANDOM_BYTES, self.size_bytes))
             written += stretch
             wrote(stretch)
-        self._sync()
+        with refusals_of("write over", self._device):
+            os.fsync(self._descriptor)
         return written
 
     def _sequence(self, source: mmap.mmap, start: int, length: int, wrote: Wrote) -> int:
@@ -305,36 +303,15 @@ class RawDevice:
             stretch = self._write(source, place, min(SEQUENTIAL_BYTES, end - place))
             written += stretch
             wrote(stretch)
-        self._sync()
+        with refusals_of("write over", self._device):
+            os.fsync(self._descriptor)
         return written
 
     def _write(self, source: mmap.mmap, place: int, length: int) -> int:
         """Some stretch of the source, another each time: drives may find what repeats."""
         start = self._chance.randrange((len(source) - length) // _ALIGNED_BYTES + 1) * _ALIGNED_BYTES
-        with (
-            refusals_of("write over", self._device),
-            memoryview(source) as view,
-            view[start : start + length] as part,
-        ):
+        with refusals_of("write over", self._device), memoryview(source) as view, view[start : start + length] as part:
             return os.pwrite(self._descriptor, part, place)
-
-    def _sync(self) -> None:
-        with refusals_of("write over", self._device):
-            os.fsync(self._descriptor)
-
-
-class RawFile(RawDevice):
-    """A file past the page cache for so many bytes, in a directory; it has no name, and is gone however we end."""
-
-    def __init__(self, directory: Path, room_bytes: int) -> None:
-        super().__init__(directory)
-        self._room_bytes = room_bytes
-
-    def _open(self) -> int:
-        return os.open(self._device, os.O_WRONLY | os.O_TMPFILE | os.O_DIRECT | os.O_CLOEXEC, 0o600)
-
-    def _room(self) -> int:
-        return self._room_bytes
 
 
 def precondition(device: Path, drive_writes: int, tell: Tell = tell_nobody) -> int:
@@ -345,7 +322,7 @@ def precondition(device: Path, drive_writes: int, tell: Tell = tell_nobody) -> i
     if drive_writes <= 0:
         return 0
     with RawDevice(device) as raw:
-        written, more = fill(raw, tell), drive_writes - 1
+        written, more = raw.fill(tell), drive_writes - 1
         if more:
             course = _Course(OVERWRITING, more * raw.size_bytes, tell)
             written += sum(raw.overwrite(raw.size_bytes, course) for _ in range(more))
@@ -420,7 +397,7 @@ FILLING, OVERWRITING, PROVING = "filling in sequence", "overwriting at random", 
 
 
 class _Course:
-    """Adds up what is written, and tells it after every stretch: at terabytes a fill takes hours."""
+    """Adds up what is written, and reports it after every stretch: at terabytes a fill takes hours."""
 
     def __init__(self, doing: str, most: int, tell: Tell) -> None:
         self._doing, self._most, self._tell = doing, most, tell
@@ -431,11 +408,6 @@ class _Course:
     def __call__(self, written: int) -> None:
         self._done += written
         self._tell(self._doing, self._done, self._most, self.amplification)
-
-
-def fill(raw: RawDevice, tell: Tell) -> int:
-    """Write the whole device once, in sequence; returns bytes written."""
-    return raw.fill(0, raw.size_bytes, _Course(FILLING, raw.size_bytes, tell))
 
 
 def prove(raw: RawDevice, read: DriveCounters, pause: Callable[[float], None], amount_bytes: int, tell: Tell) -> Proof:
@@ -456,7 +428,7 @@ def prove(raw: RawDevice, read: DriveCounters, pause: Callable[[float], None], a
 def prove_in(
     mount: Mount, directory: Path, read: DriveCounters, pause: Callable[[float], None], amount_bytes: int, tell: Tell
 ) -> Proof:
-    """As `prove`, in a file that is gone afterwards: for a drive in use, beside what lies on it.
+    """As `prove`, in a file that is gone afterwards: for a drive in use, along with what lies on it.
 
     Raises `UsageError` where the file system may store less than it is sent, `DriveError` where it has no room for
     both writes and for what others write meanwhile.
@@ -480,7 +452,7 @@ def prove_in(
             if fits_bytes
             else "make room: no proof that would show anything fits",
         )
-    with RawFile(directory, 2 * amount_bytes) as raw:
+    with RawDevice(directory, room_bytes=2 * amount_bytes) as raw:
         return prove(raw, read, pause, amount_bytes, tell)
 
 
@@ -543,13 +515,8 @@ def amplification(before: Counted, after: Counted) -> list[float]:
 
 
 def steady(rounds: Sequence[float]) -> bool:
-    """Do the last five rounds differ little, and without a trend?"""
     last = rounds[-ROUNDS:]
     if len(last) < ROUNDS:
         return False
-    mean = sum(last) / ROUNDS
-    middle = (ROUNDS - 1) / 2
-    slope = sum((place - middle) * value for place, value in enumerate(last)) / sum(
-        (place - middle) ** 2 for place in range(ROUNDS)
-    )
+    mean, slope = fmean(last), linear_regression(range(ROUNDS), last).slope
     return max(last) - min(last) <= SPREAD_MAX * mean and abs(slope) * (ROUNDS - 1) <= TREND_MAX * mean

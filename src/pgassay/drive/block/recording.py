@@ -1,6 +1,9 @@
 """`pgassay drive record`: an emulated drive writes its own trace, of others the kernel's block events are read.
 
-Both yield the flash model's trace format, which `pgassay simulate --trace` replays on other drives.
+Both yield the flash model's trace format, which `pgassay simulate --trace` replays on other drives. The kernel's events
+say where and when, not what. So after the recording the blocks that were written are read from the device and
+compressed: all of them, or a sample from which the others draw. A block that was written several times counts each
+time as it was left in the end; that is what recording a device can know (an emulated drive records each write itself).
 """
 
 import contextlib
@@ -91,14 +94,12 @@ class Listener:
     """What an instance has heard so far."""
 
     def __init__(self, instance: Path, raw: Path) -> None:
-        self._instance = instance
-        self._raw = raw
+        self._instance, self._raw = instance, raw
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._copy, name="block events")
         self._failure: OSError | None = None
 
     def start(self) -> None:
-        """Start to receive events; those before are not seen."""
         _write(self._instance / _EVENT / "enable", "1")
         self._thread.start()
 
@@ -127,10 +128,8 @@ class Listener:
                 while True:
                     ending = self._over.is_set()  # looked at before reading: what came until then is still read
                     poll.poll(0 if ending else _POLL_MS)
-                    text = _read(descriptor)
-                    while text:
+                    while text := _read(descriptor):
                         file.write(text)
-                        text = _read(descriptor)
                     if ending:
                         return
         except OSError as failure:
@@ -147,8 +146,9 @@ def listening(device: Path, raw: Path, tracefs: Path = TRACEFS) -> Iterator[List
     with _mounted(tracefs):
         if not (tracefs / _EVENT).is_dir():
             raise _no_block_events(tracefs / _EVENT)
-        for stale in _stale(tracefs):
-            _remove(stale)
+        for left in (tracefs / "instances").glob(f"{_PREFIX}*-*"):
+            if not Path("/proc", left.name.split("-")[1]).exists():
+                _remove(left)
         instance = tracefs / "instances" / f"{_PREFIX}{os.getpid()}-{threading.get_native_id()}"
         with kernel.refusals_of("make", instance):
             instance.mkdir()
@@ -188,12 +188,6 @@ def _mounted(tracefs: Path) -> Iterator[None]:
         yield
     finally:
         kernel.unmount(tracefs, lazily=True)
-
-
-def _stale(tracefs: Path) -> list[Path]:
-    """Instances of ours whose process is gone."""
-    mine = (tracefs / "instances").glob(f"{_PREFIX}*-*")
-    return [path for path in mine if not Path("/proc", path.name.split("-")[1]).exists()]
 
 
 def _remove(instance: Path) -> None:
@@ -299,17 +293,14 @@ def sizes_of(device: Path, blocks: NDArray[np.int64], codec: str, sample_blocks:
 
 def _contents(device: Path, blocks: NDArray[np.int64]) -> Iterator[bytes]:
     """As they lie on the device, past its page cache, which knows nothing of what a file system has written."""
-    descriptor = os.open(device, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
-    buffer = mmap.mmap(-1, _READ_BLOCKS * BLOCK_BYTES)  # page-aligned, as O_DIRECT wants it
-    view = memoryview(buffer)
-    try:
+    with (
+        kernel.opened(device, os.O_RDONLY | os.O_DIRECT) as descriptor,
+        mmap.mmap(-1, _READ_BLOCKS * BLOCK_BYTES) as buffer,  # page-aligned, as O_DIRECT wants it
+        memoryview(buffer) as view,
+    ):
         ends = np.flatnonzero(np.diff(blocks) != 1) + 1
         for run in np.split(blocks, ends):
             for start in range(0, len(run), _READ_BLOCKS):
                 length = len(run[start : start + _READ_BLOCKS]) * BLOCK_BYTES
                 got = os.preadv(descriptor, [view[:length]], int(run[start]) * BLOCK_BYTES)
                 yield bytes(view[:got]) + bytes(length - got)
-    finally:
-        view.release()
-        buffer.close()
-        os.close(descriptor)

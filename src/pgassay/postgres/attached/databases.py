@@ -56,10 +56,6 @@ class Databases:
         """From now on it is copied, and nobody works in it."""
         self._snapshots[key] = directory.name
 
-    def snapshot_files(self, key: str) -> Path | None:
-        """None: a database's files are its server's."""
-        return None
-
     def forget_snapshot(self, key: str) -> None:
         """Drop the database; harmless when there is none."""
         name = self._snapshots.pop(key, None)

@@ -102,10 +102,6 @@ class FakeDrive:
         self.contents[path] = copy.deepcopy(self._snapshots[key])
         return path
 
-    def snapshot_files(self, key: str) -> Path | None:
-        """None: no file is touched."""
-        return None
-
     def forget_snapshot(self, key: str) -> None:
         """Drop it; harmless when there is none."""
         self._snapshots.pop(key, None)
