@@ -6,10 +6,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.capture import files
 from pgassay.cli import main
-from pgassay.load.pgbench import data
+from pgassay.host.clock import SystemClock
+from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real
 
@@ -124,8 +126,9 @@ def test_data_of_roles_and_tablespaces_that_are_not_here_can_be_loaded(server: S
     bindir, runner = real.installation().bindir, real.runner()
     options = PgbenchOptions(init=path / files.read(path).data.file)
     with real.server() as (other, _):
-        data.create(bindir, runner, other, options)
-        data.fill(bindir, runner, other, options)
+        load = PgbenchLoad(options, Tools(bindir, runner, SystemClock()))
+        load.create(other)
+        load.fill(other)
         assert other.query("SELECT count(*) FROM own.orders") == [(100,)]
         assert other.query("SELECT count(*) FROM pg_indexes WHERE indexname = 'faster'") == [(1,)]
 
@@ -162,6 +165,7 @@ def test_another_encoding_and_other_styles_of_dates_are_read_and_loaded(server: 
     assert values["tag"] == ("2025-12-31",), "as any server reads it, not 31/12/2025"
     options = PgbenchOptions(init=path / found.data.file)
     with real.server() as (other, _):
-        data.create(bindir, runner, other, options)
-        data.fill(bindir, runner, other, options)
+        load = PgbenchLoad(options, Tools(bindir, runner, SystemClock()))
+        load.create(other)
+        load.fill(other)
         assert other.query("SELECT count(*), min(tag)::text FROM größen WHERE wort = 'müßig'") == [(50, "2025-12-31")]

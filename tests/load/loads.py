@@ -11,8 +11,7 @@ from pgassay.load.fio import FioLoad, FioOptions
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.sysbench import SysbenchLoad, SysbenchOptions
-from pgassay.load.sysbench_tpcc import SysbenchTpccLoad, SysbenchTpccOptions
-from pgassay.load.tpcc.driver import TpccLoad, TpccOptions
+from pgassay.load.tpcc.driver import SysbenchTpccLoad, SysbenchTpccOptions, TpccLoad, TpccOptions
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner

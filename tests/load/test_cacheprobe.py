@@ -18,7 +18,7 @@ from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.errors import UsageError
 from pgassay.load import cacheprobe as load
 from pgassay.load.bulk import HEADER
-from pgassay.load.cacheprobe import CacheprobeOptions, Phase, Size, cached_pages, parse_size
+from pgassay.load.cacheprobe import SIZE, CacheprobeOptions, Phase, Size, cached_pages
 from pgassay.testing import real
 from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation
@@ -47,14 +47,14 @@ LOG = "0 1 10205 0 1795262673 958821\n0 2 2976 0 1795262673 961818\n0 3 102 0 17
     ],
 )
 def test_a_size_is_rows_bytes_or_a_multiple(text: str, size: Size) -> None:
-    assert parse_size("load.size", text) == size
-    assert parse_size("load.size", str(size)) == size, "the canonical form means the same"
+    assert SIZE.parse("load.size", text) == size
+    assert SIZE.parse("load.size", str(size)) == size, "the canonical form means the same"
 
 
 @pytest.mark.parametrize("text", ["", "1", "10rows", "0x", "-1GB", "8kB", "many", "1GBx"])
 def test_other_sizes_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"load\.size"):
-        parse_size("load.size", text)
+        SIZE.parse("load.size", text)
 
 
 def test_the_published_rows_fill_the_published_memory() -> None:

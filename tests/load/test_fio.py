@@ -12,7 +12,7 @@ from pgassay.bench.errors import LoadError
 from pgassay.bench.hosting import Placement
 from pgassay.errors import UsageError
 from pgassay.load import fio as load
-from pgassay.load.fio import RESPONSES, FioOptions, parse_io_size, parse_pattern, run_command
+from pgassay.load.fio import IO_SIZE, RESPONSES, FioOptions, parse_pattern, run_command
 from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation
 from tests.load.loads import fake_tools, fio
@@ -224,6 +224,6 @@ def test_a_file_that_the_run_makes_is_not_laid_out_before(tmp_path: Path) -> Non
 
 
 def test_io_sizes_are_whole_sectors() -> None:
-    assert parse_io_size("load.io_size", "4kB") == 4096
+    assert IO_SIZE.parse("load.io_size", "4kB") == 4096
     with pytest.raises(UsageError):
-        parse_io_size("load.io_size", "700B")
+        IO_SIZE.parse("load.io_size", "700B")

@@ -32,14 +32,14 @@ def _eight(monkeypatch: pytest.MonkeyPatch) -> None:
     [("all", "all"), ("rest", "rest"), ("2-3,0", "cpu:0,2,3"), ("5", "cpu:5"), ("node:1,0", "node:0-1")],
 )
 def test_a_level_stands_for_itself(typed: str, canonical: str) -> None:
-    assert options.parse_cores("load.cores", typed) == canonical
-    assert options.parse_cores("load.cores", canonical) == canonical
+    assert options.CORES.parse("load.cores", typed) == canonical
+    assert options.CORES.parse("load.cores", canonical) == canonical
 
 
 @pytest.mark.parametrize("typed", ["", "two", "1-", "-1", "1,,2", "0x1", "node:", "node:x", "3-1"])
 def test_nonsense_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
-        options.parse_cores("load.cores", typed)
+        options.CORES.parse("load.cores", typed)
 
 
 @pytest.mark.usefixtures("_eight")

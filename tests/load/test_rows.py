@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from pgassay.bench.file_hashes import FileHashes
-from pgassay.load.pgbench.data import data_key, widen
+from pgassay.load.pgbench.data import widen
 from pgassay.load.pgbench.options import PgbenchOptions
+from tests.load.loads import fake_tools, pgbench
 
 levels = PgbenchOptions.from_levels
 
@@ -39,9 +39,9 @@ def test_only_what_was_asked_changes_the_table(options: Mapping[str, str], says:
 
 
 def test_an_unwidened_load_keeps_the_key_of_its_snapshots() -> None:
-    assert data_key(levels({"scale": "3"}), FileHashes()) == {"scale": "3", "age": "0.0"}
-    wide = data_key(levels({"scale": "3", "row_bytes": "2000"}), FileHashes())
-    assert wide != data_key(levels({"scale": "3", "row_bytes": "2000", "row_storage": "toasted"}), FileHashes())
+    assert pgbench({"scale": "3"}, fake_tools()).data_key() == {"scale": "3", "age": "0.0"}
+    wide = pgbench({"scale": "3", "row_bytes": "2000"}, fake_tools()).data_key()
+    assert wide != pgbench({"scale": "3", "row_bytes": "2000", "row_storage": "toasted"}, fake_tools()).data_key()
     assert wide["row_bytes"] == "2000"
 
 

@@ -92,7 +92,7 @@ def test_the_command_leaves_nothing_to_defaults() -> None:
     options = SysbenchOptions.from_levels(
         {"scenario": "oltp_insert", "threads": "8", "tables": "3", "rows": "500", "rate": "100"}
     )
-    said = run_command("sysbench", ENDPOINT, options, 0)
+    said = run_command(ENDPOINT, options, 0)
     assert said[:2] == ["sysbench", "oltp_insert"]
     assert said[-1] == "run"
     for word in (
@@ -100,7 +100,7 @@ def test_the_command_leaves_nothing_to_defaults() -> None:
         "--time=60", "--rate=100", "--rand-seed=1", "--histogram=on", "--db-ps-mode=auto", "--report-interval=1",
     ):  # fmt: skip
         assert word in said
-    counted = run_command("sysbench", ENDPOINT, SysbenchOptions.from_levels({"transactions": "5", "threads": "4"}), 7)
+    counted = run_command(ENDPOINT, SysbenchOptions.from_levels({"transactions": "5", "threads": "4"}), 7)
     assert "--events=20" in counted
     assert "--time=0" in counted
 

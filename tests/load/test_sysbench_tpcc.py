@@ -9,8 +9,8 @@ from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.lab.run import write_study
 from pgassay.load.sysbench import parse_seconds
-from pgassay.load.sysbench_tpcc import NAMES, SysbenchTpccOptions, folder_of, run_command
 from pgassay.load.tpcc import driver as tables
+from pgassay.load.tpcc.driver import PERCONA_NAMES, SysbenchTpccOptions, folder_of, sysbench_command
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read
 from pgassay.study.model import Study
@@ -30,19 +30,19 @@ def scripts(folder: Path) -> Path:
 
 
 def test_tables_have_the_names_that_the_scripts_use() -> None:
-    assert NAMES["new_order"] == "new_orders1"
+    assert PERCONA_NAMES["new_order"] == "new_orders1"
     sql = tables.renamed(
-        "CREATE TABLE new_order (no_o_id int); CREATE INDEX orders_by_customer ON orders (o_id)", NAMES
+        "CREATE TABLE new_order (no_o_id int); CREATE INDEX orders_by_customer ON orders (o_id)", PERCONA_NAMES
     )
     assert sql == "CREATE TABLE new_orders1 (no_o_id int); CREATE INDEX orders_by_customer ON orders1 (o_id)"
-    asked = tables.renamed(tables.CONDITIONS["3.3.2.1"], NAMES)
+    asked = tables.renamed(tables.CONDITIONS["3.3.2.1"], PERCONA_NAMES)
     assert "FROM warehouse1 JOIN" in asked
     assert "FROM district1" in asked
 
 
 def test_the_command_reads_the_users_scripts_over_the_socket(tmp_path: Path) -> None:
     options = SysbenchTpccOptions.from_levels({"warehouses": "3", "threads": "8", "lua": str(scripts(tmp_path))})
-    said = run_command("sysbench", folder_of(options), Endpoint(Path("/run/x"), 5499, "postgres", "me"), options, 0)
+    said = sysbench_command(folder_of(options), Endpoint(Path("/run/x"), 5499, "postgres", "me"), options, 0)
     assert said[1] == str(tmp_path / "tpcc.lua")
     assert {"--scale=3", "--threads=8", "--trx_level=RC", "--pgsql-host=/run/x", "--rand-seed=1"} <= set(said)
 

@@ -1,1 +1,1 @@
-"""What works on the database: pgbench today; each load prepares, runs and parses its own program's output."""
+"""The loads: what fills a database and works on it. Each makes its data, runs its program and reads its output."""

@@ -88,9 +88,9 @@ def pack(fields: Sequence[Field]) -> bytes:
     width = 2 + sum(4 + field.data.shape[1] for field in fields)
     packed = np.empty((rows, width), np.uint8)
     packed[:, :2] = (0, len(fields))
-    kept = None
+    used = None
     if any(field.lengths is not None for field in fields):
-        kept = np.ones((rows, width), np.bool_)
+        used = np.ones((rows, width), np.bool_)
     place = 2
     for field in fields:
         size = field.data.shape[1]
@@ -98,7 +98,7 @@ def pack(fields: Sequence[Field]) -> bytes:
         packed[:, place : place + 4] = lengths.astype(">i4").view(np.uint8).reshape(rows, 4)
         place += 4
         packed[:, place : place + size] = field.data
-        if kept is not None and field.lengths is not None:
-            kept[:, place : place + size] = np.arange(size) < lengths[:, None]
+        if used is not None and field.lengths is not None:
+            used[:, place : place + size] = np.arange(size) < lengths[:, None]
         place += size
-    return packed.tobytes() if kept is None else packed[kept].tobytes()
+    return packed.tobytes() if used is None else packed[used].tobytes()

@@ -42,14 +42,14 @@ class Table:
 
 
 @dataclass(frozen=True)
-class SetAside:
+class DroppedIndexes:
     """The statements that give one table its indexes back, in order."""
 
     table: str
     statements: tuple[str, ...]
 
 
-def set_aside_indexes(server: Server, tables: Iterable[str]) -> tuple[SetAside, ...]:
+def drop_indexes(server: Server, tables: Iterable[str]) -> tuple[DroppedIndexes, ...]:
     """Drop the tables' indexes and primary keys; returns what brings them back."""
     found = []
     for table in tables:
@@ -61,7 +61,7 @@ def set_aside_indexes(server: Server, tables: Iterable[str]) -> tuple[SetAside, 
             else:
                 server.execute(f"ALTER TABLE {relation} DROP CONSTRAINT {constraint}")
                 statements.append(f"ALTER TABLE {relation} ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index}")
-        found.append(SetAside(table, tuple(statements)))
+        found.append(DroppedIndexes(table, tuple(statements)))
     return tuple(found)
 
 

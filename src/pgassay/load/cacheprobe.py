@@ -26,7 +26,6 @@ import mmap
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -43,7 +42,7 @@ from pgassay.errors import UsageError
 from pgassay.load import program
 from pgassay.load import responses as shared
 from pgassay.load.bulk import HEADER, TRAILER
-from pgassay.load.options import PlacedOptions
+from pgassay.load.options import PlacedOptions, kind
 from pgassay.load.pgbench.options import connection, missing_program
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, find
 from pgassay.study.responses import Better, Response, Scale
@@ -84,22 +83,25 @@ class Size:
         return max(ROWS_MIN, wanted // PAGE_BYTES * ROWS_PER_PAGE)
 
 
-def parse_size(name: str, text: str) -> Size:
-    """`75000000rows`, `1GB`, `2x`; raises `UsageError`."""
-    stripped = text.strip().replace("_", "")
+def _size(text: str) -> Size | None:
+    stripped = text.replace("_", "")
     rows = re.fullmatch(r"(\d{1,12})\s*rows", stripped)
     if rows and int(rows[1]) >= ROWS_MIN:
         return Size(rows=int(rows[1]))
     multiple = re.fullmatch(r"(\d+\.?\d*|\.\d+)x", stripped)
     if multiple and float(multiple[1]) > 0:
         return Size(multiple=float(multiple[1]))
-    with suppress(UsageError):
-        if (size := parse_memory(stripped)) >= BYTES_MIN:
-            return Size(bytes=size)
-    raise UsageError(
-        f'"{name}" must be rows, bytes or a multiple of the memory, at least 1000 rows, not "{text}"',
-        'for example "75000000rows", "16GB", "2x"',
-    )
+    size = parse_memory(stripped)
+    return Size(bytes=size) if size >= BYTES_MIN else None
+
+
+SIZE: Kind[Size] = kind(
+    _size,
+    str,
+    "rows, bytes, or a multiple of the memory: 75000000rows, 16GB, 2x",
+    must="rows, bytes or a multiple of the memory, at least 1000 rows",
+    hint='for example "75000000rows", "16GB", "2x"',
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +111,7 @@ class CacheprobeOptions(PlacedOptions):
     driver = "cacheprobe"
 
     size: Size = option(
-        Kind(parse_size, str, "rows, bytes, or a multiple of the memory: 75000000rows, 16GB, 2x"),
+        SIZE,
         default=Size(multiple=2.0),
         stage=Stage.DATA,
         summary="the size of cacheprobe's table; 2x is twice the memory that the server may have",
@@ -142,7 +144,6 @@ class CacheprobeOptions(PlacedOptions):
         return self.size.in_rows(self.memory_bytes or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
     def estimated_bytes(self) -> int:
-        """The bytes of heap and index at 8 kB pages."""
         return int(self.rows / ROWS_PER_PAGE * PAGE_BYTES * (1 + INDEX_SHARE))
 
 
@@ -198,7 +199,6 @@ class Phase:
 
     @property
     def script(self) -> str:
-        """Which of the two statements it runs."""
         return "seq" if self.name == "seq" else "idx"
 
 
@@ -435,7 +435,7 @@ def _mincore(descriptor: int, size: int) -> int | None:
         libc.munmap(ctypes.c_void_p(where), ctypes.c_size_t(size))
 
 
-_LONGEST_S = 86400.0
+_LONGEST_S = 86400
 _FLUSHED_SINCE = 15
 """From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
 _COLLECTOR_S = 2.0
@@ -569,23 +569,13 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         return played(phase, slices)
 
     def _pgbench_phase(self, server: Server, phase: Phase, output: Path) -> Outcome:
-        arguments = command(self._pgbench, server.endpoint, phase, output)
-        running = self.tools.runner.start(
-            arguments,
-            stdout=output / f"{phase.name}.out",
-            stderr=output / f"{phase.name}.err",
-            environment={**server.endpoint.environment(), "PGAPPNAME": _PGBENCH},
-            placement=program.place(self.options.cores, server),
-            files=(output / f"{phase.script}.sql",),
-            output=output,
-        )
-        try:
-            done = running.wait(_LONGEST_S)
-        except BaseException:
-            running.terminate()
-            raise
+        words = command(self._pgbench, server.endpoint, phase, output)
+        script, name = output / f"{phase.script}.sql", {"PGAPPNAME": _PGBENCH}
+        run = program.run(self.tools, server, self.options, words, output, phase.name, _LONGEST_S, name, [script])
+        if run.problems:
+            return Outcome(None, (), {code: f"{phase.name}: {why}" for code, why in run.problems.items()})
         logs = sorted(output.glob(f"{phase.name}_log.*"))
-        return outcome(phase, done, "".join(each.read_text(encoding="ascii") for each in logs))
+        return outcome(phase, run.done, "".join(each.read_text(encoding="ascii") for each in logs))
 
     def _blocks(self, server: Server) -> tuple[int, ...]:
         if server.version.major < _FLUSHED_SINCE:

@@ -14,13 +14,15 @@ from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
 from pgassay.errors import UsageError
-from pgassay.load import cacheprobe, fio, replay, sysbench, sysbench_tpcc
+from pgassay.load import cacheprobe, fio, replay, sysbench
 from pgassay.load.pgbench import driver as pgbench
 from pgassay.load.tpcc import driver as tpcc
 from pgassay.study.levels import Level
 
-BUILT_IN: tuple[Driver[Any], ...] = tuple(
-    module.DRIVER for module in (pgbench, sysbench, cacheprobe, fio, tpcc, sysbench_tpcc, replay)
+BUILT_IN: tuple[Driver[Any], ...] = (
+    *(module.DRIVER for module in (pgbench, sysbench, cacheprobe, fio, tpcc)),
+    tpcc.SYSBENCH_DRIVER,
+    replay.DRIVER,
 )
 DEFAULT = pgbench.DRIVER.name
 _PREFIX = "load."
@@ -64,7 +66,6 @@ def options_of(levels: Mapping[str, str]) -> LoadOptions:
 
 
 def make(options: LoadOptions, tools: Tools) -> Load:
-    """The load that takes these options."""
     return find(options.driver).make(options, tools)
 
 
@@ -103,7 +104,6 @@ class DriverFactor(Factor):
 
     @property
     def accepts(self) -> str:  # type: ignore[override]
-        """The names of all drivers."""
         return ", ".join(driver.name for driver in known())
 
     def parse(self, name: str, typed: str) -> Level:
@@ -113,7 +113,6 @@ class DriverFactor(Factor):
         return Level(typed, find(typed.strip()).name)
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        """Hand the driver's name on with the options of the load."""
         setup.load[_DRIVER] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
@@ -134,7 +133,6 @@ class SharedFactor(OptionFactor):
 
     @property
     def default(self) -> str:  # type: ignore[override]
-        """The default of each driver."""
         return self.defaults
 
     def parse(self, name: str, typed: str) -> Level:
@@ -150,7 +148,6 @@ class SharedFactor(OptionFactor):
             raise
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """By the first declaration that can tell."""
         found = (each.read_back(name, level, readable) for each in (self.option, *self.others))
         return next((text for text in found if text is not None), None)
 

@@ -22,7 +22,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load import program
 from pgassay.load import responses as shared
-from pgassay.load.options import ThreadedOptions
+from pgassay.load.options import ThreadedOptions, kind
 from pgassay.load.sysbench import SYSBENCH_HINT, parse_histogram, quantile_ms
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
@@ -75,24 +74,30 @@ def parse_pattern(name: str, text: str) -> str:
     raise not_a_choice(name, text, WORDS)
 
 
-def parse_io_size(name: str, text: str) -> int:
-    """Bytes of one I/O: a multiple of 512, which direct I/O needs."""
-    size = 0
-    with suppress(UsageError):
-        size = parse_memory(text)
-    if not IO_BYTES_MIN <= size <= IO_BYTES_MAX or size % IO_BYTES_MIN:
-        raise UsageError(f'"{name}" must be a multiple of 512 bytes up to 16MB, not "{text}"', 'for example "8kB"')
-    return size
+def _io_bytes(text: str) -> int | None:
+    size = parse_memory(text)
+    return size if IO_BYTES_MIN <= size <= IO_BYTES_MAX and size % IO_BYTES_MIN == 0 else None
 
 
-def parse_file_size(name: str, text: str) -> int:
-    """Bytes of the file that is read and written."""
-    size = 0
-    with suppress(UsageError):
-        size = parse_memory(text)
-    if size < FILE_BYTES_MIN:
-        raise UsageError(f'"{name}" must be at least {format_bytes(FILE_BYTES_MIN)}, not "{text}"', 'for example "1GB"')
-    return size
+def _file_bytes(text: str) -> int | None:
+    size = parse_memory(text)
+    return size if size >= FILE_BYTES_MIN else None
+
+
+IO_SIZE: Kind[int] = kind(
+    _io_bytes,
+    format_bytes,
+    "a multiple of 512 bytes up to 16MB",
+    must="a multiple of 512 bytes up to 16MB",
+    hint='for example "8kB"',
+)
+FILE_SIZE: Kind[int] = kind(
+    _file_bytes,
+    format_bytes,
+    f"a size of at least {format_bytes(FILE_BYTES_MIN)}",
+    must=f"at least {format_bytes(FILE_BYTES_MIN)}",
+    hint='for example "1GB"',
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,16 +111,10 @@ class FioOptions(ThreadedOptions):
         default="random:100%",
         summary="access pattern: random with a share of reads, a stream, a new file, WAL (write, fdatasync), reread",
     )
-    io_bytes: int = option(
-        Kind(parse_io_size, format_bytes, "a multiple of 512 bytes up to 16MB"),
-        name="io_size",
-        default=8192,
-        unit="bytes",
-        summary="fio --bs: the size of one I/O",
-    )
+    io_bytes: int = option(IO_SIZE, name="io_size", default=8192, unit="bytes", summary="fio --bs: the size of one I/O")
     depth: int = option(whole(), default=1, summary="fio --iodepth: I/Os under way in each thread")
     file_bytes: int = option(
-        Kind(parse_file_size, format_bytes, f"a size of at least {format_bytes(FILE_BYTES_MIN)}"),
+        FILE_SIZE,
         name="file_size",
         default=1 << 30,
         unit="bytes",
@@ -177,7 +176,6 @@ class FioOptions(ThreadedOptions):
 
 
 def layout_command(file: Path, options: FioOptions) -> list[str]:
-    """Write the whole file and sync it."""
     return [
         PROGRAM, "--name=layout", f"--filename={file}", f"--size={options.file_bytes}", "--rw=write", "--bs=1M",
         "--ioengine=psync", "--end_fsync=1", "--output-format=json",
@@ -273,8 +271,10 @@ def parse(text: str) -> Result:
         jobs = document["jobs"]
         first = jobs[0]
         found = _rates(first)
-        for kind, part in (("read", first["read"]), ("write", first["write"]), ("flush", first["sync"])):
-            found |= _latency(kind, part["lat_ns"] if kind == "flush" else _whole(part))
+        for each in ("read", "write"):  # percentiles are of completion: of submission fio keeps no histogram
+            percentiles = first[each]["clat_ns"].get("percentile", {})
+            found |= _latency(each, {**first[each]["lat_ns"], "percentile": percentiles})
+        found |= _latency("flush", first["sync"]["lat_ns"])
         found |= _every(first)
         if len(jobs) > 1 and first["read"]["iops"]:
             found["reread_speedup"] = jobs[1]["read"]["iops"] / first["read"]["iops"]
@@ -301,11 +301,6 @@ def _rates(job: Mapping[str, Any]) -> dict[str, float | None]:
         "write_iops": write["iops"] if write["total_ios"] else None,
         "flushes_per_s": flushes / runtime_s if flushes and runtime_s else None,
     }
-
-
-def _whole(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Mean and maximum from submission on, percentiles of completion: fio keeps a histogram of the latter only."""
-    return {**part["lat_ns"], "percentile": part["clat_ns"].get("percentile", {})}
 
 
 def _latency(kind: str, part: Mapping[str, Any]) -> dict[str, float | None]:
@@ -431,12 +426,9 @@ _LAYOUT = "layout"
 
 
 class FioLoad(BaseLoad[FioOptions]):
-    """The fio (or sysbench) that is installed."""
-
     responses = RESPONSES
 
     def check(self) -> None:
-        """Refuse a pattern that sysbench cannot make, a missing sysbench, absent CPUs and a run without a warm-up."""
         program.check(self.options.cores)
         if self.options.tool == "sysbench":
             if children.which("sysbench") is None:
@@ -452,19 +444,29 @@ class FioLoad(BaseLoad[FioOptions]):
         options = self.options
         output.mkdir(parents=True, exist_ok=True)
         file = Path(str(server.query("SHOW data_directory")[0][0])) / FILE
-        problems = program.problem(options.cores, server) or self._lay_out(server, file, output)
-        began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
-        done = Completed((PROGRAM,), 1, "", "")
-        if not problems:
-            done, problems = self._work(server, file, output, seed)
-        ended = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
+        before = program.problem(options.cores, server) or self._lay_out(server, file, output)
+        now = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
+        run = program.Run(Completed((PROGRAM,), 1, "", ""), before, now, now)
+        if not before:
+            if options.tool == "sysbench":
+                command = fileio_command(file, options, seed)
+            else:
+                command = run_command(file, options, seed, output / _SOURCE)
+            run = program.run(
+                self.tools, server, options, command, output, _SOURCE, options.timed_s, instead_of_server=True
+            )
+        done, began, ended = run.done, run.began, run.ended
+        problems = before or run.problems or _problems(done, "refused")
         found = Result(shared.complete(RESPONSES, {}), 0, 0)
         if done.status == 0 and not problems:
             try:
                 found = parse_fileio(done.stdout) if self.options.tool == "sysbench" else parse(done.stdout)
             except LoadError as error:
                 problems = {"no_summary": error.message}
-            problems = problems or _none_done(found)
+            if found.error:
+                problems = problems or {"io_error": f"an I/O failed with error {found.error}"}
+            elif not found.operations:
+                problems = problems or {"no_transactions": "no I/O was done"}
         return LoadResult(
             status=done.status,
             began=began,
@@ -484,30 +486,11 @@ class FioLoad(BaseLoad[FioOptions]):
             return {}
         if file.exists() and file.stat().st_size >= self.options.file_bytes:
             return {}
-        patience_s = int(self.options.file_bytes / _LAYOUT_BYTES_PER_S)
-        done, problems = program.watch(
-            self.tools.runner,
-            self.tools.clock,
-            server,
-            layout_command(file, self.options),
-            output,
-            _LAYOUT,
-            patience_s,
-            placement=program.stand_in(self.options.cores, server),
+        command, patience_s = layout_command(file, self.options), int(self.options.file_bytes / _LAYOUT_BYTES_PER_S)
+        run = program.run(
+            self.tools, server, self.options, command, output, _LAYOUT, patience_s, instead_of_server=True
         )
-        return {"layout": next(iter(problems.values()))} if problems else _problems(done, _LAYOUT)
-
-    def _work(self, server: Server, file: Path, output: Path, seed: int) -> tuple[Completed, dict[str, str]]:
-        if self.options.tool == "sysbench":
-            arguments = fileio_command(file, self.options, seed)
-        else:
-            arguments = run_command(file, self.options, seed, output / _SOURCE)
-        runner, clock = self.tools.runner, self.tools.clock
-        placement = program.stand_in(self.options.cores, server)
-        done, problems = program.watch(
-            runner, clock, server, arguments, output, _SOURCE, self.options.timed_s, placement=placement
-        )
-        return done, problems or _problems(done, "refused")
+        return {_LAYOUT: next(iter(run.problems.values()))} if run.problems else _problems(run.done, _LAYOUT)
 
 
 def _problems(done: Completed, code: str) -> dict[str, str]:
@@ -521,12 +504,6 @@ def _problems(done: Completed, code: str) -> dict[str, str]:
     if any("No space left" in line for line in lines):
         code = "no_space"
     return {code: lines[0] if lines else "no message"}
-
-
-def _none_done(found: Result) -> dict[str, str]:
-    if found.error:
-        return {"io_error": f"an I/O failed with error {found.error}"}
-    return {} if found.operations else {"no_transactions": "no I/O was done"}
 
 
 def _series(output: Path, began: Moment) -> tuple[Sample, ...]:

@@ -1,4 +1,4 @@
-"""The way from a load's program to its server: measured on a connection of its own, once the window is over.
+"""The network path from a load's program to its server, measured on a connection of its own, once the window is over.
 
 Python's part of each exchange is some microseconds, since libpq is called directly; they belong to the trip, as a load
 program's own do.
@@ -93,7 +93,6 @@ class Loopback:
     player_host: None = None
 
     def require(self) -> None:
-        """Raise `UsageError` where it stands for a worker."""
         if self.absent:
             raise UsageError(
                 f'"load.host" names the worker "{self.absent}", and nothing leads to it',
@@ -102,7 +101,6 @@ class Loopback:
             )
 
     def measure(self, endpoint: Endpoint) -> NetworkPath:
-        """See `bench.client.ClientHost`."""
         self.require()
         return measure(endpoint)
 

@@ -4,10 +4,11 @@ A driver's own options derive from the classes here that fit it, so that a level
 """
 
 import re
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from pgassay.bench.client import HERE, LOOPBACK
 from pgassay.bench.cpu_lists import parse_list, show_list
@@ -20,6 +21,7 @@ from pgassay.errors import UsageError
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_time_ms
 
+Value = TypeVar("Value")
 ALL, REST, NODE = "all", "rest", "node:"
 """Words of `load.cores`, as in `node:1`."""
 LEAN, OWN = "lean", "own"
@@ -35,65 +37,86 @@ CLIENTS = "clients"
 """As many threads as clients."""
 
 
-def _parse_rate(name: str, text: str) -> float:
-    stripped = text.strip()
-    if not is_number(stripped) or float(stripped) <= 0:
-        raise UsageError(f'"{name}" must be transactions per second, or none, not "{text}"', "for example 500")
-    return float(stripped)
+def kind(
+    convert: Callable[[str], Value | None], show: Callable[[Value], str], accepts: str, *, must: str, hint: str
+) -> Kind[Value]:
+    """A kind of value: `convert` gives None or raises `UsageError` for a text that is none; `must` says what it is."""
+
+    def parse(name: str, text: str) -> Value:
+        found = None
+        with suppress(UsageError):
+            found = convert(text.strip())
+        if found is None:
+            raise UsageError(f'"{name}" must be {must}, not "{text}"', hint)
+        return found
+
+    return Kind(parse, show, accepts)
 
 
-def _parse_latency_ms(name: str, text: str) -> float:
-    stripped, limit_ms = text.strip(), 0.0
-    with suppress(UsageError):
-        limit_ms = float(stripped) if is_number(stripped) else parse_time_ms(stripped)
-    if limit_ms <= 0:
-        raise UsageError(f'"{name}" must be a length of time, or none, not "{text}"', 'for example "20ms"')
-    return limit_ms
+def split_list(text: str) -> list[str]:
+    """The items of a list, which commas part, or lines where an item may hold a comma."""
+    return [part.strip() for part in (text.splitlines() if "\n" in text else text.split(",")) if part.strip()]
 
 
-def _parse_age(name: str, text: str) -> float:
-    stripped = text.strip()
-    if stripped == NONE:
-        return 0.0
-    number = stripped.removesuffix("x")
-    if number == stripped or not is_number(number) or float(number) <= 0:
-        raise UsageError(
-            f'"{name}" must be none or a multiple of the number of rows, not "{text}"',
-            'for example "2x": that many updates for each row before the snapshot',
-        )
-    return float(number)
+def join_list(items: Iterable[str]) -> str:
+    """The canonical text of a list; see `split_list`."""
+    parts = tuple(items)
+    return ("\n" if any("," in part for part in parts) else ",").join(parts)
 
 
-def _parse_host(name: str, text: str) -> str:
-    word = text.strip()
-    if not _HOST.fullmatch(word):
-        raise UsageError(
-            f'"{name}" must be here, loopback or the name of a worker, not "{text}"',
-            "as its --name says: letters, digits, . _ -",
-        )
-    return word
+def positive(text: str) -> float | None:
+    """A plain number above 0."""
+    return float(text) if is_number(text) and float(text) > 0 else None
 
 
-def parse_cores(name: str, text: str) -> str:
-    """`all`, `rest`, a list such as `0-3,6`, or NUMA nodes as `node:1`, in canonical form; raises `UsageError`."""
-    word = text.strip().removeprefix("cpu:")
+def _latency_ms(text: str) -> float | None:
+    limit_ms = float(text) if is_number(text) else parse_time_ms(text)
+    return limit_ms if limit_ms > 0 else None
+
+
+def _age(text: str) -> float | None:
+    return 0.0 if text == NONE else positive(text.removesuffix("x")) if text.endswith("x") else None
+
+
+def _cores(text: str) -> str | None:
+    word = text.removeprefix("cpu:")
     if word in (ALL, REST):
         return word
     listed = parse_list(word.removeprefix(NODE))
     if not listed:
-        raise UsageError(
-            f'"{name}" must be all, rest, a list of CPUs or NUMA nodes, not "{text}"',
-            'for example "2-3", "0,2" or "node:1"',
-        )
+        return None
     return f"{NODE}{show_list(listed)}" if word.startswith(NODE) else f"cpu:{','.join(map(str, listed))}"
 
 
-RATE = optional(Kind(_parse_rate, format_number, "transactions per second"))
+RATE = optional(
+    kind(
+        positive,
+        format_number,
+        "transactions per second",
+        must="transactions per second, or none",
+        hint="for example 500",
+    )
+)
 """Transactions per second; None for as many as possible."""
-LATENCY = optional(Kind(_parse_latency_ms, lambda limit_ms: f"{format_number(limit_ms)}ms", "a length of time: 20ms"))
+LATENCY = optional(
+    kind(
+        _latency_ms,
+        lambda limit_ms: f"{format_number(limit_ms)}ms",
+        "a length of time: 20ms",
+        must="a length of time, or none",
+        hint='for example "20ms"',
+    )
+)
 """A latency in ms (bare numbers are ms, as pgbench's are)."""
-AGE: Kind[float] = Kind(
-    _parse_age, lambda multiple: f"{format_number(multiple)}x" if multiple else NONE, "2x, or none", takes_none=True
+AGE: Kind[float] = replace(
+    kind(
+        _age,
+        lambda multiple: f"{format_number(multiple)}x" if multiple else NONE,
+        "2x, or none",
+        must="none or a multiple of the number of rows",
+        hint='for example "2x": that many updates for each row before the snapshot',
+    ),
+    takes_none=True,
 )
 """A multiple of the table's rows; `none` is 0."""
 JOBS: Kind[int | None] = Kind(
@@ -102,9 +125,20 @@ JOBS: Kind[int | None] = Kind(
     f"a whole number from 1, or {CLIENTS}",
 )
 """A number of threads; None for as many as there are clients, whatever their number in this trial."""
-CORES: Kind[str] = Kind(parse_cores, str, "all, rest, a list of CPUs: 0-3,6, or of NUMA nodes: node:1")
-
-HOST: Kind[str] = Kind(_parse_host, str, f"{HERE}, {LOOPBACK}, or the name of a worker")
+CORES: Kind[str] = kind(
+    _cores,
+    str,
+    "all, rest, a list of CPUs: 0-3,6, or of NUMA nodes: node:1",
+    must="all, rest, a list of CPUs or NUMA nodes",
+    hint='for example "2-3", "0,2" or "node:1"',
+)
+HOST: Kind[str] = kind(
+    lambda text: text if _HOST.fullmatch(text) else None,
+    str,
+    f"{HERE}, {LOOPBACK}, or the name of a worker",
+    must="here, loopback or the name of a worker",
+    hint="as its --name says: letters, digits, . _ -",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,8 +175,6 @@ class CountedOptions(LoadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadedOptions(PlacedOptions):
-    """A load whose program opens a connection for each of its threads."""
-
     threads: int = option(
         whole(), default=1, scales=True, summary="threads of the program: connections of sysbench, jobs of fio"
     )
@@ -154,8 +186,6 @@ class ThreadedOptions(PlacedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RatedOptions(LoadOptions):
-    """A load that can offer its transactions at a rate."""
-
     rate_tps: float | None = option(
         RATE, name="rate", default=None, unit="1/s", summary="the rate offered, open loop; none for as many as possible"
     )
@@ -163,8 +193,6 @@ class RatedOptions(LoadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnDataOptions(LoadOptions):
-    """A load that works on the user's own data."""
-
     init: Path | None = option(
         optional(ROWS),
         default=None,
@@ -180,8 +208,6 @@ class OwnDataOptions(LoadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class WarehouseOptions(LoadOptions):
-    """A load on TPC-C's tables."""
-
     warehouses: int = option(
         whole(),
         default=1,

@@ -13,7 +13,7 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -191,19 +191,7 @@ class PlayedLoad:
     """The CPUs on which threads are paired with their clients' backends; none: they run where the scheduler likes."""
 
     def specification(self, endpoint: Endpoint) -> dict[str, Any]:
-        return {
-            **_way(endpoint),
-            "protocol": self.protocol,
-            "clients": self.clients,
-            "threads": self.threads,
-            "scripts": [{"name": each.name, "text": each.text, "weight": each.weight} for each in self.scripts],
-            "variables": sorted(self.variables.items()),
-            "seed": self.seed,
-            "rate_tps": self.rate_tps,
-            "max_tries": self.max_tries,
-            "latency_limit_ms": self.latency_limit_ms,
-            "pair_on": self.pair_on,
-        }
+        return {**_address(endpoint), **asdict(self), "variables": sorted(self.variables.items())}
 
 
 @dataclass(frozen=True)
@@ -228,21 +216,12 @@ class ReplayedLog:
     """Never paired: sessions come and go as in the log."""
 
     def specification(self, endpoint: Endpoint) -> dict[str, Any]:
-        return {
-            **_way(endpoint),
-            "replay": {
-                "logs": [str(path.absolute()) for path in self.paths],
-                "prefixes": self.prefixes,
-                "database": self.database,
-                "time_factor": self.time_factor,
-                "from_ms": self.from_ms,
-                "length_ms": self.length_ms,
-                "sessions": self.sessions,
-            },
-        }
+        names = ("prefixes", "database", "time_factor", "from_ms", "length_ms", "sessions")
+        logs = [str(path.absolute()) for path in self.paths]
+        return {**_address(endpoint), "replay": {"logs": logs, **{name: getattr(self, name) for name in names}}}
 
 
-def _way(endpoint: Endpoint) -> dict[str, Any]:
+def _address(endpoint: Endpoint) -> dict[str, Any]:
     """How the program reaches the server; over TCP libpq's variables say more, so that no password is among these."""
     named = {"port": endpoint.port, "database": endpoint.database, "user": endpoint.user}
     return named if endpoint.network else {"socket_directory": str(endpoint.socket_directory), **named}
@@ -330,10 +309,10 @@ class Player:
         self.paired = bool(load.pair_on)
         self._clock, self._away = clock, host is not None
         description, network = load.specification(endpoint), endpoint.network
-        way = endpoint.environment() if network else None
+        environment = endpoint.environment() if network else None
         files = (*(load.paths if isinstance(load, ReplayedLog) else ()), *(network.files if network else ()))
         self._program: Dialogue = (
-            ControlledProgram("--control", description, runner, clock, placement, way, files)
+            ControlledProgram("--control", description, runner, clock, placement, environment, files)
             if host is None
             else host.converse(description, endpoint, placement)
         )
@@ -363,28 +342,24 @@ class Player:
         self._program.close()
 
 
+_AS_WRITTEN = "opened_ns", "closed_ns", "drained_ns", "failed", "retries", "late", "failed_alike", "unsent", "cpu_ns"
+"""The parts of a slice that the program writes as they are."""
+
+
 def slice_of(answer: Mapping[str, Any], *, timed: bool) -> Slice:
     """A slice as the program writes it."""
     scripts = tuple(_histogram(script["latencies"]) for script in answer["scripts"])
     statements = [StatementTimes(**each) for script in answer["scripts"] for each in script["statements"]]
     return Slice(
-        opened_ns=answer["opened_ns"],
-        closed_ns=answer["closed_ns"],
-        drained_ns=answer["drained_ns"],
+        **{name: answer[name] for name in _AS_WRITTEN},
         latencies=sum(scripts, LatencyHistogram()),
         scripts=scripts,
         statements=tuple(statements),
-        failed=answer["failed"],
-        retries=answer["retries"],
-        late=answer["late"],
         parts=tuple(answer["parts"]) if timed else (),
         lateness=_histogram(answer["lateness"]),
-        failed_alike=answer["failed_alike"],
         failures=tuple(CallFailure(**each) for each in answer["failures"]),
-        unsent=answer["unsent"],
         seconds=tuple(ReplayedSecond(**each) for each in answer["seconds"]),
         aborted=tuple(answer["aborted"]),
-        cpu_ns=answer["cpu_ns"],
     )
 
 

@@ -51,12 +51,17 @@ def run(
     duration_s: int | None,
     environment: Mapping[str, str] | None = None,
     files: Sequence[Path] = (),
+    *,
+    instead_of_server: bool = False,
 ) -> Run:
-    """Run it on the CPUs and the host that its options name, as `watch` does; not where the server leaves it no CPU."""
+    """Run it on the CPUs and the host that its options name, as `watch` does; not where the server leaves it no CPU.
+
+    With `instead_of_server` it works in the idle server's place, with the memory that the server has.
+    """
     began = tools.clock.monotonic_ns(), tools.clock.wall_ns()
     done, problems = Completed(tuple(arguments), 1, "", ""), problem(options.cores, server)
     if not problems:
-        where = place(options.cores, server, options.host)
+        where = stand_in(options.cores, server) if instead_of_server else place(options.cores, server, options.host)
         done, problems = watch(
             tools.load_runner, tools.clock, server, arguments, output, source, duration_s, environment, where, files
         )

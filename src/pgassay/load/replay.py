@@ -13,7 +13,7 @@ servers do not take turns under it.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from pgassay.bench.slices import Slice, SlicePlayer
 from pgassay.errors import UsageError
 from pgassay.load import program, sketches
 from pgassay.load import responses as shared
-from pgassay.load.options import OwnDataOptions, RemoteOptions
+from pgassay.load.options import OwnDataOptions, RemoteOptions, join_list, kind, positive, split_list
 from pgassay.load.pgbench import data
 from pgassay.load.player import PROGRAM, LogFacts, ReplayedLog, facts_of, find, slice_of
 from pgassay.study.responses import Better, Response, Scale
@@ -38,36 +38,17 @@ from pgassay.study.work import CALL
 DEFAULT_PREFIX = "%m [%p]"
 """PostgreSQL's own log_line_prefix, without the space at its end: levels have none."""
 SESSIONS = 90
-"""As many as fit beside ours into PostgreSQL's own max_connections."""
+"""As many as fit in addition to ours into PostgreSQL's own max_connections."""
 
 
-def _parse_logs(name: str, text: str) -> tuple[Path, ...]:
-    parts = text.splitlines() if "\n" in text else text.split(",")
-    return tuple(PATH.parse(name, part) for part in parts if part.strip())
-
-
-def _show_logs(paths: Iterable[Path]) -> str:
-    shown = [str(path) for path in paths]
-    return ("\n" if any("," in path for path in shown) else ",").join(shown)
-
-
-def _parse_speed(name: str, text: str) -> float:
-    number = text.strip().removesuffix("x")
-    if not is_number(number) or float(number) <= 0:
-        raise UsageError(f'"{name}" must be a multiple of the log\'s own speed, not "{text}"', 'for example "2x"')
-    return float(number)
-
-
-def _parse_share(name: str, text: str) -> float:
-    number = text.strip().removesuffix("%")
-    if number == text.strip() or not is_number(number) or float(number) > 100:
-        raise UsageError(f'"{name}" must be a share up to 100%, not "{text}"', 'for example "5%"')
-    return float(number) / 100
+def _share(text: str) -> float | None:
+    number = text.removesuffix("%")
+    return float(number) / 100 if number != text and is_number(number) and float(number) <= 100 else None
 
 
 LOGS: Kind[tuple[Path, ...]] = Kind(
-    _parse_logs,
-    _show_logs,
+    lambda name, text: tuple(PATH.parse(name, part) for part in split_list(text)),
+    lambda paths: join_list(map(str, paths)),
     "files in order: a.log,b.log",
     each_path=lambda paths, change: tuple(map(change, paths)),
     holds_rows=True,
@@ -77,8 +58,20 @@ PREFIXES: Kind[tuple[str, ...]] = Kind(
     "\n".join,
     "settings of log_line_prefix, a line each",
 )
-SPEED: Kind[float] = Kind(_parse_speed, lambda factor: f"{format_number(factor)}x", "a multiple of the log's own: 2x")
-SHARE: Kind[float] = Kind(_parse_share, lambda share: f"{format_number(share * 100)}%", "a share: 5%")
+SPEED: Kind[float] = kind(
+    lambda text: positive(text.removesuffix("x")),
+    lambda factor: f"{format_number(factor)}x",
+    "a multiple of the log's own: 2x",
+    must="a multiple of the log's own speed",
+    hint='for example "2x"',
+)
+SHARE: Kind[float] = kind(
+    _share,
+    lambda share: f"{format_number(share * 100)}%",
+    "a share: 5%",
+    must="a share up to 100%",
+    hint='for example "5%"',
+)
 DATABASE: Kind[str] = Kind(lambda name, text: text.strip(), str, "a name")
 
 
@@ -173,11 +166,11 @@ class PlayedStatement:
     rows: int
 
 
-def statements_of(kept: bytes) -> tuple[PlayedStatement, ...]:
+def statements_of(written: bytes) -> tuple[PlayedStatement, ...]:
     """Those of a file that `encode` wrote."""
     return tuple(
         PlayedStatement(each["text"], each["calls"], each["exec_ms"], each["rows"])
-        for each in json.loads(kept)["statements"]
+        for each in json.loads(written)["statements"]
     )
 
 
@@ -244,10 +237,10 @@ def series(played: Slice, source: str, offset_ns: int, closed_ns: int) -> tuple[
     return tuple(samples)
 
 
-def described(kept: bytes, result: LoadResult) -> str:
+def described(written: bytes, result: LoadResult) -> str:
     """A replay in a few lines: what was played and how late, what failed here alone, what of the log was left out."""
-    found = json.loads(kept)
-    failures = [{**way, "text": each["text"]} for each in found["statements"] for way in each["failures"]]
+    found = json.loads(written)
+    failures = [{**failure, "text": each["text"]} for each in found["statements"] for failure in each["failures"]]
     failed = sum(each["count"] for each in failures)
     late_ms = result.responses["lateness_p99_ms"] or 0.0
     lasted_s = (result.finished_monotonic_ns - result.started_monotonic_ns) / 1e9
@@ -266,7 +259,7 @@ def described(kept: bytes, result: LoadResult) -> str:
 
 
 def encode(facts: LogFacts, played: Slice) -> bytes:
-    """The file beside a trial's results: what of the log was played, and each statement with its times and failures."""
+    """The file with a trial's results: what of the log was played, and each statement with its times and failures."""
     failures: dict[int, list[dict[str, object]]] = {}
     for each in played.failures:
         failures.setdefault(each.statement, []).append(
@@ -298,8 +291,6 @@ def encode(facts: LogFacts, played: Slice) -> bytes:
 
 
 class ReplayLoad(BaseLoad[ReplayOptions]):
-    """A log that is played on the data of the study."""
-
     responses = RESPONSES
 
     def check(self) -> None:

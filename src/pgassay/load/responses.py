@@ -40,7 +40,7 @@ IN_SLICES = frozenset(
     {"tps", "latency_ms", "latency_stddev_ms", "latency_max_ms", "failed_share", "late_share"}
     | {"retries_per_transaction", *QUANTILES}
 )
-"""What can be told of a load that was played in slices."""
+"""What is known of a load that was played in slices."""
 
 
 def of_slices(slices: Sequence[Slice], seconds: float) -> dict[str, float | None]:
@@ -57,7 +57,9 @@ def of_slices(slices: Sequence[Slice], seconds: float) -> dict[str, float | None
         return found
     found["tps"] = done / seconds
     found["latency_ms"] = whole.sum_ns / done / 1e6
-    found["latency_stddev_ms"] = _spread_ns(whole) / 1e6
+    mean_ns = whole.sum_ns / done
+    squares = sum(count * (edge_ns - mean_ns) ** 2 for edge_ns, count in whole.buckets)
+    found["latency_stddev_ms"] = sqrt(squares / done) / 1e6
     found["latency_max_ms"] = whole.most_ns / 1e6
     found["late_share"] = sum(each.late for each in slices) / done
     found["retries_per_transaction"] = sum(each.retries for each in slices) / done
@@ -81,9 +83,3 @@ def problems_of_slices(slices: Sequence[Slice]) -> dict[str, str]:
     if slices and not done and not problems:
         problems["no_transactions"] = "no transaction was processed"
     return problems
-
-
-def _spread_ns(latencies: LatencyHistogram) -> float:
-    mean = latencies.sum_ns / latencies.count
-    squares = sum(count * (edge_ns - mean) ** 2 for edge_ns, count in latencies.buckets)
-    return sqrt(squares / latencies.count)

@@ -1,4 +1,4 @@
-"""Single latencies of a trial as a file beside its results: counts in buckets, of the whole and of each part of it.
+"""Single latencies of a trial as a file with its results: counts in buckets, of the whole and of each part of it.
 
 One writer for pgbench's log, whose parts are seconds and scripts, and for servers that took turns, whose parts are
 slices. docs/record.md describes the file, and `record.latencies` reads it.
@@ -21,14 +21,14 @@ def encode(
     more: Mapping[str, object] | None = None,
 ) -> bytes:
     """The file's contents: the sketches of the whole and of stretches of `interval_us`, and what else is known."""
-    kept = {
+    written = {
         "format": FORMAT,
         "interval_us": interval_us,
         **(more or {}),
         "total": text(whole),
         "intervals": [text(each) for each in intervals],
     }
-    return json.dumps(kept).encode()
+    return json.dumps(written).encode()
 
 
 def encode_slices(

@@ -96,8 +96,6 @@ class SysbenchClientOptions(RemoteOptions, ThreadedOptions, CountedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SysbenchOptions(SysbenchClientOptions, RatedOptions):
-    """A load by sysbench's own oltp_* tests."""
-
     driver = "sysbench"
 
     tables: int = option(
@@ -125,7 +123,6 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """The names of the tables: `sbtest1`, `sbtest2` …"""
         return tuple(f"sbtest{number}" for number in range(1, self.tables + 1))
 
     @property
@@ -138,10 +135,9 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
         return self.tables * self.rows * BYTES_PER_ROW
 
 
-def run_command(program: str, endpoint: Endpoint, options: SysbenchOptions, seed: int) -> list[str]:
-    """The arguments of the measured run."""
+def run_command(endpoint: Endpoint, options: SysbenchOptions, seed: int) -> list[str]:
     command = [
-        program,
+        PROGRAM,
         options.scenario,
         *client_arguments(endpoint, options, seed),
         f"--tables={options.tables}",
@@ -270,37 +266,22 @@ def ended_without_database(text: str) -> bool:
 
 
 def first_fatal(text: str) -> str | None:
-    """The first error that ended a thread."""
     match = _FATAL.search(text)
     return match[1] if match else None
 
 
 def parse_seconds(text: str) -> tuple[Second, ...]:
     """Every whole interval line, in order; of 0.5 without queries other than reads and writes, as it prints no more."""
-    older = tuple(
-        Second(
-            elapsed_s=int(elapsed),
-            tps=float(tps),
-            qps=float(reads) + float(writes),
-            writes=float(writes),
-            percentile=int(percentile),
-            latency_ms=float(latency),
-            errors=float(errors or 0.0),
+    found = []
+    for at, tps, reads, writes, latency, percentile, errors in _OLD_SECOND.findall(text):
+        qps = float(reads) + float(writes)
+        found.append(
+            Second(int(at), float(tps), qps, float(writes), int(percentile), float(latency), float(errors or 0))
         )
-        for elapsed, tps, reads, writes, latency, percentile, errors in _OLD_SECOND.findall(text)
-    )
-    return older or tuple(
-        Second(
-            elapsed_s=int(match[1]),
-            tps=float(match[2]),
-            qps=float(match[3]),
-            writes=float(match[4]),
-            percentile=int(match[5]),
-            latency_ms=float(match[6]) if match[5] != "0" else None,
-            errors=float(match[7]),
-        )
-        for match in _SECOND.finditer(text)
-    )
+    for at, tps, qps, writes, percentile, latency, errors in () if found else _SECOND.findall(text):
+        latency_ms = float(latency) if percentile != "0" else None
+        found.append(Second(int(at), float(tps), float(qps), float(writes), int(percentile), latency_ms, float(errors)))
+    return tuple(found)
 
 
 def parse_histogram(text: str) -> tuple[tuple[float, int], ...]:
@@ -370,7 +351,6 @@ def result(
 
 
 def problems_of(done: Completed, totals: Totals | None) -> dict[str, str]:
-    """What exit status and output say."""
     text = f"{done.stdout}\n{done.stderr}"
     fatal = first_fatal(text)
     if done.status < 0:
@@ -411,8 +391,6 @@ INDEX = "CREATE INDEX k_{number} ON {name} (k)"
 
 
 class SysbenchLoad(BaseLoad[SysbenchOptions]):
-    """The sysbench that is installed."""
-
     responses = RESPONSES
 
     def check(self) -> None:
@@ -428,7 +406,6 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
         }
 
     def create(self, server: Server) -> None:
-        """Drop and create the tables with their indexes, empty."""
         for number, name in enumerate(self.options.table_names, start=1):
             server.execute(f"DROP TABLE IF EXISTS {name}")
             server.execute(TABLE.format(name=name))
@@ -440,25 +417,24 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
         from pgassay.load import sysbench_rows as rows
 
         options = self.options
-        aside = bulk.set_aside_indexes(server, options.table_names)
+        dropped = bulk.drop_indexes(server, options.table_names)
         tables = [
             bulk.Table(name, rows.COLUMNS, partial(rows.chunks, options.rows, number, options.distribution))
             for number, name in enumerate(options.table_names, start=1)
         ]
         bulk.copy_all(server.endpoint, tables)
         after = "SELECT setval('{0}_id_seq', {1})", "VACUUM (ANALYZE) {0}"
-        works = [[*each.statements, *(sql.format(each.table, options.rows) for sql in after)] for each in aside]
+        works = [[*each.statements, *(sql.format(each.table, options.rows) for sql in after)] for each in dropped]
         bulk.run_all(server.endpoint, works)
 
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
-        """Run it; the raw output goes to `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         options, timed_s = self.options, self.options.timed_s
         now = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
         problems = program.problem(options.cores, server) or _problems_before(server, options)
         run = program.Run(Completed((PROGRAM,), 1, "", ""), problems, now, now)
         if not run.problems:
-            command = run_command(PROGRAM, server.client_endpoint, options, seed)
+            command = run_command(server.client_endpoint, options, seed)
             run = program.run(self.tools, server, options, command, folder, PROGRAM, timed_s)
         return result(run, RESPONSES, options.scenario, timed_s, self.name)
 

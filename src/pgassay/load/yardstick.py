@@ -28,7 +28,6 @@ class CpuYardstick:
         self._runner = runner
 
     def responses(self, options: LoadOptions) -> tuple[Response, ...]:
-        """Its one response, if it is asked for."""
         return () if options.yardstick == NONE else (RESPONSE,)
 
     def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
@@ -48,6 +47,5 @@ class CpuYardstick:
 
 
 def events_per_s(text: str) -> float | None:
-    """From the program's own summary."""
     found = re.search(r"^\s*events per second:\s+([0-9.]+)$", text, re.MULTILINE)
     return float(found[1]) if found else None

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from pgassay import untrusted
 from pgassay.bench.errors import LoadError
-from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Completed, Runner
 from pgassay.bench.server import Server
@@ -111,27 +110,7 @@ def _require_included(path: Path, beside: bool, name: str) -> None:
 
 
 def client_program(bindir: Path, path: Path) -> Path:
-    """The program that reads this init file."""
     return bindir / ("pg_restore" if is_dump(path) else "psql")
-
-
-def data_key(options: PgbenchOptions, hashes: FileHashes) -> dict[str, str]:
-    """What the loaded data depend on in addition to the server."""
-    if options.init is not None:
-        return {"init": hashes.sha256(options.init)}
-    width = {"row_bytes": str(options.row_bytes), "row_storage": str(options.row_storage)}
-    wide = {name: text for name, text in width.items() if text != "None"}
-    return {"scale": str(options.scale), "age": str(options.age), **wide}
-
-
-def create(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) -> None:
-    """Create the empty schema (for plain SQL: run all of it)."""
-    endpoint = server.endpoint
-    if options.init is None:
-        _run(runner, endpoint, command.create_command(bindir / "pgbench", endpoint, options.scale))
-        widen(server, options)
-    else:
-        create_own(bindir, runner, endpoint, options.init)
 
 
 def create_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> None:
@@ -143,19 +122,9 @@ def create_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> 
         with untrusted.open_file(path) as file:
             others = reads_files(mmap(file.fileno(), 0, access=ACCESS_READ)) if path.stat().st_size else None
         if others is None:
-            _run(runner, endpoint, [*words, "-f", "-"], path, own=path)
-        else:  # by its path, beside which or in our directory it finds them, as far as its account may read them
-            _run(runner, endpoint, [*words, "-f", str(path.absolute())], directory=Path.cwd(), own=path)
-
-
-def fill(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) -> None:
-    """Load the rows, build keys and indexes, VACUUM ANALYZE."""
-    endpoint = server.endpoint
-    if options.init is None:
-        _run(runner, endpoint, command.fill_command(bindir / "pgbench", endpoint, options.scale))
-    else:
-        fill_own(bindir, runner, endpoint, options.init)
-    server.execute("VACUUM (ANALYZE)")
+            run(runner, endpoint, [*words, "-f", "-"], path, own=path)
+        else:  # by its path: next to it or in our directory it finds them, as far as its account may read them
+            run(runner, endpoint, [*words, "-f", str(path.absolute())], directory=Path.cwd(), own=path)
 
 
 def fill_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> None:
@@ -169,10 +138,10 @@ def _restore(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path, secti
     options = ["-h", str(endpoint.socket_directory), "-p", str(endpoint.port), "-U", endpoint.user]
     options += ["-d", endpoint.database, "--no-owner", "--no-privileges", "--no-tablespaces"]
     options += ["--exit-on-error"]
-    _run(runner, endpoint, [str(bindir / "pg_restore"), *options, f"--section={section}"], path, own=path)
+    run(runner, endpoint, [str(bindir / "pg_restore"), *options, f"--section={section}"], path, own=path)
 
 
-def _run(
+def run(
     runner: Runner,
     endpoint: Endpoint,
     arguments: list[str],

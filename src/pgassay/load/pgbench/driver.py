@@ -30,6 +30,8 @@ from pgassay.load.pgbench.options import (
     Script,
     check_scripts,
     check_variables,
+    create_command,
+    fill_command,
     missing_program,
     random_seed,
     run_command,
@@ -47,8 +49,6 @@ _CERTAIN = ("42601", "42704", "42883")
 
 
 class PgbenchLoad(BaseLoad[PgbenchOptions]):
-    """A load by the pgbench of one installation."""
-
     responses = output.RESPONSES
 
     @property
@@ -89,13 +89,28 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
 
     def data_key(self) -> Mapping[str, str]:
         """The scale, age and width of the rows; for the user's own data the hash of their file alone."""
-        return data.data_key(self.options, self.tools.hashes)
+        options = self.options
+        if options.init is not None:
+            return {"init": self.tools.hashes.sha256(options.init)}
+        width = {"row_bytes": str(options.row_bytes), "row_storage": str(options.row_storage)}
+        wide = {name: text for name, text in width.items() if text != "None"}
+        return {"scale": str(options.scale), "age": str(options.age), **wide}
 
     def create(self, server: Server) -> None:
-        data.create(self.tools.bindir, self.tools.runner, server, self.options)
+        options, endpoint = self.options, server.endpoint
+        if options.init is None:
+            data.run(self.tools.runner, endpoint, create_command(self._program, endpoint, options.scale))
+            data.widen(server, options)
+        else:
+            data.create_own(self.tools.bindir, self.tools.runner, endpoint, options.init)
 
     def fill(self, server: Server) -> None:
-        data.fill(self.tools.bindir, self.tools.runner, server, self.options)
+        options, endpoint = self.options, server.endpoint
+        if options.init is None:
+            data.run(self.tools.runner, endpoint, fill_command(self._program, endpoint, options.scale))
+        else:
+            data.fill_own(self.tools.bindir, self.tools.runner, endpoint, options.init)
+        server.execute("VACUUM (ANALYZE)")
 
     def age(self, server: Server) -> None:
         if self.options.age:
@@ -127,7 +142,6 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
                 shutil.copy(script.path, output / f"script_{number}_{script.path.name}")
 
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
-        """Run it; raw outputs and the user's scripts go to `folder`."""
         options = self.options
         folder.mkdir(parents=True, exist_ok=True)
         self.keep_inputs(folder)

@@ -67,8 +67,9 @@ def read_log(prefix: Path, options: PgbenchOptions, began_wall_ns: int) -> Logge
 
 def latencies(sketch: LatencySketch) -> dict[str, float | None]:
     """Quantiles and the greatest latency in ms, the share that no answer can have; None without a transaction."""
-    found = {name: _ms(sketch.quantile(share)) for name, share in QUANTILES.items()}
-    return {**found, "latency_max_ms": _ms(sketch.max_us), IMPOSSIBLE.name: share_within(sketch, IMPOSSIBLE_US)}
+    found_us = {name: sketch.quantile(share) for name, share in QUANTILES.items()} | {"latency_max_ms": sketch.max_us}
+    found_ms = {name: None if latency_us is None else latency_us / 1000 for name, latency_us in found_us.items()}
+    return {**found_ms, IMPOSSIBLE.name: share_within(sketch, IMPOSSIBLE_US)}
 
 
 def share_within(sketch: LatencySketch, limit_us: int) -> float | None:
@@ -91,28 +92,24 @@ def share_within(sketch: LatencySketch, limit_us: int) -> float | None:
     return least / sketch.count
 
 
-def put_away(prefix: Path, kept: Path, logged: Logged, keep: bool) -> None:
-    """Write the sketches to `kept`; keep the log compressed, or remove it. An unreadable log stays as it is."""
+def put_away(prefix: Path, sketch_file: Path, logged: Logged, keep: bool) -> None:
+    """Write the sketches to `sketch_file`; keep the log compressed, or remove it. An unreadable log stays as it is."""
     if logged.log is None:
         return
-    kept.write_bytes(_sketches(logged.log))
-    for path in log_files(prefix):
-        if keep:
-            with path.open("rb") as text, gzip.open(f"{path}.gz", "wb", _GZIP_LEVEL) as packed:
-                shutil.copyfileobj(text, packed)
-        path.unlink()
-
-
-def _sketches(log: PgbenchLog) -> bytes:
-    """The run's latencies, of each second and script too, with what is needed to place each second in time."""
-    more = {
+    log = logged.log
+    more = {  # what is needed to place each second in time, and the latencies of each script
         "start_us": log.start_us,
         "lines": log.lines,
         "first_wall_ns": log.series["wall_ns"][0] if len(log.series) else None,
         "scripts": {str(number): sketches.text(totals.latency) for number, totals in log.scripts.items()},
     }
     seconds = (log.window(row, row + 1).latency for row in range(len(log.series)))
-    return sketches.encode(log.totals.latency, seconds, log.interval_us, more)
+    sketch_file.write_bytes(sketches.encode(log.totals.latency, seconds, log.interval_us, more))
+    for path in log_files(prefix):
+        if keep:
+            with path.open("rb") as text, gzip.open(f"{path}.gz", "wb", _GZIP_LEVEL) as packed:
+                shutil.copyfileobj(text, packed)
+        path.unlink()
 
 
 def series(logged: Logged, progress: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
@@ -142,7 +139,3 @@ def _of_progress(progress: tuple[Progress, ...], source: str, began: Moment) -> 
             Sample(*moment, source, "failed", "count", second.failed),
         ]
     return tuple(samples)
-
-
-def _ms(latency_us: float | None) -> float | None:
-    return None if latency_us is None else latency_us / 1000

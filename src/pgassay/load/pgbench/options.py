@@ -22,7 +22,15 @@ from pgassay.bench.messages import no_value
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
-from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions
+from pgassay.load.options import (
+    AGE,
+    CutOptions,
+    OwnDataOptions,
+    PgbenchClientOptions,
+    join_list,
+    kind,
+    split_list,
+)
 from pgassay.load.pgbench.reading import only_reads, round_trips, unset_variable
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
@@ -80,7 +88,6 @@ class Script:
 
     @property
     def builtin(self) -> bool:
-        """Is it one of pgbench's own?"""
         return self.name in BUILTINS
 
     @property
@@ -112,8 +119,7 @@ def _round_trips(script: Script) -> int | None:
 
 def parse_scripts(text: str) -> tuple[Script, ...]:
     """The scripts in order; whether files exist is `check_scripts`' business; raises `UsageError`."""
-    parts = text.splitlines() if "\n" in text else text.split(",")
-    scripts = tuple(_parse_script(part.strip()) for part in parts if part.strip())
+    scripts = tuple(map(_parse_script, split_list(text)))
     if not scripts:
         raise no_value("load.script")
     return scripts
@@ -131,10 +137,7 @@ def _parse_script(text: str) -> Script:
 
 def show_scripts(scripts: tuple[Script, ...]) -> str:
     """The canonical form: a lone script without its weight, several with theirs."""
-    if len(scripts) == 1:
-        return scripts[0].name
-    parts = [f"{script.name}@{script.weight}" for script in scripts]
-    return ("\n" if any("," in part for part in parts) else ",").join(parts)
+    return scripts[0].name if len(scripts) == 1 else join_list(f"{each.name}@{each.weight}" for each in scripts)
 
 
 def _each_path(scripts: tuple[Script, ...], change: Change) -> tuple[Script, ...]:
@@ -165,17 +168,18 @@ def check_scripts(scripts: tuple[Script, ...]) -> None:
             raise UsageError(f'script "{script.path}" does not exist', hint)
 
 
-def _parse_row_bytes(name: str, text: str) -> int:
-    stripped, size = text.strip(), 0
-    with suppress(UsageError):
-        size = int(stripped) if stripped.isdecimal() else parse_memory(stripped)
-    if not ROW_BYTES_MIN <= size <= ROW_BYTES_MAX:
-        bounds = f"{ROW_BYTES_MIN} to {ROW_BYTES_MAX}"
-        raise UsageError(f'"{name}" must be the bytes of a row from {bounds}, not "{text}"', "pgbench's own has 100")
-    return size
+def _row_bytes(text: str) -> int | None:
+    size = int(text) if text.isdecimal() else parse_memory(text)
+    return size if ROW_BYTES_MIN <= size <= ROW_BYTES_MAX else None
 
 
-ROW_BYTES: Kind[int] = Kind(_parse_row_bytes, str, f"bytes from {ROW_BYTES_MIN} to {ROW_BYTES_MAX}: 2000, 2kB")
+ROW_BYTES: Kind[int] = kind(
+    _row_bytes,
+    str,
+    f"bytes from {ROW_BYTES_MIN} to {ROW_BYTES_MAX}: 2000, 2kB",
+    must=f"the bytes of a row from {ROW_BYTES_MIN} to {ROW_BYTES_MAX}",
+    hint="pgbench's own has 100",
+)
 SCRIPTS: Kind[tuple[Script, ...]] = Kind(
     lambda name, text: parse_scripts(text),
     show_scripts,
@@ -196,12 +200,13 @@ def _parse_variables(name: str, text: str) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-def _show_variables(variables: tuple[tuple[str, str], ...]) -> str:
-    parts = [f"{variable}={value}" for variable, value in variables]
-    return ("\n" if any("," in part for part in parts) else ",").join(parts)
-
-
-VARIABLES = optional(Kind(_parse_variables, _show_variables, "NAME=VALUE, several with commas: rows=5,days=7"))
+VARIABLES = optional(
+    Kind(
+        _parse_variables,
+        lambda variables: join_list(map("=".join, variables)),
+        "NAME=VALUE, several with commas: rows=5,days=7",
+    )
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +269,6 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
 
     @property
     def custom(self) -> bool:
-        """Are all scripts files?"""
         return not any(script.builtin for script in self.scripts)
 
     @property
@@ -286,12 +290,11 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
 
     @property
     def writes_ledger(self) -> bool:
-        """Does one of the scripts write into the ledger?"""
         return any(script.name == LEDGER for script in self.scripts)
 
     @property
     def keeps_ledger(self) -> bool:
-        """Is each of its transactions written down? Beside other scripts a client's log has more lines than rows."""
+        """Is each of its transactions written down? Among other scripts a client's log has more lines than rows."""
         return all(script.name == LEDGER for script in self.scripts)
 
 

@@ -15,7 +15,7 @@ rate is set, so waiting behind a slow one counts (no coordinated omission); fail
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pgassay.bench.errors import LoadError
@@ -68,52 +68,37 @@ class Summary:
     scripts: tuple[ScriptSummary, ...] = field(default=())
 
 
-_NUMBER = r"(\d+(?:\.\d+)?)"
-_Fields = tuple[tuple[str, Callable[[str], object]], ...]
-_Line = tuple[str, _Fields]
-
-_LINES: tuple[_Line, ...] = (
-    (r"transaction type: (.+)", (("transaction_type", str),)),
-    (r"scaling factor: (\d+)", (("scale", int),)),
-    (r"query mode: (simple|extended|prepared)", (("protocol", str),)),
-    (r"number of clients: (\d+)", (("clients", int),)),
-    (r"number of threads: (\d+)", (("threads", int),)),
-    (r"maximum number of tries: (\d+)", (("max_tries", int),)),
-    (r"duration: (\d+) s", (("duration_s", int),)),
-    (r"number of transactions per client: (\d+)", (("transactions_per_client", int),)),
-    (r"number of transactions actually processed: (\d+)(?:/\d+)?", (("processed", int),)),
-    (r"number of failed transactions: (\d+) \(.*\)", (("failed", int),)),
-    (r"number of transactions retried: (\d+) \(.*\)", (("retried", int),)),
-    (r"total number of retries: (\d+)", (("retries", int),)),
-    (r"number of transactions skipped: (\d+) \(.*\)", (("skipped", int),)),
-    (r"number of transactions above the .+ ms latency limit: (\d+)/\d+ \(.*\)", (("late", int),)),
-    (rf"latency average(?: =|:) {_NUMBER} ms(?: \(including failures\))?", (("latency_ms", float),)),
-    (rf"latency stddev(?: =|:) {_NUMBER} ms", (("latency_stddev_ms", float),)),
-    (
-        rf"rate limit schedule lag: avg {_NUMBER} \(max {_NUMBER}\) ms",
-        (("schedule_lag_ms", float), ("schedule_lag_max_ms", float)),
-    ),
-    (rf"initial connection time = {_NUMBER} ms", (("initial_connection_ms", float),)),
-    (rf"average connection time = {_NUMBER} ms", (("reconnection_ms", float),)),
-    (
-        rf"tps = {_NUMBER} \((?:without initial connection time|excluding connections establishing"
-        r"|including reconnection times)\)",
-        (("tps", float),),
-    ),
+_NUMBER = r"\d+(?:\.\d+)?"
+_LINES = (
+    r"transaction type: (?P<transaction_type>.+)",
+    r"scaling factor: (?P<scale>\d+)",
+    r"query mode: (?P<protocol>simple|extended|prepared)",
+    r"number of clients: (?P<clients>\d+)",
+    r"number of threads: (?P<threads>\d+)",
+    r"maximum number of tries: (?P<max_tries>\d+)",
+    r"duration: (?P<duration_s>\d+) s",
+    r"number of transactions per client: (?P<transactions_per_client>\d+)",
+    r"number of transactions actually processed: (?P<processed>\d+)(?:/\d+)?",
+    r"number of failed transactions: (?P<failed>\d+) \(.*\)",
+    r"number of transactions retried: (?P<retried>\d+) \(.*\)",
+    r"total number of retries: (?P<retries>\d+)",
+    r"number of transactions skipped: (?P<skipped>\d+) \(.*\)",
+    r"number of transactions above the .+ ms latency limit: (?P<late>\d+)/\d+ \(.*\)",
+    rf"latency average(?: =|:) (?P<latency_ms>{_NUMBER}) ms(?: \(including failures\))?",
+    rf"latency stddev(?: =|:) (?P<latency_stddev_ms>{_NUMBER}) ms",
+    rf"rate limit schedule lag: avg (?P<schedule_lag_ms>{_NUMBER}) \(max (?P<schedule_lag_max_ms>{_NUMBER})\) ms",
+    rf"initial connection time = (?P<initial_connection_ms>{_NUMBER}) ms",
+    rf"average connection time = (?P<reconnection_ms>{_NUMBER}) ms",
+    rf"tps = (?P<tps>{_NUMBER}) \((?:without initial connection time|excluding connections establishing"
+    r"|including reconnection times)\)",
 )
-_COMPILED = tuple((re.compile(pattern), names) for pattern, names in _LINES)
 _REQUIRED = ("transaction_type", "scale", "protocol", "clients", "threads", "processed")
-
-_SCRIPT_LINES: tuple[_Line, ...] = (
-    (r" - weight: (\d+) \(.*\)", (("weight", int),)),
-    (rf" - (\d+) transactions \(.* of total, tps = {_NUMBER}\)", (("transactions", int), ("tps", float))),
-    (
-        rf" - number of transactions actually processed: (\d+) \(tps = {_NUMBER}\)",
-        (("transactions", int), ("tps", float)),
-    ),
-    (rf" - latency average = {_NUMBER} ms", (("latency_ms", float),)),
+_SCRIPT_LINES = (
+    r" - weight: (?P<weight>\d+) \(.*\)",
+    rf" - (?P<transactions>\d+) transactions \(.* of total, tps = (?P<tps>{_NUMBER})\)",
+    rf" - number of transactions actually processed: (?P<transactions>\d+) \(tps = (?P<tps>{_NUMBER})\)",
+    rf" - latency average = (?P<latency_ms>{_NUMBER}) ms",
 )
-_SCRIPT_COMPILED = tuple((re.compile(pattern), names) for pattern, names in _SCRIPT_LINES)
 _SCRIPT_HEAD = re.compile(r"SQL script \d+: (.+)")
 
 
@@ -126,9 +111,9 @@ def parse_summary(text: str) -> Summary:
         if head:
             scripts.append({"name": head[1]})
         elif scripts:
-            scripts[-1].update(_values(line, _SCRIPT_COMPILED))
+            scripts[-1].update(_values(line, _SCRIPT_LINES))
         else:
-            for name, value in _values(line, _COMPILED).items():
+            for name, value in _values(line, _LINES).items():
                 if found.setdefault(name, value) != value:
                     raise _unrecognised(f'"{name}" stands there twice')
     missing = [name for name in _REQUIRED if name not in found]
@@ -142,12 +127,15 @@ def parse_summary(text: str) -> Summary:
     return Summary(**found, scripts=parts)  # type: ignore[arg-type]
 
 
-def _values(line: str, known: tuple[tuple[re.Pattern[str], _Fields], ...]) -> dict[str, object]:
-    for pattern, names in known:
-        match = pattern.fullmatch(line)
-        if match:
-            return {name: convert(match[number]) for number, (name, convert) in enumerate(names, start=1)}
-    return {}
+def _values(line: str, known: Sequence[str]) -> dict[str, object]:
+    match = next(filter(None, (re.fullmatch(pattern, line) for pattern in known)), None)
+    return {} if match is None else {name: _typed(name, text) for name, text in match.groupdict().items()}
+
+
+def _typed(name: str, text: str) -> object:
+    if name in ("transaction_type", "protocol"):
+        return text
+    return float(text) if name == "tps" or name.endswith("_ms") else int(text)
 
 
 def _unrecognised(why: str) -> LoadError:

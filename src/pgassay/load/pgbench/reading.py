@@ -1,4 +1,4 @@
-"""Does a script of one's own only read? Told by its text alone, and only where that is certain; pure.
+"""Does a script of one's own only read? By its text alone, and only where that is certain; pure.
 
 Servers in turns are paired with their clients where no treatment writes (docs/noise.md). A script only reads if each of
 its statements begins like a query, has no word that writes or locks rows, and calls only those of PostgreSQL's
@@ -72,8 +72,7 @@ def only_reads(script: str) -> bool:
     """Does this script, in pgbench's language, certainly write nothing and lock no row?"""
     if any(found[1].lower() not in _QUIET_COMMANDS for found in _META.finditer(script) if not _RESULT.match(found[0])):
         return False
-    sql = _RESULT.sub(";", script)
-    sql = _META.sub("", sql)
+    sql = _META.sub("", _RESULT.sub(";", script))
     first, statements = True, 0
     for found in _TOKEN.finditer(sql):
         if found["end"]:
@@ -173,16 +172,13 @@ def unset_variable(scripts: Sequence[str], given: Collection[str]) -> tuple[int,
     if "" in prefixes:
         return None
     known = {*_OF_PGBENCH, *given}
-    known |= {found[0].split()[1] for each in metas for found in each if _sets(found)}
+    setting = [found[0].split() for each in metas for found in each if found[1].lower() in ("set", "setshell")]
+    known |= {words[1] for words in setting if len(words) > 1}
     for number, script in enumerate(scripts):
         for at, name in sorted(_uses(script, metas[number])):
             if name not in known and not name.startswith(tuple(prefixes)):
                 return number, script.count("\n", 0, at) + 1, name
     return None
-
-
-def _sets(meta: re.Match[str]) -> bool:
-    return meta[1].lower() in ("set", "setshell") and len(meta[0].split()) > 1
 
 
 def _uses(script: str, metas: Sequence[re.Match[str]]) -> Iterator[tuple[int, str]]:

@@ -12,6 +12,10 @@ that no core is left waiting at the end.
 
 The consistency conditions 1 to 4 (specification 5.11, clauses 3.3.2.1 to 3.3.2.4) hold after the load and after every
 run, whatever was rolled back; a broken one says that the server, or the load, lost or invented something.
+
+Under sysbench with Percona's scripts their `prepare` sleeps half a minute and knows no table options for PostgreSQL; so
+tables are made under their names (`warehouse1`, `new_orders1` …) and filled by COPY. READ COMMITTED: their default
+gives up every seventh transaction. They build every statement as a text, so prepared ones have nothing to gain.
 """
 
 import base64
@@ -23,12 +27,15 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from pgassay import children
 from pgassay.bench.errors import BenchError, LoadError
-from pgassay.bench.kinds import choice
+from pgassay.bench.kinds import PATH, choice, optional
 from pgassay.bench.load import BaseLoad, Driver, LoadResult
 from pgassay.bench.options import option
+from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
-from pgassay.load import bulk, sketches
+from pgassay.errors import UsageError
+from pgassay.load import bulk, program, sketches, sysbench
 from pgassay.load import responses as shared
 from pgassay.load.options import PROTOCOLS, CutOptions, PgbenchClientOptions, WarehouseOptions
 from pgassay.load.pgbench.driver import PgbenchLoad
@@ -36,7 +43,8 @@ from pgassay.load.pgbench.options import PgbenchOptions, Script
 from pgassay.load.pgbench.output import RESPONSES as PGBENCH
 from pgassay.load.pgbench.output import Summary, parse_summary
 from pgassay.load.player import Player
-from pgassay.study.responses import Better, Response
+from pgassay.load.sysbench import PROGRAM, SYSBENCH_HINT, SysbenchClientOptions, client_arguments
+from pgassay.study.responses import Better, Response, Scale
 
 FOLDER = Path(__file__).parent
 TABLES = ("stock", "order_line", "customer", "history", "orders", "new_order", "district", "warehouse", "item")
@@ -83,14 +91,14 @@ class TpccTables(BaseLoad[Own]):
         from pgassay.load.tpcc import rows
 
         names = self.names
-        aside = bulk.set_aside_indexes(server, [names[table] for table in TABLES])
+        dropped = bulk.drop_indexes(server, [names[table] for table in TABLES])
         tables = [
             bulk.Table(names[table], (), partial(make, number), truncated=False)
             for table, make in rows.BY_WAREHOUSE.items()
             for number in range(1, self.options.warehouses + 1)
         ]
         bulk.copy_all(server.endpoint, [bulk.Table(names["item"], (), rows.item), *tables])
-        bulk.run_all(server.endpoint, [[*each.statements, f"VACUUM (ANALYZE) {each.table}"] for each in aside])
+        bulk.run_all(server.endpoint, [[*each.statements, f"VACUUM (ANALYZE) {each.table}"] for each in dropped])
 
     def verify(self, server: Server) -> Mapping[str, str]:
         """The consistency conditions 1 to 4: `inconsistent` names those that do not hold, `not_verified` says why
@@ -132,8 +140,6 @@ BY_TYPE: tuple[Response, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class TpccOptions(WarehouseOptions, PgbenchClientOptions, CutOptions):
-    """A tpcc load: warehouses, and how pgbench plays its scripts."""
-
     driver = "tpcc"
 
     protocol: str = option(choice(*PROTOCOLS), default="prepared", summary="pgbench -M: how statements are sent")
@@ -155,23 +161,20 @@ _ECHOED = ("clients", "jobs", "protocol", "duration", "transactions", "max_tries
 
 
 class TpccLoad(TpccTables[TpccOptions]):
-    """A TPC-C-like load by pgbench, not audited."""
-
     responses = RESPONSES
-
-    def check(self) -> None:
-        self._pgbench.check()
 
     @property
     def _pgbench(self) -> PgbenchLoad:
         return PgbenchLoad(self.options.pgbench, self.tools)
+
+    def check(self) -> None:
+        self._pgbench.check()
 
     def create(self, server: Server) -> None:
         super().create(server)
         server.execute((FOLDER / "transactions.sql").read_text(encoding="utf-8"))
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
-        """Run the mix; every raw output of pgbench goes to `output`."""
         result = self._pgbench.run(server, output, seed)
         found = dict(result.responses)
         try:
@@ -179,7 +182,8 @@ class TpccLoad(TpccTables[TpccOptions]):
         except (LoadError, FileNotFoundError):
             pass  # pgbench's driver has named the problem
         else:
-            found |= of_scripts(summary, sketches_in(output / sketches.FILE))
+            written = output / sketches.FILE
+            found |= of_scripts(summary, json.loads(written.read_text("utf-8"))["scripts"] if written.exists() else {})
         names = [f"load.{name}" for name in _ECHOED]
         return replace(
             result,
@@ -213,11 +217,87 @@ def of_scripts(summary: Summary, packed: Mapping[str, str]) -> dict[str, float |
     return found
 
 
-def sketches_in(path: Path) -> Mapping[str, str]:
-    """The sketches of each script that the pgbench driver wrote; empty if it wrote none."""
-    if not path.exists():
-        return {}
-    return {str(number): str(text) for number, text in json.loads(path.read_text("utf-8"))["scripts"].items()}
-
-
 DRIVER = Driver(TpccOptions, TpccLoad, "nine tables and five transactions like TPC-C's, not audited, played by pgbench")
+
+
+_LUA = "tpcc.lua"
+PERCONA_NAMES: Names = {name: "new_orders1" if name == "new_order" else f"{name}1" for name in TABLES}
+"""What the scripts call the tables of their first and only set."""
+_FAILED = "share of transactions that failed or were rolled back as asked"
+PERCONA_RESPONSES: tuple[Response, ...] = (
+    Response("tps", "transactions per second", "1/s", Better.HIGHER),
+    Response("qps", "statements per second", "1/s", Better.HIGHER),
+    Response("latency_ms", "mean latency", "ms", Better.LOWER),
+    *shared.LATENCIES,
+    Response("failed_share", _FAILED, "share", Better.LOWER, Scale.DIFFERENCE),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SysbenchTpccOptions(WarehouseOptions, SysbenchClientOptions):
+    """A load by Percona's scripts; `lua` is their folder."""
+
+    driver = "sysbench-tpcc"
+
+    protocol: str = option(
+        choice(*sysbench.PROTOCOLS), default="simple", summary="sysbench --db-ps-mode: prepared or simple"
+    )
+    lua: Path | None = option(
+        optional(PATH),
+        default=None,
+        summary="folder of sysbench-tpcc's Lua files; none for that of a tpcc.lua in PATH",
+    )
+
+
+class SysbenchTpccLoad(TpccTables[SysbenchTpccOptions]):
+    names = PERCONA_NAMES
+    responses = PERCONA_RESPONSES
+
+    def check(self) -> None:
+        program.check(self.options.cores, self.options.host)
+        folder_of(self.options)
+
+    def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
+        options, scripts = self.options, folder_of(self.options)
+        folder.mkdir(parents=True, exist_ok=True)
+        run = program.run(
+            self.tools,
+            server,
+            options,
+            sysbench_command(scripts, server.client_endpoint, options, seed),
+            folder,
+            PROGRAM,
+            options.timed_s,
+            environment={"LUA_PATH": f"{scripts}/?.lua;;"},
+            files=sorted(scripts.glob("*.lua")),
+        )
+        return sysbench.result(run, PERCONA_RESPONSES, "", options.timed_s, self.name)
+
+
+SYSBENCH_DRIVER = Driver(
+    SysbenchTpccOptions,
+    SysbenchTpccLoad,
+    "the same under sysbench with Percona's scripts, not audited",
+    program=PROGRAM,
+    program_hint=SYSBENCH_HINT,
+    require_scripts=lambda: folder_of(SysbenchTpccOptions()),
+)
+
+
+def folder_of(options: SysbenchTpccOptions) -> Path:
+    """Where the Lua files are; raises `UsageError` where there is no `tpcc.lua`."""
+    found = children.which(_LUA)
+    if options.lua is not None and (options.lua / _LUA).is_file():
+        return options.lua
+    if options.lua is None and found is not None:
+        return Path(found).resolve().parent
+    raise UsageError(
+        f'"{options.lua}" has no tpcc.lua' if options.lua else "there is no tpcc.lua in PATH",
+        'name the folder of github.com/Percona-Lab/sysbench-tpcc with load.lua, or use load.driver = "tpcc"',
+    )
+
+
+def sysbench_command(folder: Path, endpoint: Endpoint, options: SysbenchTpccOptions, seed: int) -> list[str]:
+    """The arguments of the measured run; `folder` has the scripts."""
+    own = ["--trx_level=RC", "--tables=1", f"--scale={options.warehouses}"]
+    return [PROGRAM, str(folder / _LUA), *client_arguments(endpoint, options, seed), *own, "run"]

@@ -80,14 +80,12 @@ def item(warehouse: int = 0) -> Iterator[bytes]:
 
 
 def warehouse(number: int) -> Iterator[bytes]:
-    """The row of the warehouse of this number."""
     random = _random(1, number)
     name, tax = random_texts(random, 1, 6, 10), numerics(random.integers(0, 2001, 1), 4)
     yield pack([integers(_same(number, 1)), name, *_address(random, 1), tax, numerics(_same(30_000_000, 1), 2)])
 
 
 def district(number: int) -> Iterator[bytes]:
-    """The ten rows of a warehouse's districts."""
     random, rows = _random(2, number), DISTRICTS
     yield pack(
         [
@@ -132,7 +130,6 @@ def customer(number: int) -> Iterator[bytes]:
 
 
 def history(number: int) -> Iterator[bytes]:
-    """A row for each customer."""
     random, rows = _random(4, number), CUSTOMERS
     for place in range(1, DISTRICTS + 1):
         here, home = integers(_same(place, rows)), integers(_same(number, rows))
@@ -172,7 +169,6 @@ def new_order(number: int) -> Iterator[bytes]:
 
 
 def order_line(number: int) -> Iterator[bytes]:
-    """Five to fifteen rows for each order."""
     random, lines = _random(7, number), _lines(number)
     for place in range(1, DISTRICTS + 1):
         counts = lines[place - 1]
@@ -197,7 +193,6 @@ def order_line(number: int) -> Iterator[bytes]:
 
 
 def stock(number: int) -> Iterator[bytes]:
-    """A row for each item."""
     random, rows = _random(8, number), _STEP
     for first in range(1, ITEMS + 1, _STEP):
         nothing = integers(_same(0, rows))
