@@ -22,8 +22,8 @@ from tests.docs.tables import code, row
 
 OWN = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 """Pages beside those of docs/."""
-FILES = ("LICENSE", "CITATION.cff", "docs/images", "examples")
-"""What the pages point at."""
+FILES = ("LICENSE", "CITATION.cff", "docs/evidence", "docs/images", "examples")
+"""What the pages point at. Pages of evidence are on the site, but not in its navigation."""
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
 
 
