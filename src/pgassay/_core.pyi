@@ -607,8 +607,12 @@ class ServerLogReader:
         """Records that seem to be events in another language than English."""
 
     @property
+    def doubtful(self) -> int:
+        """Records with a statement or its values that may lack lines, or have lines of others in them: not used."""
+
+    @property
     def torn(self) -> int:
-        """Logs whose last record is not whole."""
+        """Logs whose last record is not whole, or may not be: its further lines would stand behind the end."""
 
     @property
     def plans_unread(self) -> int:

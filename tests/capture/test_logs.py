@@ -41,6 +41,7 @@ def logged(folder: Path, *messages: str, prefix: str = "2026-11-23 01:29:46.500 
         lines.append(f"{prefix}LOG:  {each}\n")
         if "execute" in each:
             lines.append(f"{prefix}DETAIL:  Parameters: $1 = '5', $2 = NULL\n")
+    lines.append(f"{prefix}LOG:  checkpoint starting: time\n")
     path.write_text("".join(lines), encoding="utf-8")
     return LogFiles((path,))
 
@@ -236,7 +237,7 @@ def test_lines_with_another_prefix_and_a_torn_end_are_warned_of(tmp_path: Path) 
     path.write_text(f"{first}\n{path.read_text()}2026-11-23 01:29:4", encoding="utf-8")
     said = list(logs.warnings_of(read(found)))
     assert said[0] == f"1 of 6 lines of the log could not be read; the first: {first}"
-    assert "last line is not whole" in said[1]
+    assert "may not be whole" in said[1]
     assert list(logs.warnings_of(read(LogFiles(found.paths, (logs.DEFAULT_PREFIX, "%u %t: "))))) == said[1:]
 
 
@@ -244,7 +245,8 @@ def test_a_log_without_durations_tells_no_time_and_no_pauses_and_is_named(tmp_pa
     path = tmp_path / "postgresql.log"
     texts = ("BEGIN", f"{QUERY} 1", "UPDATE orders SET status = 'a' WHERE id = 1", "COMMIT", "VACUUM")
     begun = [f"2026-11-23 01:29:{n:02d}.500 UTC [77] LOG:  statement: {text}\n" for n, text in enumerate(texts)]
-    path.write_text("".join(begun), encoding="utf-8")
+    goes_on = "2026-11-23 01:29:50.500 UTC [1] LOG:  checkpoint starting: time\n"
+    path.write_text("".join(begun) + goes_on, encoding="utf-8")
     found = read(LogFiles((path,)))
     (said,) = logs.warnings_of(found)
     assert said.startswith("3 of 3 calls of the log have no duration")
@@ -258,7 +260,7 @@ def test_a_log_without_durations_tells_no_time_and_no_pauses_and_is_named(tmp_pa
     ended = [line.replace("LOG:  s", "LOG:  duration: 10.000 ms  s") for line in begun]
     both = [f"{line}{line[:33]}LOG:  duration: 10.000 ms\n" for line in begun]
     for lines, pauses_ms in ((ended, [990.0, 2970.0]), (both, [1000.0, 3000.0])):
-        path.write_text("".join(lines), encoding="utf-8")
+        path.write_text("".join(lines) + goes_on, encoding="utf-8")
         found = read(LogFiles((path,)))
         assert [found.pause_ms, found.transactions[0].pause_ms] == pauses_ms
         assert list(logs.warnings_of(found)) == []

@@ -73,7 +73,7 @@ def test_a_log_whose_prefix_changed_and_whose_end_is_missing_is_read(
         log.write_text(whole[: whole.index("'the end'")], encoding="utf-8")
         words = ["capture", server.endpoint.conninfo(), "--data", "none", "--log", str(log), "--out", str(path)]
         assert main([*words, "--log-line-prefix", PREFIX, "--log-line-prefix", later]) == 0
-    assert "last line is not whole" in capsys.readouterr().err
+    assert "last record is left out" in capsys.readouterr().err
     load = files.read(path).load
     assert load is not None
     assert {each.text: each.calls for each in load.statements}[SELECT] == 5

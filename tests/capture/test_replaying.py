@@ -70,7 +70,7 @@ def test_secrets_and_utility_statements_stay_behind(tmp_path: Path) -> None:
 def test_other_databases_stay_behind(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     lines = [f"2026-11-23 01:29:4{n}.000 UTC [{n}] {name} LOG:  statement: SELECT {n}\n" for n, name in
-             enumerate(("shop", "other", "shop"))]  # fmt: skip
+             enumerate(("shop", "other", "shop", "other"))]  # fmt: skip
     log.write_text("".join(lines), encoding="utf-8")
     assert kept_of(log, "%m [%p] %d ") == (2, 0)
 
@@ -153,6 +153,7 @@ def test_without_pg_stat_statements_the_player_counts() -> None:
     known = {name: like for name, like in parts.items() if like is not None}
     assert known == {
         "calls by statement": 0.5, "time by statement": 0.5, "time a call": 1.0, "calls a second": pytest.approx(0.5),
+        "time that is played": 1.0,
     }  # fmt: skip
 
 

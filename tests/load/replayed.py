@@ -50,8 +50,10 @@ def sums(sessions: int, length_s: float, turns: int = 50) -> list[Said]:
 
 
 def write(path: Path, said: Iterable[Said]) -> Path:
-    """The log, in the order in which its lines were written."""
-    lines = [_line(each) for each in sorted(said, key=lambda each: each.at_s)]
+    """The log, in the order in which its lines were written; the last is no statement, which might go on."""
+    ordered = sorted(said, key=lambda each: each.at_s)
+    goes_on = Said(ordered[-1].at_s, "6922aa40.1", "LOG:  checkpoint starting: time")
+    lines = [_line(each) for each in (*ordered, goes_on)]
     path.write_text("".join(lines), encoding="utf-8")
     return path
 

@@ -4,6 +4,7 @@
 //! which the rest fits is taken, and few are tried.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::message::find;
 use crate::time::{digits, epoch, timestamp};
@@ -33,7 +34,24 @@ enum Piece {
 
 /// A parsed prefix.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prefix(Vec<Piece>);
+pub struct Prefix {
+    pieces: Vec<Piece>,
+    /// Does it begin with a blank, or with an escape that is padded with blanks (`%5p`)?
+    has_blanks_first: bool,
+}
+
+/// The same by the places in its line, as buffers move; `message` is where that begins.
+#[derive(Debug)]
+pub struct Head {
+    pub time_us: i64,
+    pub session: Range<usize>,
+    pub process: Range<usize>,
+    pub began: Range<usize>,
+    pub database: Range<usize>,
+    pub user: Range<usize>,
+    pub word: Range<usize>,
+    pub message: usize,
+}
 
 /// What a prefix told of its line; empty where it does not tell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +67,7 @@ pub struct Fields<'a> {
 impl Prefix {
     /// From the setting, as in postgresql.conf: `%m [%p] %q%u@%d `.
     pub fn parse(setting: &str) -> Result<Self, UnknownEscape> {
+        let has_blanks_first = matches!(setting.as_bytes(), [b' ', ..] | [b'%', b'0'..=b'9', ..]);
         let (mut pieces, mut literal) = (Vec::new(), Vec::new());
         let mut rest = setting.bytes();
         while let Some(byte) = rest.next() {
@@ -79,13 +98,35 @@ impl Prefix {
         if !literal.is_empty() {
             pieces.push(Piece::Literal(literal));
         }
-        Ok(Self(pieces))
+        Ok(Self { pieces, has_blanks_first })
+    }
+
+    /// What the line tells if it begins a record; one that begins with blanks is a further line of one.
+    pub(crate) fn head(&self, line: &[u8]) -> Option<Head> {
+        if line.first() == Some(&b' ') && !self.has_blanks_first {
+            return None;
+        }
+        let (fields, word, message) = self.read(line)?;
+        let place = |part: &[u8]| {
+            let at = (part.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
+            if part.is_empty() { 0..0 } else { at..at + part.len() }
+        };
+        Some(Head {
+            time_us: fields.time_us.unwrap_or(0),
+            session: place(fields.session),
+            process: place(fields.process),
+            began: place(fields.began),
+            database: place(fields.database),
+            user: place(fields.user),
+            word: place(word),
+            message: line.len() - message.len(),
+        })
     }
 
     /// What the line's prefix tells, the word of its severity, and the message; None for a line with another prefix.
     pub(crate) fn read<'a>(&self, line: &'a [u8]) -> Option<(Fields<'a>, &'a [u8], &'a [u8])> {
         let (mut fields, mut tries) = (Fields::default(), TRIES);
-        let (word, message) = read(&self.0, line, &mut fields, &mut tries)?;
+        let (word, message) = read(&self.pieces, line, &mut fields, &mut tries)?;
         Some((fields, word, message))
     }
 }

@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::events::{Event, Kind};
-use crate::message::{Meaning, Part, find, meaning, part};
-use crate::parameters::of_detail;
-use crate::prefix::Prefix;
+use crate::message::{Meaning, Part, meaning, part};
+use crate::parameters::{are_whole, of_detail};
+use crate::prefix::{Head, Prefix};
 use crate::records::{Framed, Framing, Source};
 use crate::{csv, json};
 
@@ -52,9 +53,9 @@ impl Format {
         (Self::Stderr, 0)
     }
 
-    fn framing(self) -> Framing {
+    fn framing(self, prefixes: &[Prefix]) -> Framing<'_> {
         match self {
-            Self::Stderr => Framing::Tabs,
+            Self::Stderr => Framing::Prefixes(prefixes),
             Self::Csv => Framing::Quotes,
             Self::Json => Framing::Lines,
         }
@@ -82,7 +83,9 @@ pub struct Tally {
     pub unread: u64,
     /// Records that seem to be events in another language.
     pub foreign: u64,
-    /// Logs whose last record is not whole.
+    /// Records with a statement or its values that may lack lines, or have lines of others in them: not used.
+    pub doubtful: u64,
+    /// Logs whose last record is not whole, or may not be: its further lines would stand behind the end.
     pub torn: u64,
     /// Entries of auto_explain of which the end of the statement cannot be told.
     pub plans_unread: u64,
@@ -109,7 +112,6 @@ pub struct Reader {
     open: Option<(Source<File>, Format)>,
     format: Option<Format>,
     prefixes: Vec<Prefix>,
-    last_prefix: usize,
     slots: Slots,
     tally: Tally,
 }
@@ -130,7 +132,6 @@ impl Reader {
             open: None,
             format,
             prefixes,
-            last_prefix: 0,
             slots: Slots::default(),
             tally: Tally::default(),
         }
@@ -155,8 +156,10 @@ impl Reader {
                 continue;
             };
             let format = *format;
-            match source.next(format.framing())? {
-                Framed::Record(range) => {
+            let framed = source.next(format.framing(&self.prefixes))?;
+            let is_last = matches!(framed, Framed::Last(_));
+            match framed {
+                Framed::Record(range) | Framed::Last(range) => {
                     let record = source.bytes(range);
                     self.tally.bytes += record.len() as u64 + 1;
                     let record = record.strip_suffix(b"\r").unwrap_or(record);
@@ -167,9 +170,10 @@ impl Reader {
                     let read = match format {
                         Format::Csv => csv::line(record).map(|line| slots.take(&line, tally)),
                         Format::Json => json::with_line(record, |line| slots.take(&line, tally)),
-                        Format::Stderr => {
-                            stderr(record, &self.prefixes, &mut self.last_prefix).map(|line| slots.take(&line, tally))
-                        }
+                        Format::Stderr => source.prefix().map(|head| {
+                            let (line, further) = stderr(record, head);
+                            slots.take_stderr(line, &further, is_last, tally);
+                        }),
                     };
                     tally.records += 1;
                     if read.is_none() {
@@ -218,46 +222,131 @@ fn unread(tally: &mut Tally, record: &[u8]) {
     }
 }
 
-/// A line of stderr by the prefix that fitted last, or by another.
-fn stderr<'a>(record: &'a [u8], prefixes: &[Prefix], last: &mut usize) -> Option<Line<'a>> {
-    let found = prefixes.get(*last)?.read(record).or_else(|| {
-        let (at, found) = (0..prefixes.len()).find_map(|at| prefixes[at].read(record).map(|found| (at, found)))?;
-        *last = at;
-        Some(found)
-    });
-    let (fields, word, message) = found?;
-    let session = if fields.session.is_empty() { fields.process } else { fields.session };
-    let began = if fields.session.is_empty() { fields.began } else { b"" };
-    Some(Line {
-        time_us: fields.time_us.unwrap_or(0),
+/// A record of stderr, and what was found of its further lines.
+fn stderr<'a>(record: &'a [u8], head: &Head) -> (Line<'a>, Further<'a>) {
+    let of = |place: &Range<usize>| &record[place.clone()];
+    let (session, began) = match of(&head.session) {
+        b"" => (of(&head.process), of(&head.began)),
+        session => (session, &b""[..]),
+    };
+    let (message, further) = joined(&record[head.message.min(record.len())..]);
+    let line = Line {
+        time_us: head.time_us,
         session: Cow::Borrowed(session),
         began,
-        database: Cow::Borrowed(fields.database),
-        user: Cow::Borrowed(fields.user),
-        word,
-        message: without_tabs(message),
+        database: Cow::Borrowed(of(&head.database)),
+        user: Cow::Borrowed(of(&head.user)),
+        word: of(&head.word),
+        message,
         detail: Cow::Borrowed(b""),
         query: Cow::Borrowed(b""),
+    };
+    (line, further)
+}
+
+/// What the further lines of a record say of it.
+#[derive(Default)]
+struct Further<'a> {
+    /// Lines that begin neither with a tab nor with a blank: of another program, or of another process' record.
+    strays: u64,
+    first_stray: &'a [u8],
+    /// Does a record of another process begin within a line?
+    holds_another: bool,
+}
+
+/// A message without the tab that the server writes at the start of each further line. A copy may have blanks there,
+/// in all lines of a record.
+fn joined(message: &[u8]) -> (Cow<'_, [u8]>, Further<'_>) {
+    let mut further = Further { holds_another: holds_another(message), ..Further::default() };
+    let Some(first) = memchr::memchr(b'\n', message) else {
+        return (Cow::Borrowed(message), further);
+    };
+    let (mut whole, mut has_tabs, mut blank) = (Vec::with_capacity(message.len()), false, None);
+    whole.extend_from_slice(&message[..first]);
+    let mut blanks = 0;
+    for line in message[first + 1..].split(|byte| *byte == b'\n') {
+        whole.push(b'\n');
+        match line.first() {
+            Some(b'\t') => {
+                has_tabs = true;
+                whole.extend_from_slice(&line[1..]);
+                continue;
+            }
+            Some(b' ') => {
+                blanks += 1;
+                blank.get_or_insert(line);
+            }
+            None | Some(b'\r') => {}
+            Some(_) => {
+                further.strays += 1;
+                if further.first_stray.is_empty() {
+                    further.first_stray = line;
+                }
+            }
+        }
+        whole.extend_from_slice(line);
+    }
+    if let (true, Some(line)) = (has_tabs, blank) {
+        further.strays += blanks;
+        further.first_stray = if further.first_stray.is_empty() { line } else { further.first_stray };
+    }
+    (Cow::Owned(whole), further)
+}
+
+/// Does a severity stand within? What is written while another process writes begins in the midst of its line.
+fn holds_another(message: &[u8]) -> bool {
+    memchr::memchr_iter(b':', message).any(|at| {
+        message[at + 1..].starts_with(b"  ") && {
+            let letters = message[..at].iter().rev().take_while(|byte| byte.is_ascii_uppercase()).count();
+            letters > 0 && part(&message[at - letters..at]) != Part::Foreign
+        }
     })
 }
 
-/// The server writes a tab at the start of each further line of a message.
-fn without_tabs(message: &[u8]) -> Cow<'_, [u8]> {
-    let Some(first) = find(message, b"\n\t") else {
-        return Cow::Borrowed(message);
+/// Does it hold a statement or its values?
+fn tells(line: &Line<'_>) -> bool {
+    let has_text = |message| match meaning(message) {
+        Meaning::Event { text, .. } => !text.is_empty(),
+        Meaning::Plan { .. } => true,
+        _ => false,
     };
-    let mut whole = Vec::with_capacity(message.len());
-    let (mut rest, mut at) = (message, Some(first));
-    while let Some(found) = at {
-        whole.extend_from_slice(&rest[..=found]);
-        rest = &rest[found + 2..];
-        at = find(rest, b"\n\t");
+    match part(line.word) {
+        Part::Log => has_text(&line.message) || has_text(first_line(&line.message)),
+        Part::Detail => of_detail(&line.message).is_some(),
+        Part::Statement => true,
+        _ => false,
     }
-    whole.extend_from_slice(rest);
-    Cow::Owned(whole)
+}
+
+fn first_line(message: &[u8]) -> &[u8] {
+    message.split(|byte| *byte == b'\n').next().unwrap_or_default()
 }
 
 impl Slots {
+    /// As `take`; a statement that may not be whole is counted, and left out.
+    fn take_stderr(&mut self, line: Line<'_>, further: &Further<'_>, is_last: bool, tally: &mut Tally) {
+        if further.strays > 0 {
+            unread(tally, further.first_stray);
+            tally.unread += further.strays - 1;
+            tally.records += further.strays;
+        }
+        if further.strays > 0 || further.holds_another {
+            if tells(&line) {
+                tally.doubtful += 1;
+                self.ready = self.pending.take();
+            } else {
+                let first = first_line(&line.message).to_vec();
+                self.take(&Line { message: Cow::Owned(first), ..line }, tally);
+            }
+        } else if is_last && tells(&line) && !of_detail(&line.message).is_some_and(are_whole) {
+            // Values that are whole cannot go on: within a quote alone there are further lines.
+            tally.torn += 1;
+            self.ready = self.pending.take();
+        } else {
+            self.take(&line, tally);
+        }
+    }
+
     fn take(&mut self, line: &Line<'_>, tally: &mut Tally) {
         match part(line.word) {
             Part::Log => match meaning(&line.message) {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{HEAD, Log, read, shown, summary};
+use common::{HEAD, Log, NEXT, read, shown, summary};
 use serverlog::{Event, Kind, parameters, summarize};
 
 const SQL: &str = "SELECT note\n\tFROM orders -- \"page\" <1>\nWHERE id = $1 AND a < $2 AND b & 1 = 1";
@@ -179,7 +179,7 @@ fn a_plan_is_no_call_and_is_used_only_where_no_call_has_values() {
 
 #[test]
 fn a_log_of_plans_alone_has_no_calls_sessions_and_times() {
-    let log = Log::new(line(&entry("SELECT note FROM orders WHERE id = 'secret'", "")).as_bytes());
+    let log = Log::new((line(&entry("SELECT note FROM orders WHERE id = 'secret'", "")) + NEXT).as_bytes());
     let found = summarize(&mut log.reader(&["%m [%p] "], None), b"", false).unwrap();
     assert_eq!((found.plans, found.sessions, found.first_us, found.minutes.len()), (1, 0, None, 0));
     let seen = &found.statements[0];
@@ -195,7 +195,7 @@ fn plans_of_utility_statements_of_other_databases_and_of_a_capture_are_none_of_t
     assert_eq!((found.statements.len(), found.plans), (0, 0));
     let text = line(&entry("SELECT 1", "")).replacen("[77] ", "[77] bob@other ", 1);
     for (database, plans) in [("shop", 0), ("other", 1)] {
-        let log = Log::new(text.as_bytes());
+        let log = Log::new(format!("{text}{NEXT}").as_bytes());
         let found = summarize(&mut log.reader(&["%m [%p] %q%u@%d "], None), database.as_bytes(), true).unwrap();
         assert_eq!(found.plans, plans);
     }

@@ -105,6 +105,7 @@ proptest! {
         let top = "Result  (cost=0.00..0.01 rows=1 width=4)";
         let message = format!("duration: 1.5 ms  plan:\nQuery Text: {sql}\n{line}{top}");
         let log = format!("2026-11-23 01:29:46.500 UTC [7] LOG:  {}\n", message.replace('\n', "\n\t"));
+        let log = log + "2026-11-23 01:29:46.500 UTC [7] LOG:  checkpoint starting: time\n";
         let path = std::env::temp_dir().join(format!("server-log-plans-{}", std::process::id()));
         fs::write(&path, log).unwrap();
         let mut reader = Reader::new(vec![path.clone()], None, vec![Prefix::parse("%m [%p] ").unwrap()]);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{HEAD, Log, read, shown, summary};
+use common::{HEAD, Log, NEXT, read, shown, summary};
 use serverlog::{Kind, Prefix, Reader, Summary, parameters, summarize};
 
 #[test]
@@ -61,7 +61,7 @@ fn prefixes_of_every_shape_are_read() {
         ("%p:%d:%u", "7:shop:bob", "7"),
     ];
     for (prefix, line, session) in cases {
-        let (events, tally) = read(&format!("{line}LOG:  statement: SELECT 1\n"), prefix);
+        let (events, tally) = read(&format!("{line}LOG:  statement: SELECT 1\n{line}LOG:  x\n"), prefix);
         assert_eq!(tally.unread, 0, "{prefix}: {}", tally.first_unread);
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let found = (text(&events[0].user), text(&events[0].database), text(&events[0].session));
@@ -99,10 +99,13 @@ fn csv_and_json_say_the_same_as_stderr() {
 #[test]
 fn other_prefixes_languages_and_a_torn_end_are_counted() {
     let line = format!("{HEAD}LOG:  statement: SELECT 1\n");
-    let (events, tally) =
-        read(&format!("{line}12:00 bob LOG:  statement: SELECT 2\n{line}{}", &line[..30]), "%m [%p] ");
-    assert_eq!((events.len(), tally.unread, tally.torn), (2, 1, 1));
-    assert_eq!(tally.first_unread, "12:00 bob LOG:  statement: SELECT 2");
+    let strange = "12:00 bob LOG:  statement: SELECT 2";
+    let log = Log::new(format!("{line}{line}{strange}\n{line}{line}{}", &line[..30]).as_bytes());
+    let mut reader = log.reader(&["%m [%p] "], None);
+    while reader.next_event().unwrap().is_some() {}
+    let tally = reader.tally();
+    assert_eq!((tally.events, tally.unread, tally.doubtful, tally.torn), (2, 1, 1, 1));
+    assert_eq!(tally.first_unread, strange);
     for foreign in ["LOG:  Dauer: 0.123 ms  Anweisung: SELECT 1", "СООБЩЕНИЕ:  оператор: SELECT 1"] {
         let (events, tally) = read(&format!("{HEAD}{foreign}\n"), "%m [%p] ");
         assert_eq!((events.len(), tally.foreign), (0, 1), "{foreign}");
@@ -110,7 +113,72 @@ fn other_prefixes_languages_and_a_torn_end_are_counted() {
     let log = Log::new(format!("{line}7 LOG:  statement: SELECT 2\n{line}").as_bytes());
     let mut reader = log.reader(&["%m [%p] ", "%p "], None);
     while reader.next_event().unwrap().is_some() {}
-    assert_eq!((reader.tally().events, reader.tally().unread), (3, 0), "the prefix was changed meanwhile");
+    assert_eq!((reader.tally().events, reader.tally().unread), (2, 0), "the prefix was changed meanwhile");
+}
+
+#[test]
+fn further_lines_belong_to_their_record_whatever_they_begin_with() {
+    let logged = format!("{HEAD}LOG:  statement: DELETE FROM orders\n\n\t\tWHERE id = 42\n\t-- end\n");
+    let plain = logged.replace("\n\n\t", "\n\t");
+    for (from, to, text) in [
+        ("\n\t", "\n\t", "DELETE FROM orders\n\tWHERE id = 42\n-- end"),
+        ("\t", "        ", "DELETE FROM orders\n                WHERE id = 42\n        -- end"),
+        ("\t", " ", "DELETE FROM orders\n  WHERE id = 42\n -- end"),
+        ("\n", "\r\n", "DELETE FROM orders\r\n\tWHERE id = 42\r\n-- end"),
+    ] {
+        let (events, tally) = read(&plain.replace(from, to), "%m [%p] ");
+        assert_eq!(events.iter().map(|each| shown(each).1).collect::<Vec<_>>(), [text]);
+        assert_eq!((tally.unread, tally.doubtful, tally.torn), (0, 0, 0), "{text}");
+    }
+}
+
+#[test]
+fn a_statement_that_may_not_be_whole_is_counted_and_left_out() {
+    let whole = format!("{HEAD}LOG:  statement: SELECT 1\n");
+    let cut = format!("{HEAD}LOG:  statement: DELETE FROM orders\n");
+    for (text, counted) in [
+        (format!("{whole}{cut}WHERE id = 42\n{NEXT}"), (1, 1, 0)),
+        (format!("{whole}{cut}\tWHERE id = 42\n AND b\n{NEXT}"), (1, 1, 0)),
+        (format!("{whole}{}{cut}{NEXT}", cut.trim_end()), (0, 1, 0)),
+        (format!("{whole}{cut}"), (0, 0, 1)),
+        (format!("{whole}{cut}\tWHERE id"), (0, 0, 1)),
+        (format!("{whole}{cut}2026-11-23 01:29:47"), (0, 0, 1)),
+        (format!("{whole}{HEAD}ERROR:  no\n{HEAD}STATEMENT:  DELETE FROM orders\n"), (0, 0, 1)),
+    ] {
+        let log = Log::new(text.as_bytes());
+        let mut reader = log.reader(&["%m [%p] "], None);
+        let mut texts = Vec::new();
+        while let Some(event) = reader.next_event().unwrap() {
+            texts.push(String::from_utf8(event.text.clone()).unwrap());
+        }
+        assert!(!texts.iter().any(|each| each.starts_with("DELETE")), "{texts:?} of {text}");
+        let tally = reader.tally();
+        assert_eq!((tally.unread.min(1), tally.doubtful, tally.torn), counted, "{text}");
+        assert!(texts.contains(&"SELECT 1".to_owned()));
+    }
+    let bound = format!("{HEAD}LOG:  execute s: SELECT $1\n{HEAD}DETAIL:  Parameters: $1 = 'a\n");
+    let at_end = |text: &str| {
+        let log = Log::new(text.as_bytes());
+        log.reader(&["%m [%p] "], None).next_event().unwrap().map(|event| parameters(&event.parameters).len())
+    };
+    assert_eq!((at_end(&bound), at_end(&bound.replace("'a", "'a'"))), (Some(0), Some(1)));
+}
+
+#[test]
+fn another_programs_lines_cost_no_message_that_holds_no_statement() {
+    let text = format!("{HEAD}LOG:  duration: 1.500 ms\ncp: cannot stat\n");
+    let (events, tally) = read(&text, "%m [%p] ");
+    assert_eq!(shown(&events[0]), (Kind::Duration, "", Some(1.5)));
+    assert_eq!((tally.unread, tally.doubtful, tally.foreign), (1, 0, 0));
+    assert_eq!(tally.first_unread, "cp: cannot stat");
+}
+
+#[test]
+fn a_prefix_may_begin_with_blanks() {
+    let text = "    7 LOG:  statement: SELECT 1\n\tFROM t\n   17 LOG:  statement: SELECT 2\n    7 LOG:  x\n";
+    let (events, tally) = read(text, "%5p ");
+    assert_eq!(events.iter().map(|each| shown(each).1).collect::<Vec<_>>(), ["SELECT 1\nFROM t", "SELECT 2"]);
+    assert_eq!((tally.unread, tally.doubtful), (0, 0));
 }
 
 #[test]
@@ -185,14 +253,15 @@ fn a_prefix_without_a_session_tells_no_transactions() {
 
 #[test]
 fn commas_behind_a_time_are_no_csvlog_yet() {
-    let text = "2026-11-23 01:29:46.500 UTC,bob,7,LOG:  statement: SELECT 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12\n";
+    let text = "2026-11-23 01:29:46.500 UTC,bob,7,LOG:  statement: SELECT 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12\n\
+        2026-11-23 01:29:46.500 UTC,bob,7,LOG:  x\n";
     let (events, tally) = read(text, "%m,%u,%p,");
     assert_eq!((events.len(), tally.unread), (1, 0));
 }
 
 #[test]
 fn values_are_kept_only_where_they_are_asked_for() {
-    let log = Log::new(format!("{HEAD}LOG:  statement: SELECT 'secret'\n").as_bytes());
+    let log = Log::new(format!("{HEAD}LOG:  statement: SELECT 'secret'\n{NEXT}").as_bytes());
     let found = summarize(&mut log.reader(&["%m [%p] "], None), b"", false).unwrap();
     assert_eq!(found.statements[0].parameters.len(), 0);
     assert_eq!(found.statements[0].text, "SELECT $1");

@@ -87,7 +87,7 @@ def log_without_durations(count: int, calls: int) -> str:
 
 def torn_log() -> str:
     """A warning: a log that was cut off or is still written."""
-    return "the log's last line is not whole, and is left out"
+    return "the log's last record is left out, since it may not be whole: its further lines would stand behind the end"
 
 
 def beyond_bounds(calls: int, transactions: int) -> str:

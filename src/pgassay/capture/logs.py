@@ -99,6 +99,8 @@ class Summary:
     foreign: int
     torn: int
     first_unread: str
+    doubtful: int = 0
+    """Records with a statement or its values that may not be whole."""
     minutes: Mapping[int, int] = field(default_factory=dict)
     plans: int = 0
     """Entries of auto_explain; `plans_unread` more could not be read, of `plans` a value was cut in `plans_cut`, and
@@ -194,6 +196,11 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         yield log_messages.unread_lines(found.unread, found.records, found.first_unread)
     if found.foreign:
         yield log_messages.foreign_lines(found.foreign)
+    if found.doubtful:
+        yield (
+            f"{found.doubtful} statements of the log may not be whole, and are left out: lines that seem to be of other"
+            " programs or processes stand within them; csvlog and jsonlog, or logging_collector = on, keep them apart"
+        )
     if found.torn:
         yield log_messages.torn_log()
     untimed = sum(max(0, each.calls - each.timed - each.failed) for each in found.statements)

@@ -241,6 +241,8 @@ class LeftOut:
     calls_beyond: int = 0
     unread: int = 0
     foreign: int = 0
+    doubtful: int = 0
+    """Records with a statement or its values that may not be whole."""
     torn: int = 0
     first_unread: str = ""
 

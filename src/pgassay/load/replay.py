@@ -139,7 +139,8 @@ _LEFT_OUT = {
     "calls_beyond": "calls of sessions beyond load.sessions",
     "unread": "records that cannot be read",
     "foreign": "records in another language than English",
-    "torn": "logs whose last record is not whole",
+    "doubtful": "statements that may not be whole",
+    "torn": "logs whose last record may not be whole",
 }
 _TEXT_MAX = 80
 

@@ -86,7 +86,9 @@ pub struct LeftOut {
     pub unread: u64,
     /// Records that seem to be events in another language.
     pub foreign: u64,
-    /// Logs whose last record is not whole.
+    /// Records with a statement or its values that may not be whole.
+    pub doubtful: u64,
+    /// Logs whose last record is not whole, or may not be.
     pub torn: u64,
     /// The first of the unread records, shortened.
     pub first_unread: String,
@@ -155,6 +157,7 @@ impl Plan {
         let tally = reader.tally();
         plan.left_out.unread = tally.unread;
         plan.left_out.foreign = tally.foreign;
+        plan.left_out.doubtful = tally.doubtful;
         plan.left_out.torn = tally.torn;
         plan.left_out.first_unread.clone_from(&tally.first_unread);
         plan.cut(given);
@@ -194,6 +197,7 @@ mod tests {
                 format!("2026-11-23 01:29:{time} UTC [{session}] {message}\n")
             })
             .collect();
+        let text = text + "2026-11-23 01:59:59.000 UTC [1] LOG:  checkpoint starting: time\n";
         let path = std::env::temp_dir().join(format!("replay-plan-{}-{name}", std::process::id()));
         std::fs::write(&path, text).unwrap();
         let given = GivenLog {
@@ -294,6 +298,38 @@ mod tests {
         assert_eq!(found.calls(), 1);
         let left = &found.left_out;
         assert_eq!((left.commands, left.without_parameters), (4, 1));
+    }
+
+    #[test]
+    fn a_statement_that_may_not_be_whole_is_not_played() {
+        let found = plan(
+            "cut",
+            &[
+                ("01.000", "7", "LOG:  statement: SELECT 1"),
+                (
+                    "01.100",
+                    "7",
+                    "LOG:  statement: DELETE FROM orders\n        WHERE id = 42",
+                ),
+                (
+                    "01.200",
+                    "7",
+                    "LOG:  statement: DELETE FROM orders\nWHERE id = 42",
+                ),
+            ],
+        )
+        .unwrap();
+        let texts: Vec<_> = found.sessions[0]
+            .calls
+            .iter()
+            .map(|call| call.text.as_str())
+            .collect();
+        assert_eq!(
+            texts,
+            ["SELECT 1", "DELETE FROM orders\n        WHERE id = 42"]
+        );
+        let left = &found.left_out;
+        assert_eq!((left.doubtful, left.unread, left.torn), (1, 1, 0));
     }
 
     #[test]

@@ -100,6 +100,12 @@ impl ServerLogReader {
         self.0.tally().foreign
     }
 
+    /// Records with a statement or its values that may not be whole, and are not used.
+    #[getter]
+    fn doubtful(&self) -> u64 {
+        self.0.tally().doubtful
+    }
+
     /// Entries of auto_explain of which the end of the statement cannot be told.
     #[getter]
     fn plans_unread(&self) -> u64 {
