@@ -16,6 +16,9 @@ SOURCE = Load(
 )
 
 
+PLAYED = "time that is played"
+
+
 def likenesses(found: Likeness) -> dict[str, float | None]:
     return {each.name: each.likeness for each in found.parts}
 
@@ -54,11 +57,14 @@ def test_what_a_log_does_not_tell_is_not_compared() -> None:
     by_log = Load(10.0, plain, logged=Logged(10.0, 100))
     found = compare(by_log, SOURCE)
     known = {name for name, like in likenesses(found).items() if like is not None}
-    assert known == {"calls by statement", "time by statement", "time a call"}
+    assert known == {"calls by statement", "time by statement", "time a call", PLAYED}
     assert found.score == 1.0
     untimed = replace(by_log, statements=tuple(replace(each, exec_ms=0.0) for each in plain))
     found = compare(untimed, SOURCE)
-    assert {name for name, like in likenesses(found).items() if like is not None} == {"calls by statement"}
+    assert {name for name, like in likenesses(found).items() if like is not None} == {
+        "calls by statement",
+        "calls that are played",
+    }
     assert [(each.distance, each.source_ms) for each in found.statements] == [(0.0, None), (0.0, None)]
 
 
@@ -113,3 +119,15 @@ def test_the_table_and_the_warning_name_what_is_far() -> None:
     assert "calls by statement" in likeness(found)
     assert "WAL records a call (0%)" in unlike(found)
     assert f"({ENOUGH:.0%})" not in unlike(found)
+
+
+def test_a_score_is_never_above_the_share_of_the_time_that_is_played() -> None:
+    few = tuple(Statement(n, f"S{n}", 100, 1.0, 100, blocks_hit=100) for n in range(60))
+    source = replace(SOURCE, statements=(*few, Statement(99, "LONG", 1, 90.0, 1, blocks_hit=1)))
+    found = compare(source, replace(source, statements=few))
+    counted = [each.likeness for each in found.parts if each.counts and each.likeness is not None]
+    assert sum(counted) / len(counted) > ENOUGH, "by the mean of the parts it would pass"
+    assert found.score == pytest.approx(0.4)
+    assert found.unlike
+    assert f"{PLAYED} (40%)" in unlike(found)
+    assert "(at most)" in likeness(found)

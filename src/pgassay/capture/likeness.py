@@ -6,6 +6,7 @@ once more would else move the means of all (post-stratification: Cochran 1977, "
 is 1 for equal figures: of two amounts the smaller over the larger, of two distributions what they have in common, of
 two shares 1 less their difference. Three are shown and not counted: a load that never rests has more sessions at work,
 times are the machine's as much as the load's, and bytes of WAL go by the time since a checkpoint (full-page images).
+The score is never above the share of the source's time that is played at all: the rest would hide what is missing.
 A load that is played at the source's own pace has rates besides: calls a second count, bytes of WAL do not.
 What a source does not tell is not compared: of one that only its log tells of, rows, blocks and WAL are not known, and
 of a log without durations no time is.
@@ -32,6 +33,7 @@ def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
     time = _common(_shares(source, "exec_ms"), _shares(here, "exec_ms"))
     return Likeness(
         (
+            _played(source, here),
             Part("calls by statement", None, None, "in common", calls),
             Part("time by statement", None, None, "in common", time),
             _amount("rows a call", _a_call(source, source, "rows"), _a_call(source, here, "rows"), ""),
@@ -64,6 +66,15 @@ def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
         _by_statement(source, here),
         ENOUGH,
     )
+
+
+def _played(source: Load, here: Load) -> Part:
+    """The share of the source's time, of its calls without times, in statements that were played at all."""
+    shares = _shares(source, "exec_ms") or _shares(source, "calls")
+    keys = {_key(each) for each in here.statements if each.calls}
+    played = sum(share for key, share in shares.items() if key in keys) if shares and keys else None
+    name = "time that is played" if _shares(source, "exec_ms") else "calls that are played"
+    return Part(name, None if played is None else 1.0, played, "share", played, counts=False, caps=True)
 
 
 def _rates(source: Load, here: Load, pace: float) -> tuple[Part, ...]:

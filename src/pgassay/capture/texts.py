@@ -176,7 +176,9 @@ def likeness(found: Likeness) -> str:
     lines += [_line(each, width) for each in found.parts]
     head = "how like the source's load is this one? it could not be compared"
     if found.score is not None:
-        head = f"how like the source's load is this one? {found.score:.0%}, the mean of the parts"
+        head = (
+            f"how like the source's load is this one? {found.score:.0%}, the mean of the parts, at most what is played"
+        )
     return outgoing.lines([head, *lines, *_statements(found)])
 
 
@@ -197,8 +199,9 @@ def _shares(pair: StatementPair) -> tuple[tuple[float, float], tuple[float, floa
 
 def _line(part: Part, width: int) -> str:
     source, here = (_figure(value, part.unit) for value in (part.source, part.here))
+    note = "" if part.counts else "  (at most)" if part.caps else "  (not counted)"
     like = "" if part.likeness is None else f"{part.likeness:.0%}"
-    return f"  {part.name:<{width}}  {source:>12}  {here:>12}  {like:>6}{'' if part.counts else '  (not counted)'}"
+    return f"  {part.name:<{width}}  {source:>12}  {here:>12}  {like:>6}{note}"
 
 
 def _figure(value: float | None, unit: str) -> str:
@@ -209,6 +212,8 @@ def _figure(value: float | None, unit: str) -> str:
 
 def unlike(found: Likeness) -> str:
     """A warning: the verdict is for another load, and in what it differs most."""
-    far = sorted((each.likeness, each.name) for each in found.parts if each.counts and each.likeness is not None)
+    far = sorted(
+        (each.likeness, each.name) for each in found.parts if (each.counts or each.caps) and each.likeness is not None
+    )
     named = ", ".join(f"{name} ({like:.0%})" for like, name in far if like < found.enough)
     return f"the verdict is on a load unlike the source's: {named}"

@@ -18,7 +18,10 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Part:
-    """One figure of both loads, in `unit`; None where a server does not tell it. `likeness` is from 0 to 1."""
+    """One figure of both loads, in `unit`; None where a server does not tell it. `likeness` is from 0 to 1.
+
+    One that `caps` does not count in the mean, which is never above it.
+    """
 
     name: str
     source: float | None
@@ -26,6 +29,7 @@ class Part:
     unit: str
     likeness: float | None
     counts: bool = True
+    caps: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class StatementPair:
 
 @dataclass(frozen=True)
 class Likeness:
-    """All parts, and their mean over those that count; None where nothing can be compared.
+    """All parts, and their mean over those that count, at most what caps it; None where nothing can be compared.
 
     `statements` has those of either load, the one first whose share of the time differs most. A score below `enough` is
     that of a load unlike the source's.
@@ -62,7 +66,8 @@ class Likeness:
     def score(self) -> float | None:
         """From 0 to 1."""
         counted = [each.likeness for each in self.parts if each.counts and each.likeness is not None]
-        return sum(counted) / len(counted) if counted else None
+        caps = [each.likeness for each in self.parts if each.caps and each.likeness is not None]
+        return min(sum(counted) / len(counted), *caps) if counted else None
 
     @property
     def unlike(self) -> bool:

@@ -55,12 +55,12 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences(
         (
             f"the load, played once on the baseline before the run, is {per_cent(found.score)} like the source's, the"
-            f" mean of the parts that count; below {least} it is called unlike",
+            f" mean of the parts that count and at most the share that is played; below {least} it is called unlike",
         )
     )
     rows: list[tuple[str | Cell, ...]] = [
         (
-            Cell(each.name, "" if each.counts else "not counted"),
+            Cell(each.name, "" if each.counts else "at most" if each.caps else "not counted"),
             _figure(each.source, each.unit),
             _figure(each.here, each.unit),
             words.MISSING if each.likeness is None else per_cent(each.likeness),
