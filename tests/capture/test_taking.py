@@ -118,7 +118,7 @@ def test_values_are_asked_for_only_where_they_are_kept(request_: Request, values
 
 def test_literals_stay_only_if_they_are_asked_for() -> None:
     text = "SELECT 'a' /* b */"
-    for literals, wanted in ((True, text), (False, "SELECT '<literal>'")):
+    for literals, wanted in ((True, text), (False, "SELECT $1")):
         server = FakeServer(snapshots=([], [(1, text, 1, 1.0, 1, *ZERO)]))
         load = taken(server, Request(1.0, with_literals=literals)).capture.load
         assert load is not None
@@ -213,3 +213,12 @@ def test_names_are_looked_for_where_the_busiest_role_does_not_where_ours_does() 
     assert source.settings["search_path"] == '"care", "Ops 1", "public"'
     alone = taken(FakeServer()).capture.source
     assert (alone.search_paths, "search_path" in alone.settings) == ((("public",),), False)
+
+
+def test_texts_that_the_parser_does_not_know_are_left_out_and_counted() -> None:
+    raw = "SELECT a FROM t WHERE no = 4111111111111111"
+    rows = [(1, raw, 1, 1.0, 1, *ZERO), (2, "SELECT 'cut", 1, 1.0, 1, *ZERO), (3, HIDDEN, 1, 1.0, 1, *ZERO)]
+    found = taken(FakeServer(snapshots=([], rows))).capture
+    assert found.load is not None
+    assert {each.text for each in found.load.statements} == {"SELECT a FROM t WHERE no = $1", "", HIDDEN}
+    assert any("the texts of 1 statements" in each for each in found.secrets)

@@ -16,9 +16,7 @@ from typing import Any, ClassVar
 
 from pgassay.capture import neutral
 from pgassay.capture.format import Column, Function, Table, View
-from pgassay.capture.privacy import SQUASHED
-from pgassay.errors import PgassayError
-from pgassay.extras import install_command
+from pgassay.capture.privacy import SQUASHED, require_parser
 
 _TREE = "pglast.ast"
 """The module of the classes of nodes: an optional dependency, so it is not imported here."""
@@ -135,14 +133,10 @@ def parse(
     Statements that call `refused_functions` are refused; `functions` are the user's, whose arguments have names.
     `search_paths` are those of the roles that may have sent it; a name that means several tables is refused.
     """
-    try:
-        from pglast import parse_sql
-        from pglast.parser import ParseError, scan
-    except ImportError:
-        raise PgassayError(
-            "the parser of statements, pglast, is not installed",
-            f"{install_command('capture')} (pglast is GPL-3.0-or-later)",
-        ) from None
+    require_parser()
+    from pglast import parse_sql
+    from pglast.parser import ParseError, scan
+
     try:
         tokens = scan(text)
         plain, places = _plain(text, tokens)

@@ -16,7 +16,7 @@ from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Source, St
 from pgassay.capture.logs import Event, LogFiles
 from pgassay.capture.physical import fetching as physical
 from pgassay.capture.physical.fetching import Wish
-from pgassay.capture.privacy import secret_in, without_literals
+from pgassay.capture.privacy import require_parser, secret_in, without_literals
 from pgassay.capture.schema import functions_of, search_paths_of, tables_of, views_of
 from pgassay.capture.source import Readable, Row
 from pgassay.capture.statements import HIDDEN, between, merged
@@ -93,6 +93,8 @@ class Taken:
 
 def identify(session: Readable, request: Request) -> Identity:
     """Version, size, settings and extensions; raises `CaptureError` for a server that cannot be captured as asked."""
+    if request.with_load and not request.with_literals:
+        require_parser()
     (row,) = session.read("the version", reads.identity()).rows
     version, major, database, encoding, collation, replica, size, libraries = row
     if major < OLDEST:
@@ -149,7 +151,8 @@ def take(
         hidden = sum(each.text == HIDDEN for each in load.statements)
         warnings += [messages.hidden_statements(hidden)] if hidden else []
         warnings += [] if load.statements else [messages.nothing_ran(request.window_s)]
-        kept, said = _private(load.statements, request)
+        names = {name for each in tables for name in (each.schema, each.name, *(c.name for c in each.columns))}
+        kept, said = _private(load.statements, request, names)
         load, secrets = replace(load, statements=kept), [*secrets, *said]
     capture = Capture(
         captured_utc=datetime.fromtimestamp(began / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -228,14 +231,26 @@ def _watch(session: Readable, window_s: float, clock: Clock, tick: Callable[[flo
         clock.sleep(due_s - (clock.monotonic_ns() - began_ns) / 1e9)
 
 
-def _private(statements: tuple[Statement, ...], request: Request) -> tuple[tuple[Statement, ...], list[str]]:
+def _private(
+    statements: tuple[Statement, ...], request: Request, names: Collection[str]
+) -> tuple[tuple[Statement, ...], list[str]]:
     """The statements without literals unless these were asked for, and without texts that seem to hold a secret."""
-    kept, said = [], []
+    kept, said, unread = [], [], 0
     for each in statements:
-        text = each.text if request.with_literals else without_literals(each.text)
+        text: str | None = each.text
+        if not (request.with_literals or each.text in ("", HIDDEN)):
+            text = without_literals(each.text, names)
+        if text is None:
+            unread += 1
+            text = ""
         secret = secret_in(text)
         if secret is not None:
             said.append(f"the text of statement {each.query_id}: it seems to hold {secret}")
             text = ""
         kept.append(replace(each, text=text))
+    if unread:
+        said.append(
+            f"the texts of {unread} statements: the parser does not know them, or a name in them looks like a value, so"
+            " they may hold literals"
+        )
     return merged(kept), said
