@@ -67,7 +67,7 @@ class Likeness:
         """From 0 to 1."""
         counted = [each.likeness for each in self.parts if each.counts and each.likeness is not None]
         caps = [each.likeness for each in self.parts if each.caps and each.likeness is not None]
-        return min(sum(counted) / len(counted), *caps) if counted else None
+        return min((sum(counted) / len(counted), *caps)) if counted else None
 
     @property
     def unlike(self) -> bool:
