@@ -45,6 +45,9 @@ def test_the_busiest_minute_is_so_many_times_the_mean() -> None:
     mean = pace.of(pace.SOURCE, load, SCRIPTS)
     assert mean is not None
     assert pace.told(mean) == "pace: 5 transactions a second are due, the source's mean (10 in its busiest minute)\n"
+    alone = pace.of(pace.SOURCE, LOAD, [each for each in SCRIPTS if not each.transaction])
+    assert alone is not None
+    assert " statements, each a transaction, a second are due" in pace.told(alone)
     assert pace.told(pace.Pace(5.0, 5.0, None)) == "pace: 5 transactions a second are due, the source's mean\n"
 
 

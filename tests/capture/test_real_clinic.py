@@ -88,6 +88,9 @@ def test_data_from_statistics_are_loaded_without_the_constraints_that_they_break
         words = ["--data", "synthetic", "--without-load", "--out", str(path)]
         assert main(["capture", where.conninfo(), *words]) == 0
         said = capsys.readouterr().err
+        ours = "SELECT query FROM pg_stat_statements WHERE query ~ 'pg_stats s|k.contypid' AND query !~ 'pgassay'"
+        with psycopg.connect(where.conninfo()) as connection:
+            assert connection.execute(ours).fetchall() == [], "another capture knows our reads"
         for named in ("record_number_check", "visit_check", "invoice_check", "duty_doctor_id_day_shift_excl"):
             assert f'constraint "{named}" of ' in said
         assert "percent_check" not in said, "numbers stay within those that there are"

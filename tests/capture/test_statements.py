@@ -37,3 +37,19 @@ def test_statements_of_one_text_are_one_and_those_without_a_text_stay_apart() ->
     assert plus(second, first).query_id == 2
     nameless = [Statement(3, "", 1, 1.0, 1), Statement(4, "", 1, 2.0, 1)]
     assert [each.query_id for each in merged(nameless)] == [4, 3]
+
+
+def test_what_a_dump_sends_is_not_the_applications() -> None:
+    catalogue = "SELECT t.oid, t.typname\nFROM pg_type t\nLEFT JOIN pg_catalog.pg_class c ON true"
+    sent = [
+        "SELECT pg_catalog.set_config($1, $2, $3)", catalogue, "COPY public.t (a) TO stdout", "EXECUTE getTypes($1)",
+        "PREPARE dumpFunc(pg_catalog.oid) AS\nSELECT a FROM pg_proc", "LOCK TABLE public.t IN ACCESS SHARE MODE",
+    ]  # fmt: skip
+    own = ["SELECT a FROM t JOIN pg_class c ON true", "SELECT 1", "COPY t FROM stdin"]
+
+    def texts(*chosen: str) -> set[str]:
+        rows = [(number, text, 1, 1.0, 1, *[0] * 6) for number, text in enumerate(chosen)]
+        return {each.text for each in between([], rows)}
+
+    assert texts(*sent, *own) == set(own)
+    assert texts(*sent[1:], *own) == {*sent[1:], *own}, "no dump began in the window"

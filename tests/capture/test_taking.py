@@ -1,13 +1,14 @@
 """A capture of a server that exists only as answers: what is asked, what is refused, what is warned of."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pgassay.capture import reads
-from pgassay.capture.format import Function, View
+from pgassay.capture.format import Data, Function, View
 from pgassay.capture.messages import CaptureError
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.source import Rows
@@ -198,6 +199,9 @@ def test_the_list_of_reads_comes_first_and_the_cost_last() -> None:
     shown = summary(taken(FakeServer()).capture, Path("app.capture"))
     assert "0.8 calls a second" in shown
     assert "its processor time cannot be seen from here" in shown
+    assert "next: pgassay ask" not in shown, "it has no data"
+    dumped = replace(taken(FakeServer()).capture, data=Data("dump", "data.dump", 1, 1))
+    assert "next: pgassay ask app.capture" in summary(dumped, Path("app.capture"))
 
 
 def test_names_are_looked_for_where_the_busiest_role_does_not_where_ours_does() -> None:

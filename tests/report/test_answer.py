@@ -433,6 +433,7 @@ def test_what_depends_on_the_regime_names_it_in_the_same_sentence() -> None:
     )
     assert "less WAL with a checkpoint every 2.5 s (" in said(Case(WAL, "ff=100", [less], checkpoint_s=2.5))[0]
     assert "less WAL (95 %" in said(Case(WAL, "ff=100", [less], checkpoint_s=300.0))[0]
+    assert "less WAL at full speed (" in said(Case(WAL, "ff=100", [less], full_speed=True))[0]
     change = Change(WAL, effect("ff=75", 0.516, 0.51, 0.52, response=WAL))
     beside = Case(TPS, "ff=100", [judged("ff=75", 1.2, 1.18, 1.22)], [change], fresh=True)
     assert said(beside)[1] == "each transaction writes 48.4 % less WAL on data as loaded"

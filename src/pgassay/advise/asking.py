@@ -74,6 +74,8 @@ class Wish:
     budget_s: float
     margin: float
     seed: int
+    own: Collection[str] = ()
+    """Settings that the user gave a value: a capture's are its server's, and none of them is to be tried for that."""
     robust: bool | None = None
     """Try the advice at other loads? None: where it is no quick form, and the budget holds it."""
 
@@ -196,7 +198,7 @@ def task_of(wish: Wish, bench: Workbench, spent_s: float | None = None) -> Task:
     if spending.conditions and not wish.robust and not _fits(spending.steps, space):
         spending = replace(spending, conditions=0)
     if wish.quick and not named:
-        space = as_many_as_fit(space, wish.start, spending.steps)
+        space = as_many_as_fit(space, wish.own, spending.steps)
     longer = (
         () if wish.quick and not named else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
     )

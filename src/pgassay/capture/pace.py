@@ -27,6 +27,8 @@ class Pace:
     rate_tps: float
     mean_tps: float
     busiest_tps: float | None
+    alone: bool = False
+    """Is each statement a transaction by itself, since nothing tells which the source had in one?"""
 
     @property
     def multiple(self) -> float:
@@ -46,14 +48,15 @@ def require(pace: str, load: Load | None) -> None:
 
 def of(pace: str, load: Load | None, played: Iterable[CapturedScript]) -> Pace | None:
     """The rate for the scripts that are `played`; None at full pace, and where nothing is played."""
-    drawn = sum(each.weight for each in played)
+    scripts = list(played)
+    drawn = sum(each.weight for each in scripts)
     if pace == FULL or load is None or not drawn:
         return None
     mean_tps = drawn / load.window_s
     most = burst(load)
     busiest_tps = None if most is None else mean_tps * most
     rate_tps = busiest_tps if pace == BUSIEST and busiest_tps is not None else mean_tps
-    return Pace(rate_tps, mean_tps, busiest_tps)
+    return Pace(rate_tps, mean_tps, busiest_tps, alone=not any(each.transaction for each in scripts))
 
 
 def burst(load: Load) -> float | None:
@@ -74,9 +77,10 @@ def level(rate_tps: float) -> str:
 def told(found: Pace) -> str:
     """The rate that is played, and what it is of the source's."""
     mean, rate = level(found.mean_tps), level(found.rate_tps)
+    rate += f" {'statements, each a transaction,' if found.alone else 'transactions'}"
     if found.busiest_tps is None:
-        return f"pace: {rate} transactions a second are due, the source's mean\n"
+        return f"pace: {rate} a second are due, the source's mean\n"
     busiest = level(found.busiest_tps)
     if found.rate_tps == found.mean_tps:
-        return f"pace: {rate} transactions a second are due, the source's mean ({busiest} in its busiest minute)\n"
-    return f"pace: {rate} transactions a second are due, as in the source's busiest minute ({mean} on average)\n"
+        return f"pace: {rate} a second are due, the source's mean ({busiest} in its busiest minute)\n"
+    return f"pace: {rate} a second are due, as in the source's busiest minute ({mean} on average)\n"

@@ -1,9 +1,11 @@
 """What each statement did between two snapshots of pg_stat_statements; pure.
 
 Counters only grow, until an entry is evicted or reset: one that is smaller than before was reset, so all that it shows
-is of the window (manual, "pg_stat_statements").
+is of the window (manual, "pg_stat_statements"). Our own reads, and what a pg_dump sent in the window, are none of the
+application's.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +16,21 @@ from pgassay.capture.reads import MARK
 COUNTERS = ("calls", "exec_ms", "rows", "blocks_hit", "blocks_read", "temp_blocks", "wal_bytes", "plans", "wal_records")
 HIDDEN = "<insufficient privilege>"
 """What the server shows of another role's text."""
+
+_DUMP_BEGINS = "SELECT pg_catalog.set_config("
+_DUMPS = re.compile(
+    r"(COPY\b.*\bTO stdout|LOCK TABLE\b.*\bIN ACCESS SHARE MODE|SET TRANSACTION ISOLATION LEVEL .*READ ONLY"
+    r"|(PREPARE|EXECUTE) (dump|get)[A-Z]\w+)",
+    re.DOTALL,
+)
+_READ = re.compile(r"\b(?:FROM|JOIN)\s+(?:ONLY\s+)?([\w\"]+)", re.IGNORECASE)
+
+
+def _of_pg_dump(text: str) -> bool:
+    """Is it a statement that pg_dump sends: a copy of a table, a lock, a look into the catalogue alone?"""
+    read = _READ.findall(text)
+    catalogue = text.startswith(("SELECT", "WITH")) and bool(read) and all(each.startswith("pg_") for each in read)
+    return catalogue or text.startswith(_DUMP_BEGINS) or _DUMPS.match(text) is not None
 
 
 def between(before: Iterable[tuple[Any, ...]], after: Iterable[tuple[Any, ...]]) -> tuple[Statement, ...]:
@@ -34,6 +51,8 @@ def between(before: Iterable[tuple[Any, ...]], after: Iterable[tuple[Any, ...]])
             found.append(
                 Statement(int(query_id), text, calls, exec_ms, rows, hit, read, temp, int(wal), plans, records)
             )
+    if any(each.text.startswith(_DUMP_BEGINS) for each in found):  # a dump of another capture, or a backup
+        found = [each for each in found if not _of_pg_dump(each.text)]
     return tuple(sorted(found, key=lambda each: (-each.exec_ms, each.query_id)))
 
 

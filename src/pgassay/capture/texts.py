@@ -107,7 +107,10 @@ def summary(capture: Capture, path: Path) -> str:
         lines.append(f"data: {capture.data.file}, {format_size(capture.data.bytes)}")
     lines += [f"left out: {each}" for each in capture.secrets]
     lines.append(cost(capture.cost, physical_data=capture.data.physical is not None))
-    lines.append(f"next: pgassay ask {path.name} work_mem=4MB,64MB")
+    if capture.data.file:
+        lines.append(f"next: pgassay ask {path.name} work_mem=4MB,64MB")
+    else:
+        lines.append("without data nothing can be asked of it; capture again with --data dump for that")
     return outgoing.lines(lines)
 
 

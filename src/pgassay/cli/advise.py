@@ -205,6 +205,7 @@ def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tup
         quantities.seconds("--budget", arguments.budget or (QUICK_BUDGET if quick else BUDGET)),
         quantities.share("--margin", arguments.margin or (QUICK_MARGIN if quick else MARGIN)),
         arguments.seed if arguments.seed is not None else secrets.randbelow(2**31),
+        tuple(own),
         arguments.robust,
     )
     return wish, (*left_out, *remarks)

@@ -365,12 +365,12 @@ _OFTEN_S = 60.0
 
 
 def _regime(case: Case, text: Text) -> Mapping[str, str]:
-    """`data as loaded` and `a checkpoint every 3 s`, by preposition; nothing where a server in use has the same."""
+    """`data as loaded`, `a checkpoint every 3 s`, by preposition; nothing where a server in use has the same."""
     found = {"on": "data as loaded"} if case.fresh else {}
     if case.checkpoint_s is not None and case.checkpoint_s < _OFTEN_S:
         seconds = text.number(rounded(case.checkpoint_s), case.checkpoint_s, "seconds from one checkpoint to the next")
         found["with"] = f"a checkpoint every {seconds} s"
-    return found
+    return {**found, "at": "full speed"} if case.full_speed else found
 
 
 def _in_times(effect: Effect) -> bool:

@@ -99,6 +99,9 @@ class Case:
     work: str = "transaction"
     fresh: bool = False
     """Were the data as they were loaded, and not aged by updates?"""
+    full_speed: bool = False
+    """Was the load played as fast as it went, and did a treatment change how fast? Then more or fewer transactions
+    shared what a checkpoint costs."""
     checkpoint_s: float | None = None
     """Seconds from one checkpoint to the next, where that is known."""
     varied: Sequence[str] = ()

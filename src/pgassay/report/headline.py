@@ -120,9 +120,19 @@ def case_of(findings: "Findings") -> Case:
         interrupted=findings.run.journal[-1].kind == Entry.INTERRUPTED,
         work=findings.work.name,
         fresh=any(trial.regime.get("age") == "none" for trial in findings.trials) and not findings.imported,
+        full_speed=_full_speed(findings),
         checkpoint_s=_checkpoint_s(findings),
         varied=[*study.conditions, *study.covariates],
     )
+
+
+def _full_speed(findings: "Findings") -> bool:
+    """Are transactions a second the answer, of a load that no rate holds back, and did a treatment change them?"""
+    study, moved = findings.study, (Kind.BETTER, Kind.WORSE)
+    levels = [study.fixed.get(name) for name in ("load.rate", "load.transactions")]
+    held = any(level is not None and level.typed != "none" for level in levels)
+    held |= "load.rate" in {*study.factors, *study.conditions, *study.covariates}
+    return findings.primary.name == "tps" and not held and any(each.verdict.kind in moved for each in findings.verdicts)
 
 
 def _checkpoint_s(findings: "Findings") -> float | None:
