@@ -354,7 +354,7 @@ class Driver(Generic[Own]):
     """A load driver, as pgassay knows it: what it is, which options it takes, and how a load is made.
 
     Another package's driver is found by its entry point in the group `pgassay.loads`, whose name is the driver's.
-    `make` imports what is heavy, so that naming the drivers costs nothing.
+    What is heavy, such as numpy, is imported when data are loaded, so that naming the drivers costs nothing.
     """
 
     options: type[Own]

@@ -291,30 +291,18 @@ SEED = 1
 """The data are the same for every run: what differs between trials is which keys are probed."""
 CHUNK_ROWS = 20_000
 _FLOAT8_OID = 701
-
-
-def fill(server: Server, options: CacheprobeOptions) -> None:
-    """COPY with FREEZE, index, VACUUM ANALYZE; the size is kept as the table's comment. Raises `LoadError`."""
-    import psycopg
-
-    try:
-        with (
-            psycopg.connect(server.endpoint.conninfo(), options="") as connection,
-            connection.transaction(),
-            connection.cursor() as cursor,
-        ):
-            cursor.execute(f"TRUNCATE {TABLE}".encode())
-            with cursor.copy(f"COPY {TABLE} FROM STDIN (FORMAT binary, FREEZE)".encode()) as copy:
-                for chunk in chunks(options.rows, SEED):
-                    copy.write(chunk)
-    except psycopg.Error as error:
-        raise LoadError(f"loading {TABLE} failed: {(str(error).strip() or 'no message').splitlines()[0]}") from error
-    server.execute(f"CREATE INDEX ON {TABLE} (random)")
-    server.execute(f"COMMENT ON TABLE {TABLE} IS '{options.size}'")
-    server.execute(f"VACUUM (ANALYZE) {TABLE}")
-    for extension in EXTENSIONS:
-        if server.query("SELECT 1 FROM pg_available_extensions WHERE name = %s", [extension]):
-            server.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}")
+_LONGEST_S = 86400
+_FLUSHED_SINCE = 15
+"""From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
+_COLLECTOR_S = 2.0
+_SESSION_END_S, _POLL_S = 60.0, 0.01
+_PGBENCH = "pgassay-pgbench"
+"""The name of pgbench's sessions: its own one has whoever else plays on the server."""
+_SESSIONS = f"SELECT 1 FROM pg_stat_activity WHERE application_name IN ('pgassay-player', '{_PGBENCH}')"
+_COUNTERS = (
+    "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit FROM pg_statio_user_tables"
+    f" WHERE relname = '{TABLE}'"
+)
 
 
 def chunks(rows: int, seed: int) -> Iterator[bytes]:
@@ -435,20 +423,6 @@ def _mincore(descriptor: int, size: int) -> int | None:
         libc.munmap(ctypes.c_void_p(where), ctypes.c_size_t(size))
 
 
-_LONGEST_S = 86400
-_FLUSHED_SINCE = 15
-"""From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
-_COLLECTOR_S = 2.0
-_SESSION_END_S, _POLL_S = 60.0, 0.01
-_PGBENCH = "pgassay-pgbench"
-"""The name of pgbench's sessions: its own one has whoever else plays on the server."""
-_SESSIONS = f"SELECT 1 FROM pg_stat_activity WHERE application_name IN ('pgassay-player', '{_PGBENCH}')"
-_COUNTERS = (
-    "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit FROM pg_statio_user_tables"
-    f" WHERE relname = '{TABLE}'"
-)
-
-
 class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
     """Three phases of our player or of pgbench, and what the server and the kernel count over them."""
 
@@ -479,7 +453,29 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         server.execute(f"CREATE TABLE {TABLE} (random real, data float[])")
 
     def fill(self, server: Server) -> None:
-        fill(server, self.options)
+        """COPY with FREEZE, index, VACUUM ANALYZE; the size is kept as the table's comment. Raises `LoadError`."""
+        import psycopg
+
+        try:
+            with (
+                psycopg.connect(server.endpoint.conninfo(), options="") as connection,
+                connection.transaction(),
+                connection.cursor() as cursor,
+            ):
+                cursor.execute(f"TRUNCATE {TABLE}".encode())
+                with cursor.copy(f"COPY {TABLE} FROM STDIN (FORMAT binary, FREEZE)".encode()) as copy:
+                    for chunk in chunks(self.options.rows, SEED):
+                        copy.write(chunk)
+        except psycopg.Error as error:
+            raise LoadError(
+                f"loading {TABLE} failed: {(str(error).strip() or 'no message').splitlines()[0]}"
+            ) from error
+        server.execute(f"CREATE INDEX ON {TABLE} (random)")
+        server.execute(f"COMMENT ON TABLE {TABLE} IS '{self.options.size}'")
+        server.execute(f"VACUUM (ANALYZE) {TABLE}")
+        for extension in EXTENSIONS:
+            if server.query("SELECT 1 FROM pg_available_extensions WHERE name = %s", [extension]):
+                server.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}")
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         """The three phases, or with a duration the warm-up alone."""
@@ -493,7 +489,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         if problems:
             pass  # nowhere to run
         elif options.duration_s is not None:
-            found, problems = self._warm_up(server, options.duration_s, output)
+            problems = self._warm_up(server, options.duration_s, output)
         else:
             found, problems = self._protocol(server, output)
         return LoadResult(
@@ -506,15 +502,13 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             read_back={"load.probes": str(options.probes), "load.method": options.method},
         )
 
-    def _warm_up(
-        self, server: Server, seconds: int, output: Path
-    ) -> tuple[Mapping[str, float | None], Mapping[str, str]]:
+    def _warm_up(self, server: Server, seconds: int, output: Path) -> Mapping[str, str]:
         try:
             for relation in (TABLE, INDEX):
                 server.query("SELECT pg_prewarm(%s::regclass)", [relation])
         except QueryError as error:
-            return {}, {"not_prewarmed": error.message}
-        return {}, self._phase(server, Phase("warmup", seconds=seconds), output).problems
+            return {"not_prewarmed": error.message}
+        return self._phase(server, Phase("warmup", seconds=seconds), output).problems
 
     def _protocol(self, server: Server, output: Path) -> tuple[Mapping[str, float | None], Mapping[str, str]]:
         options = self.options

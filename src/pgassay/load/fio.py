@@ -49,6 +49,10 @@ PROGRAM = "fio"
 FILE = "pgassay_fio.tmp"
 FILEIO_NAME = "test_file.0"
 """What sysbench fileio calls its file."""
+_LAYOUT_BYTES_PER_S = 5e6
+"""Every drive worth measuring is faster; a layout that takes longer has hung."""
+_SOURCE = "fio"
+_LAYOUT = "layout"
 SEQUENTIAL_READ, SEQUENTIAL_WRITE, SEQWR, WAL, REREAD = "read", "write", "seqwr", "wal", "reread"
 _RANDOM = "random:"
 WORDS = ("random:N% (N % reads)", SEQUENTIAL_READ, SEQUENTIAL_WRITE, SEQWR, WAL, REREAD)
@@ -58,6 +62,7 @@ PERCENTILES = "50:95:99:99.9"
 HOT_BYTES = 16 << 20
 """The region that `reread` reads again and again: small enough for any cache beneath."""
 _SEQUENTIAL = {SEQUENTIAL_READ: "read", SEQUENTIAL_WRITE: "write", SEQWR: "write", WAL: "write"}
+_FILEIO_MODES = {SEQUENTIAL_READ: "seqrd", SEQUENTIAL_WRITE: "seqrewr", SEQWR: "seqwr"}
 _SEQWR = ("--fallocate=none", "--create_on_open=1", "--fsync=100", "--end_fsync=1")
 """What sysbench's seqwr does by default: the file grows as it is written, with an fsync every 100 writes."""
 
@@ -357,9 +362,6 @@ def per_second(text: str) -> Sequence[tuple[int, float, float]]:
     return [(second, *found[second]) for second in sorted(found)]  # type: ignore[misc]
 
 
-_MODES = {SEQUENTIAL_READ: "seqrd", SEQUENTIAL_WRITE: "seqrewr", SEQWR: "seqwr"}
-
-
 def check_fileio(options: FioOptions) -> None:
     """Refuse the patterns that sysbench cannot make; raises `UsageError`."""
     if options.pattern in (WAL, REREAD) or options.depth > 1:
@@ -377,7 +379,7 @@ def fileio_command(file: Path, options: FioOptions, seed: int) -> list[str]:
         link.symlink_to(file.name)
     share = options.read_share
     if share is None:
-        mode = [f"--file-test-mode={_MODES[options.pattern]}"]
+        mode = [f"--file-test-mode={_FILEIO_MODES[options.pattern]}"]
     elif share in (0, 100):
         mode = [f"--file-test-mode={'rndrd' if share else 'rndwr'}"]
     else:
@@ -417,12 +419,6 @@ def parse_fileio(text: str) -> Result:
 def _number(text: str, pattern: str) -> float | None:
     found = re.search(pattern, text)
     return float(found[1]) if found else None
-
-
-_LAYOUT_BYTES_PER_S = 5e6
-"""Every drive worth measuring is faster; a layout that takes longer has hung."""
-_SOURCE = "fio"
-_LAYOUT = "layout"
 
 
 class FioLoad(BaseLoad[FioOptions]):

@@ -44,7 +44,7 @@ def measure(endpoint: Endpoint) -> NetworkPath:
     try:
         with psycopg.connect(endpoint.conninfo(), options="", autocommit=True) as connection:
             execute = connection.pgconn.exec_
-            trips_ns = list(_until(lambda: _timed_ns(execute, b""), UNTIMED + TRIPS))[UNTIMED:]
+            trips_ns = list(_until(lambda: _trip_ns(execute), UNTIMED + TRIPS))[UNTIMED:]
             return NetworkPath(trips_ns, list(_until(lambda: _clock(execute), CLOCKS)))
     except psycopg.Error as error:
         raise _no_path(str(error).strip().splitlines()[0]) from None
@@ -55,7 +55,7 @@ def _no_path(reason: str) -> LoadError:
 
 
 def _until(exchange: Callable[[], Found], times: int) -> Iterator[Found]:
-    """So often, or over a long way for so long."""
+    """As many as `times`, or on a slow network what can be done within `LONGEST_S`."""
     begun_s = time.monotonic()
     for done in range(times):
         if done > UNTIMED and time.monotonic() - begun_s > LONGEST_S:
@@ -63,9 +63,9 @@ def _until(exchange: Callable[[], Found], times: int) -> Iterator[Found]:
         yield exchange()
 
 
-def _timed_ns(execute: Callable[[bytes], object], statement: bytes) -> int:
+def _trip_ns(execute: Callable[[bytes], object]) -> int:
     began_ns = time.monotonic_ns()
-    execute(statement)
+    execute(b"")
     return time.monotonic_ns() - began_ns
 
 

@@ -220,17 +220,15 @@ def problem(cores: str, server: Server) -> dict[str, str]:
 
 
 def _rest(server: Server) -> set[int]:
-    try:
+    with suppress(OSError):
         return _usable() - os.sched_getaffinity(server.postmaster_pid)
-    except OSError:
-        return set()
+    return set()
 
 
 def _realtime(server: Server) -> bool:
-    try:
+    with suppress(OSError):
         return os.sched_getscheduler(server.postmaster_pid) == os.SCHED_RR
-    except OSError:
-        return False
+    return False
 
 
 def _usable() -> set[int]:
