@@ -107,8 +107,7 @@ UNSEEN = """window.unseen = false; window.told = 0;
 Object.defineProperty(document, "hidden", { get: () => window.unseen });
 const parse = JSON.parse;
 JSON.parse = (text) => { const found = parse(text); window.told += found?.rows?.length ?? 0; return found; };"""
-# One more is the legend's.
-POINTS = "document.querySelectorAll('#seconds .mark-symbol path').length - 1"
+POINTS = "document.querySelectorAll('#seconds .mark-symbol.role-mark path').length"
 
 
 def test_a_tab_that_nobody_sees_draws_nothing_until_it_is_seen(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pgassay.live.progress import KILLED, Watched
 from pgassay.live.seconds import Seconds
 from pgassay.live.stream import events
 from pgassay.live.summary import FINISHED, INTERRUPTED
+from pgassay.probe.waits import KINDS
 from pgassay.record import glance
 from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
@@ -218,6 +219,10 @@ def test_before_its_server_ends_a_page_hears_that_the_run_has_finished(path: Pat
     told = b"".join(asyncio.run(asyncio.wait_for(collect(), 180)))
     assert told.count(b"event: progress") == 1
     assert b'"state":"finished"' in told
+
+
+def test_backends_are_counted_by_what_the_probe_names() -> None:
+    assert [kind.name.replace("_", " ") for kind in KINDS] == list(figures.WAITS)
 
 
 def test_an_arm_has_one_colour_in_the_report_and_while_it_runs(path: Path) -> None:

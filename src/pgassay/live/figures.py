@@ -18,6 +18,8 @@ ROWS = "seconds"
 PANELS = (
     "transactions per second", "latency, ms", "WAL, MB/s", "device: written, MB/s", "device: read, MB/s", "backends",
 )  # fmt: skip
+WAITS = ("on cpu", "client", "lock", "wal flush", "data read", "data write", "lwlock")
+"""What backends are counted by, as `probe.waits` names it."""
 _PANEL_PX = 84
 
 
@@ -38,7 +40,7 @@ def seconds(arms: Sequence[str]) -> Mapping[str, Any]:
 
     from pgassay.report import charts
 
-    def lines(chosen: str, scale: Any) -> Any:
+    def lines(chosen: str, scale: Any, columns: int = 1) -> Any:
         """Of the panels that an expression chooses, with a scale of colours and a legend of their own."""
         return (
             alt.Chart()
@@ -48,7 +50,7 @@ def seconds(arms: Sequence[str]) -> Mapping[str, Any]:
                 x=alt.X("second:Q", title="seconds", scale=alt.Scale(zero=False, nice=False)),
                 y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3)),
                 color=alt.Color("series:N", title=None, scale=scale,
-                                legend=alt.Legend(orient="top", columns=1, labelLimit=300)),
+                                legend=alt.Legend(orient="top", columns=columns, labelLimit=300)),
             )
         )  # fmt: skip
 
@@ -56,7 +58,7 @@ def seconds(arms: Sequence[str]) -> Mapping[str, Any]:
     backends = f"datum.panel == '{PANELS[-1]}'"
     layers = alt.layer(
         lines(f"!({backends})", alt.Scale(domain=list(arms), range=shades)),
-        lines(backends, alt.Scale(range=list(PALETTE))),
+        lines(backends, alt.Scale(domain=list(WAITS), range=list(PALETTE[: len(WAITS)])), columns=4),
     )
     figure = (
         layers.resolve_scale(color="independent")
