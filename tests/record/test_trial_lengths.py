@@ -26,6 +26,7 @@ def test_of_many_runs_the_median_of_the_latest_counts() -> None:
     assert [each.trial for each in known.runs] == [1.0, 2.0, 3.0, 4.0, 50.0]
     assert known.pace(TURNS, GB) == Pace(3.0, 1.0, LATEST)
     assert known.pace(TURNS, GB, latest=1) == Pace(50.0, 1.0, 1)
+    assert known.pace(TURNS, GB, latest=0) == Pace()
 
 
 def test_runs_of_this_size_come_before_others_and_this_pairing_before_the_other() -> None:

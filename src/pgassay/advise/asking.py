@@ -147,11 +147,11 @@ def settings_of(
     return tuple(each for name, each in found.items() if not only or name in only)
 
 
-def task_of(wish: Wish, bench: Workbench, spent_s: float | None = None) -> Task:
+def task_of(wish: Wish, bench: Workbench, latest: int = LATEST, spent_s: float | None = None) -> Task:
     """The task on this machine; raises `UsageError` for what cannot be searched, measured or proved in the budget.
 
-    `spent_s` went to a block that was played just now, whose pace counts; None where there was none, and what past runs
-    took here counts.
+    Trials take what those of the `latest` runs took here; with none as on a quiet machine, so that only what no pace
+    could hold is refused. `spent_s` are gone of the budget; None where data are still to be made.
     """
     if wish.robust and wish.question.others:
         raise messages.robust_of_one()
@@ -177,7 +177,6 @@ def task_of(wish: Wish, bench: Workbench, spent_s: float | None = None) -> Task:
     nodes = next((each.nodes for each in settings if each.name == "work_mem"), known_settings()["work_mem"].nodes)
     limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))), nodes)
     require_room(space, limits)
-    latest = LATEST if spent_s is None else 1
     (higher, *others), ahead = _tried(wish.question, space, bench, latest)
     trial_s = ahead.trial_s * _OVERHEAD
     if spent_s is None:

@@ -148,14 +148,15 @@ def _begin(arguments: argparse.Namespace) -> int:
     options = bench_options(arguments)
     with Workbench(options) as bench:
         wish, remarks = _wish(arguments, bench)
-        task = replace(asking.task_of(wish, bench), remarks=remarks)
         if arguments.dry_run:
+            task = replace(asking.task_of(wish, bench), remarks=remarks)
             print(plan(task, wish.question.objectives), end="")
             return messages.SUCCESS
+        task = asking.task_of(wish, bench, latest=0)
         asking.require_start(wish.question, task.space, bench)
     spent_s = laboratory.play_once(task, wish.question, options, partial(_watching, arguments))
     with Workbench(options) as bench:
-        task = replace(asking.task_of(wish, bench, spent_s), remarks=remarks)
+        task = replace(asking.task_of(wish, bench, latest=1, spent_s=spent_s), remarks=remarks)
     if not silent(arguments):
         print(plan(task, wish.question.objectives), end="", file=sys.stderr)
     kept = folder.Kept(

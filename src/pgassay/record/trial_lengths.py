@@ -71,13 +71,14 @@ class KnownLengths:
     format: int = field(default=FORMAT)
 
     def pace(self, kind: Kind, data_bytes: int, latest: int = LATEST) -> Pace:
-        """By the latest runs of this kind with data of this size, else of any; else by those of the other pairing."""
+        """By so many of the latest runs of this kind with data of this size, else of any; else by those of the other
+        pairing. With none as expected."""
         found = (
             [each for each in self.runs if each.like(kind, data_bytes)]
             or [each for each in self.runs if each.kind == kind]
             or [each for each in self.runs if replace(each.kind, pairing=kind.pairing) == kind]
         )[-latest:]
-        if not found:
+        if not found or not latest:
             return Pace()
         made = [each.preparation for each in found if each.preparation is not None]
         return Pace(median(each.trial for each in found), median(made) if made else 1.0, len(found))
