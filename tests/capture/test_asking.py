@@ -137,8 +137,11 @@ def test_a_script_that_fails_is_left_out_and_named(tmp_path: Path) -> None:
     assert [each.name for each in less.load.played] == ["001"]
     assert less.load.time_share == pytest.approx(0.75)
     assert less.load.unplayed[0].reason == "it fails here: duplicate key"
-    with pytest.raises(CaptureError, match=r"^25\.0% of the source's time can be played.*75\.0%: SELECT status .*: a$"):
+    with pytest.raises(
+        CaptureError, match=r"^25\.0% of the source's time can be played.*75\.0%: SELECT status .*: a$"
+    ) as refused:
         found.without({"001": "a"})
+    assert str(refused.value.hint).startswith("let it run here")
 
 
 def test_a_load_of_which_less_than_half_can_be_played_is_refused_before_the_data_are_read(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def test_a_parameter_has_its_column(text: str, wanted: dict[int, tuple[Role, str
         ("SELECT * FROM orders WHERE length(note) > $1", "no column"),
         ("SELECT * FROM orders WHERE placed_at = date_bin($1, now(), $1)", "argument of date_bin"),
         ("SELECT $1::mood", "of type mood"),
+        ("SELECT * FROM generate_series(1, $1)", "argument of generate_series"),
         ("SELECT book(order_no => $1)", "argument book(order_no), of which no column"),
     ],
 )

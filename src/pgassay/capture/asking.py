@@ -21,7 +21,7 @@ from pgassay.capture import dump, messages
 from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
 from pgassay.capture.messages import CaptureError
-from pgassay.capture.mixture import ScriptedLoad, brief, scripted
+from pgassay.capture.mixture import FAILS, ScriptedLoad, brief, scripted
 from pgassay.capture.needing import Needing
 from pgassay.capture.pace import FULL, Pace
 from pgassay.capture.pace import of as pace_of
@@ -203,14 +203,21 @@ def _require_played(load: ScriptedLoad, capture: Capture) -> None:
         return
     what = "time" if load.timed else "calls"
     missing = [f"{each.time_share:.1%}: {brief(each.statement)}: {each.reason}" for each in load.unplayed[:_MISSING]]
-    real = capture.with_literals and capture.load is not None and capture.load.logged is not None
+    own = "name scripts of your own with --set load.script=FILE"
+    logged = capture.with_literals and capture.load is not None and capture.load.logged is not None
+    if any(each.reason.startswith(FAILS) for each in load.unplayed[:1]):
+        hint = f"let it run here, by an extension or a PostgreSQL that it needs (--pg-bindir), or {own}"
+    elif logged:
+        hint = own
+    else:
+        hint = (
+            "capture again with --log FILE --with-literals, which plays real values (--replay plays the log itself,"
+            f" best on a base backup of its beginning), or {own}"
+        )
     raise CaptureError(
         f"{load.time_share if load.played else 0:.1%} of the source's {what} can be played, so the answer would be"
         f" about another load; not played, {'; '.join(missing) or 'the capture has no statements'}",
-        "name scripts of your own with --set load.script=FILE"
-        if real
-        else "capture again with --log FILE --with-literals, which plays real values (--replay plays the log itself,"
-        " best on a base backup of its beginning), or name scripts of your own with --set load.script=FILE",
+        hint,
     )
 
 

@@ -21,6 +21,8 @@ SCRIPTS_MAX = 120
 """pgbench takes 128 scripts at most."""
 TRANSACTIONS_MAX = 40
 """Scripts of transactions; each kind may have two, for COMMIT and ROLLBACK."""
+FAILS = "it fails here: "
+"""How the reason begins of a statement that was tried."""
 BRIEF = 60
 """As many characters of a statement name it."""
 _CONTROL = {
@@ -105,7 +107,7 @@ class ScriptedLoad:
         kept = [each for each in self.tried if each.name not in failed]
         scripts = _weighted(kept)
         lost = [
-            UnplayedStatement(each.statements[0], f"it fails here: {failed[each.name]}", share)
+            UnplayedStatement(each.statements[0], f"{FAILS}{failed[each.name]}", share)
             for each in self.tried
             if each.name in failed and not each.transaction
             if (share := _share(load, each.statements[0], _left(each.statements[0], kept))) > 0

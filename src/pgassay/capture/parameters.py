@@ -49,8 +49,8 @@ _UNITS = {"years": 31557600, "months": 2629800, "weeks": 604800, "days": 86400, 
 """Arguments of make_interval in seconds."""
 _PREFIXES = ("p_", "in_", "v_", "i_", "arg_", "the_", "new_")
 """Of the names of functions' arguments."""
-_QUALIFIES = ("whereClause", "quals")
-"""Where rows are chosen. HAVING comes after the work on its rows is done."""
+_QUALIFIES = ("whereClause", "quals", "functions")
+"""Where rows are chosen, or made by functions in FROM. HAVING comes after the work on its rows is done."""
 _PLAYED = ("SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt")
 
 
