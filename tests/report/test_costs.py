@@ -51,9 +51,9 @@ def test_the_change_in_brackets_is_the_one_between_the_figures(
     left = tuple(each for each in findings.trials if not (each.treatment.endswith("=50") and each.block > BLOCKS - 2))
     findings.__dict__["trials"] = left
     _, base, *others = row_of(findings, title)
-    whole = float(base.rstrip(" %"))
+    whole = float(base.rstrip(" %B"))
     for cell in others:
-        found = re.match(r"([0-9.]+)(?: %)? \(([+-][0-9.]+) (%|points) ", cell)
+        found = re.match(r"([0-9.]+)(?: [%B])? \(([+-][0-9.]+) (%|points) ", cell)
         assert found, cell
         value, change = float(found[1]), float(found[2])
         expected = whole * (1 + change / 100) if found[3] == "%" else whole + change
@@ -69,4 +69,4 @@ def test_a_row_with_zeros_says_that_it_has_averages(tmp_path: Path) -> None:
     }
     title, base, low, high = row_of(with_values(tmp_path / "run", WAL, values), "WAL, ")
     assert "averages, since some are 0" in title
-    assert (base, low, high) == ("1.00", "1.00", "3.00")
+    assert (base, low, high) == ("1 B", "1 B", "3 B")

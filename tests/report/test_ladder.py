@@ -1,4 +1,4 @@
-"""The write ladder of a run: every rung in its order, medians by treatment, and "not available" where nothing tells."""
+"""The write ladder of a run: every rung in its order, means by treatment, and "not available" where nothing tells."""
 
 from pathlib import Path
 

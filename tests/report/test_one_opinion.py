@@ -18,7 +18,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import bounds, sensitivity, text, tradeoff, words
+from pgassay.report import bounds, costs, ladder, sensitivity, text, tradeoff, words
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.forest import forest_row
 from pgassay.report.reasons import reasons
@@ -243,3 +243,41 @@ def made(name: str, factory: pytest.TempPathFactory) -> Findings:
     if name not in _MADE:
         _MADE[name] = Findings(SPECIMENS[name](factory.mktemp("made") / "run"))
     return _MADE[name]
+
+
+def shown_wal(findings: Findings) -> Iterator[tuple[str, str, str]]:
+    """Every place and treatment with what the page says that a transaction writes of WAL."""
+    treatments = [each.name for each in findings.study.treatments]
+    for section, name in ((costs.SECTION, "WAL, per transaction"), (ladder.SECTION, "WAL")):
+        for table in tables(section, findings):
+            for row in (row for row in table.rows if str(row[0]) == name):
+                known = zip(treatments, map(str, row[1:]), strict=False)
+                yield from ((table.title, treatment, value.partition(" (")[0]) for treatment, value in known)
+    for table in tables(tradeoff.SECTION, findings):
+        place = table.head.index("WAL per transaction")
+        yield from ((table.title, str(row[0]), str(row[place])) for row in table.rows)
+
+
+@pytest.mark.parametrize("name", ["planted", "driven", "undecided"])
+def test_a_response_has_one_value_wherever_a_page_shows_it(name: str, tmp_path: Path) -> None:
+    """WAL was 10,100 bytes among the costs and 9.97 kB on the ladder."""
+    seen: dict[tuple[str, str], set[str]] = {}
+    for place, treatment, value in shown_wal(Findings(SPECIMENS[name](tmp_path / "run"))):
+        seen.setdefault((place, treatment), set()).add(value)
+    assert seen
+    assert not {key: values for key, values in seen.items() if len(values) > 1}
+
+
+@pytest.mark.parametrize("name", ["planted", "driven", "undecided"])
+def test_two_speeds_are_as_far_apart_as_their_ratio_says(name: str, tmp_path: Path) -> None:
+    """A speed rose from 3,200 to 3,060, by a factor of 1.03: medians beside an effect within blocks."""
+    findings = Findings(SPECIMENS[name](tmp_path / "run"))
+    compared = 0
+    for each in findings.once(tradeoff.tradeoffs):
+        speeds = {point.name: point.speed for point in each.points}
+        for effect in findings.effects(findings.responses[each.speed]):
+            mine, theirs = speeds[effect.treatment], speeds[findings.baseline]
+            if effect.place.cell.name == each.place and effect.informative and not effect.refused and mine and theirs:
+                assert mine / theirs == pytest.approx(effect.estimate)
+                compared += 1
+    assert compared

@@ -1,18 +1,15 @@
 """Space against speed: who is on the front, who may be compared, and how long a TB of flash lasts."""
 
 from collections.abc import Sequence
-from math import exp
 from pathlib import Path
 
 import pytest
 
-from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.findings import Findings
 from pgassay.report.forms import document
 from pgassay.report.tradeoff import CYCLES, SECTION, Point, front
 from pgassay.study.levels import Level
-from pgassay.study.responses import Scale
 from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
 from tests.report.driven import make_driven
@@ -22,7 +19,7 @@ def point(name: str, space_bytes: float | None, speed: float | None, drive: str 
     return Point(name, {"drive.data": Level(drive, drive)}, space_bytes, speed, told)
 
 
-def by_medians(every: Sequence[Point]) -> set[str]:
+def by_means(every: Sequence[Point]) -> set[str]:
     """The front where every speed is known without error."""
 
     def compared(point: Point, other: Point) -> Kind:
@@ -33,20 +30,20 @@ def by_medians(every: Sequence[Point]) -> set[str]:
 
 
 def test_the_front_is_open_where_the_verdict_on_speed_is() -> None:
-    """By medians the larger one is slower, which was not shown."""
+    """By means the larger one is slower, which was not shown."""
     every = [point("small", 1.0, 10.0), point("large", 2.0, 9.9)]
     assert front(every, lambda point, other: Kind.UNRESOLVED) == {"small": True, "large": None}
 
 
 def test_the_front_holds_what_nothing_beats_on_both_sides() -> None:
     every = [point("small", 1.0, 10.0), point("fast", 2.0, 20.0), point("worse", 2.5, 15.0), point("same", 1.0, 10.0)]
-    assert by_medians(every) == {"small", "fast", "same"}
-    assert by_medians([*every, point("unknown", None, 99.0)]) == {"small", "fast", "same"}
+    assert by_means(every) == {"small", "fast", "same"}
+    assert by_means([*every, point("unknown", None, 99.0)]) == {"small", "fast", "same"}
 
 
 def test_a_drive_whose_speed_does_not_compare_beats_nobody() -> None:
     every = [point("ssd", 4.0, 10.0, "ssd"), point("csd", 1.0, 20.0, "csd"), point("csd, worse", 2.0, 5.0, "csd")]
-    assert by_medians(every) == {"ssd", "csd"}
+    assert by_means(every) == {"ssd", "csd"}
 
 
 def test_timed_drives_beat_each_other_if_they_kept_their_times() -> None:
@@ -54,9 +51,9 @@ def test_timed_drives_beat_each_other_if_they_kept_their_times() -> None:
         levels = {"drive.data": Level(name, name), "drive.timing": Level("sata-ssd", "sata-ssd")}
         return Point(name, levels, 1.0, speed, {}, error)
 
-    assert by_medians([timed("ssd", 10.0, 0.01), timed("csd", 20.0, 0.05)]) == {"csd"}
-    assert by_medians([timed("ssd", 10.0, 0.01), timed("csd", 20.0, 0.5)]) == {"ssd", "csd"}
-    assert by_medians([timed("ssd", 10.0, None), timed("csd", 20.0, 0.0)]) == {"ssd", "csd"}
+    assert by_means([timed("ssd", 10.0, 0.01), timed("csd", 20.0, 0.05)]) == {"csd"}
+    assert by_means([timed("ssd", 10.0, 0.01), timed("csd", 20.0, 0.5)]) == {"ssd", "csd"}
+    assert by_means([timed("ssd", 10.0, None), timed("csd", 20.0, 0.0)]) == {"ssd", "csd"}
 
 
 def test_the_life_of_flash_follows_from_what_is_programmed_a_second() -> None:
@@ -89,13 +86,3 @@ def test_json_tells_the_front_and_the_life_at_every_place(tmp_path: Path) -> Non
     assert gone == [f"drive.data={drive}, table.fillfactor=75" for drive in ("ssd", "csd")], (
         "it takes more, gains nothing"
     )
-
-
-def effect(treatment: str, logs: Sequence[float], half: float) -> Effect:
-    """In ratios, with an interval of half a width in logarithms."""
-    middle = sum(logs) / len(logs)
-    return Effect(
-        treatment=treatment, condition="", covariate="", response="x", scale=Scale.RATIO, blocks=len(logs),
-        estimate=exp(middle), low=exp(middle - half), high=exp(middle + half), level=0.95, simultaneous=False,
-        method="", left_out=(), contrasts=tuple((block, exp(value)) for block, value in enumerate(logs, 1)),
-    )  # fmt: skip

@@ -4,7 +4,7 @@ Speed wanders with the machine, costs repeat far better; all costs together have
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from math import nan
+from math import isfinite, nan
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from pgassay.report.json_values import effect_values
 from pgassay.report.reasons import changes
 from pgassay.report.section import Block, Cell, Section, Sentences, Surface, Table, folded
 from pgassay.study.levels import Cell as Spot
-from pgassay.study.responses import Scale
+from pgassay.study.responses import Response, Scale
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -50,6 +50,21 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield from folded([table for place in places if (table := _table(findings, *place)).rows])
 
 
+def typical(findings: "Findings", response: Response, place: Spot) -> Mapping[str, float]:
+    """Each treatment's value of a response, the same wherever a page shows one: a mean over the blocks, as `_means`.
+
+    Averages where some values of a ratio are 0.
+    """
+    rows = [row for row in findings.summaries(response) if row.place.cell == place and row.n]
+    if response.scale is Scale.RATIO and any(row.min <= 0.0 for row in rows):
+        return {row.treatment: row.avg for row in rows}
+    every = findings.costs if response.cost else findings.effects(response)
+    mine = (each for each in every if each.response == response.name and each.place.cell == place)
+    effects = {each.treatment: each for each in mine if each.informative and not each.refused}
+    table = tables(findings.observations(response.name), response.scale).get(place)
+    return {} if table is None else _means(table, findings.baseline, effects, response.scale)
+
+
 def _table(findings: "Findings", condition: str, covariate: str) -> Table:
     """At one condition and covariate point: a row a cost with its unit, `mean (effect)` for each treatment."""
     treatments = [treatment.name for treatment in findings.study.treatments]
@@ -65,19 +80,18 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
         if response.scale is Scale.RATIO and any(row.n and row.min <= 0.0 for row in summaries):
             title += " (averages, since some are 0)"  # of which no ratio and no geometric mean can be made
             effects: Mapping[str, Effect] = {}
-            means: Mapping[str, float] = {row.treatment: row.avg for row in summaries}
         else:
             mine = (each for each in findings.costs if each.response == response.name and each.place.cell == here)
             effects = {each.treatment: each for each in mine if each.informative}
-            table = tables(findings.observations(response.name), response.scale)[Spot(*here)]
-            means = _means(table, findings.baseline, effects, response.scale)
+        means, sized = typical(findings, response, Spot(*here)), response.unit in words.BYTES
         cells = []
         for name in treatments:
-            text = words.quantity(means.get(name), response)
+            value = means.get(name, nan)
+            text = words.size(value) if sized and isfinite(value) else words.quantity(value, response)
             if name in effects:
                 text += f" ({words.effect(effects[name], response)})"
             cells.append(text)
-        rows.append((Cell(title, unit=words.unit(response)), *cells))
+        rows.append((Cell(title, unit="" if sized else words.unit(response)), *cells))
     head = (f"per {findings.work.name}", *map(words.headed, treatments))
     return Table(head, rows, words.place(*here), on=Surface.PAGE)
 

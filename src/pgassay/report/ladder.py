@@ -1,17 +1,19 @@
 """The write ladder: what one transaction's row versions become on their way down to the flash, rung by rung.
 
 Row versions, tables and indexes, WAL, file system, block layer, host writes, NAND writes:
-bytes per transaction (medians over the valid trials), each with the source of the number. A rung that was not
-measured says so.
+bytes per transaction (means over the blocks, as in the table of costs), each with the source of the number. A rung
+that was not measured says so.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import TYPE_CHECKING
 
-from pgassay.report import words
+from pgassay.report import costs, words
 from pgassay.report.arrangement import NOT_AVAILABLE
 from pgassay.report.section import Block, Section, Sentences, Surface, Table, folded
+from pgassay.study.levels import Cell
 from pgassay.study.work import Work
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def ladders_of(findings: "Findings") -> tuple[Ladder, ...]:
     found = []
     for place in places:
         rungs = tuple(
-            Rung(step.title, step.response, step.source, tuple(_medians(findings, step, place, treatments)))
+            Rung(step.title, step.response, step.source, tuple(_values(findings, step, place, treatments)))
             for step in steps
         )
         if any(value is not None for rung in rungs for value in rung.bytes_per_transaction):
@@ -98,13 +100,12 @@ def ladders_of(findings: "Findings") -> tuple[Ladder, ...]:
     return tuple(found)
 
 
-def _medians(
+def _values(
     findings: "Findings", step: Step, place: tuple[str, str], treatments: tuple[str, ...]
 ) -> Iterator[float | None]:
     response = findings.responses.get(step.response)
-    rows = findings.summaries(response) if response is not None else ()
-    medians = {row.treatment: row.median for row in rows if (row.condition, row.covariate) == place and row.n}
-    return (medians.get(name) for name in treatments)
+    known = {} if response is None else costs.typical(findings, response, Cell(*place))
+    return (value if isfinite(value := known.get(name, nan)) else None for name in treatments)
 
 
 def _shown(value: float | None) -> str:
@@ -124,7 +125,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield from folded([_table(each, work, Surface.PAGE) for each in ladders])
     first = "from a row version down to the flash" if work.server_writes else "down to the flash"
     notes = (
-        f"{first}: medians over the valid trials",
+        f"{first}: means over the blocks, as in the table of costs",
         "the block layer counts what reached the device in the window, late writes of the page cache and the file"
         " system's journal among them; a drive's own counts are there for emulated drives and for NVMe drives that"
         " report them",

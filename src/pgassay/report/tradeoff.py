@@ -1,13 +1,13 @@
 """Space against speed: a row for each treatment, which of them nothing else beats on both, and how long flash lasts.
 
 Speeds of emulated drives without service times that they kept to are not comparable (`analysis.comparable`): a
-treatment is then set only against those on its own drives. Medians over the valid trials; docs/numbers.md tells how
-each is computed.
+treatment is then set only against those on its own drives. Means over the blocks, the same as wherever a page shows
+them; docs/numbers.md tells how each is computed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.comparable import refusal_of_speed
@@ -16,6 +16,7 @@ from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.case import listed
+from pgassay.report.costs import typical
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 from pgassay.study.drives import timed
@@ -39,19 +40,19 @@ _HEAD = ("treatment", "space", "÷ baseline", "speed", "÷ first on its drive", 
 
 @dataclass(frozen=True)
 class Point:
-    """One treatment: medians of its trials, None where they were not measured."""
+    """One treatment: its means over the blocks, None where not measured."""
 
     name: str
     levels: Mapping[str, Level]
     space_bytes: float | None
     speed: float | None
-    medians: Mapping[str, float | None]
+    means: Mapping[str, float | None]
     service_error: float | None = None
 
     @property
     def life_years(self) -> float | None:
         """Years until a TB of flash is worn out at `CYCLES`, at the measured load."""
-        nand, tps = self.medians.get("nand_bytes_per_transaction"), self.medians.get("tps")
+        nand, tps = self.means.get("nand_bytes_per_transaction"), self.means.get("tps")
         return CYCLES * _TB / (nand * tps) / _YEAR_S if nand and tps else None
 
 
@@ -91,17 +92,27 @@ def tradeoffs(findings: "Findings") -> tuple[Tradeoff, ...]:
 def points(
     findings: "Findings", place: Cell, trials: Sequence[TrialRecord], space: str, speed: str
 ) -> tuple[Point, ...]:
-    """Every treatment's medians over the trials of a place, in the study's order."""
+    """Every treatment's values at a place, in the study's order."""
     levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     of = by_treatment(trials)
     found = []
     for treatment in findings.study.treatments:
         mine = of.get(treatment.name, ())
-        medians = {name: middle(_value(trial, name) for trial in mine) for name in (*_SHOWN, space, speed)}
+        means = {name: _typical(findings, place, name, treatment.name, mine) for name in (*_SHOWN, space, speed)}
         mine_levels = levels.get(treatment.name, treatment.levels)
         error = findings.service_errors.get(Place(treatment.name, *place))
-        found.append(Point(treatment.name, mine_levels, medians[space], medians[speed], medians, error))
+        found.append(Point(treatment.name, mine_levels, means[space], means[speed], means, error))
     return tuple(found)
+
+
+def _typical(
+    findings: "Findings", place: Cell, name: str, treatment: str, trials: Sequence[TrialRecord]
+) -> float | None:
+    """As everywhere on a page; of what the record does not declare the median."""
+    if name not in findings.responses:
+        return middle(_value(trial, name) for trial in trials)
+    value = typical(findings, findings.responses[name], place).get(treatment, nan)
+    return value if isfinite(value) and not (name in _SPEED and value <= 0.0) else None
 
 
 def _value(trial: TrialRecord, name: str) -> float | None:
@@ -173,12 +184,12 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 
 def _table(findings: "Findings", found: Tradeoff) -> Table:
     every, space, speed = found.points, SPACE[found.space], found.speed
-    flash = any(each.medians["nand_bytes_per_transaction"] for each in every)
+    flash = any(each.means["nand_bytes_per_transaction"] for each in every)
     head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the Pareto front")
     rows = []
     for each in every:
         first = next(other for other in every if not apart(other, each))
-        life = (_number(each.medians["write_amplification"]), _years(each.life_years)) if flash else ()
+        life = (_number(each.means["write_amplification"]), _years(each.life_years)) if flash else ()
         rows.append(
             (
                 each.name,
@@ -186,15 +197,15 @@ def _table(findings: "Findings", found: Tradeoff) -> Table:
                 _times(findings, found, found.space, each.name, findings.baseline),
                 _number(each.speed),
                 _times(findings, found, found.speed, each.name, first.name),
-                _share(each.medians["hot_share"]),
-                _bytes(each.medians["wal_bytes_per_transaction"]),
+                _share(each.means["hot_share"]),
+                _bytes(each.means["wal_bytes_per_transaction"]),
                 *life,
                 _ON_FRONT[found.on_front[each.name]],
             )
         )
     notes = [
-        f"space: {space} at the end of the window; speed: {speed}; both are medians, and what is divided (÷) is taken"
-        " within blocks, as in the verdicts, which have the intervals"
+        f"space: {space} at the end of the window; speed: {speed}; both are means over the blocks, and what is"
+        " divided (÷) is taken within blocks, as in the verdicts, which have the intervals"
     ]
     if any(apart(one, other) for one in every for other in every):
         notes.append(
@@ -238,7 +249,7 @@ def _years(value: float | None) -> str:
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
-    """Every treatment's medians, whether it is on the front (null: unresolved), and a TB of flash's life in years."""
+    """Every treatment's means, whether it is on the front (null: unresolved), and a TB of flash's life in years."""
     return {
         "tradeoff": [
             {
@@ -254,7 +265,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                         "speed": point.speed,
                         "on_the_front": each.on_front[point.name],
                         "life_years": point.life_years,
-                        **{name: point.medians.get(name) for name in _SHOWN},
+                        **{name: point.means.get(name) for name in _SHOWN},
                     }
                     for point in each.points
                 ],
