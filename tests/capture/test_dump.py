@@ -1,6 +1,7 @@
 """The dump's command and its failures, and what of a dump a study's cluster does not take; pg_dump itself is a fake."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,6 +93,10 @@ def test_an_older_version_that_cannot_read_the_dump_gets_sql_that_it_understands
         ("canceling statement due to lock timeout", "another session holds a lock"),
         ("canceling statement due to conflict with recovery", "hot_standby_feedback"),
         ("permission denied for table o", "pg_read_all_data"),
+        ("could not write to output file: No space left on device", "--out"),
+        ("server closed the connection unexpectedly", "capture again when it is back"),
+        ("terminating connection due to administrator command", "capture again when it is back"),
+        ("invalid page in block 7", "its own words"),
     ],
 )
 def test_a_dump_that_fails_says_what_helps(said: str, hint: str) -> None:
@@ -101,3 +106,29 @@ def test_a_dump_that_fails_says_what_helps(said: str, hint: str) -> None:
 def test_a_damaged_dump_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="not an archive"):
         playable(Restore("", status=1), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "said"),
+    [
+        (
+            'pg_dump: error: Dumping the contents of table "t" failed: PQgetResult() failed.\n'
+            "pg_dump: detail: Error message from server: FATAL:  terminating connection\n"
+            "pg_dump: detail: Command was: COPY",
+            "PQgetResult() failed: FATAL:  terminating connection",
+        ),
+        ("pg_dump: error: could not write to output file: No space left on device\n", "No space left on device"),
+        ("", "status 1 and without a message"),
+    ],
+)
+def test_pg_dump_says_why_it_failed_in_its_own_words(tmp_path: Path, stderr: str, said: str) -> None:
+    with pytest.raises(CaptureError) as raised:
+        dump._require(Completed(("pg_dump",), 1, "", stderr), tmp_path / dump.FILE)
+    assert raised.value.message.endswith(said)
+
+
+def test_on_a_full_drive_not_even_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump, "disk_usage", lambda path: SimpleNamespace(free=0))
+    with pytest.raises(CaptureError, match="No space left on device") as raised:
+        dump._require(Completed(("pg_dump",), 1, "", ""), tmp_path / dump.FILE)
+    assert "--out" in str(raised.value.hint)

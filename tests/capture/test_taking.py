@@ -47,6 +47,7 @@ class FakeServer:
                 ("public", "v", "b", "public", "t", "a"),
                 ("public", "v", "b", "public", "u", "b"),
             ],
+            "the rights": [(True,)],
             "the search paths": [("me", '"$user", public', 1.0, True)],
             "pg_stat_activity": [("active", "", 2), ("active", "IO: WALSync", 1), ("idle", "", 4)],
             **{name.replace("_", " ") if name != "pg_stats" else name: found for name, found in answers.items()},
@@ -226,3 +227,9 @@ def test_texts_that_the_parser_does_not_know_are_left_out_and_counted() -> None:
     assert found.load is not None
     assert {each.text for each in found.load.statements} == {"SELECT a FROM t WHERE no = $1", "", HIDDEN}
     assert any("the texts of 1 statements" in each for each in found.secrets)
+
+
+def test_a_role_that_sees_nothing_of_a_busy_server_is_told_what_it_lacks() -> None:
+    idle = taken(FakeServer(snapshots=([], []))).warnings
+    blind = taken(FakeServer(snapshots=([], []), the_rights=[(False,)])).warnings
+    assert [any("pg_read_all_stats" in each for each in said) for said in (idle, blind)] == [False, True]

@@ -11,6 +11,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import disk_usage
 from time import monotonic
 
 from pgassay.bench.running import Clock, Completed, Runner
@@ -29,6 +30,8 @@ _HEAD_BYTES = 4096
 _NEWER_SETTINGS = (b"transaction_timeout = 0;",)
 """What pg_restore sets at the head of a script and versions before 17 do not know."""
 _POLL_S = 0.2
+_FULL_BYTES = 1 << 20
+_BY_SERVER = "Error message from server: "
 CONNECTS = "connects to your server as you"
 """Its peer authentication, your password file and your certificates are your account's."""
 _LEFT_OUT = (" POLICY ", " ROW SECURITY ", " USER MAPPING ", " EVENT TRIGGER ")
@@ -108,15 +111,21 @@ def dump(
                 used |= {pid: spent for pid in pids if (spent := cpu_ms(pid)) is not None}
     finally:
         running.terminate()
-    _require(done)
+    _require(done, file)
     log.unlink(missing_ok=True)
     return Dumped(file.stat().st_size, monotonic() - began, sum(used.values()) if used else None)
 
 
-def _require(done: Completed) -> None:
-    if done.status:
-        lines = [line.removeprefix("pg_dump: ") for line in done.stderr.splitlines() if line.strip()]
-        raise messages.dump_failed(next((line for line in lines if line.startswith("error")), " ".join(lines[:1])))
+def _require(done: Completed, file: Path) -> None:
+    """Its first error, with what the server said of it; on a full drive pg_dump cannot write even that."""
+    if not done.status:
+        return
+    lines = [line.removeprefix("pg_dump: ") for line in done.stderr.splitlines() if line.strip()]
+    said = next((line for line in lines if line.startswith("error")), " ".join(lines[:1]))
+    said = said.rstrip(".") + "".join(f": {line.partition(_BY_SERVER)[2]}" for line in lines if _BY_SERVER in line)
+    if not said and disk_usage(file.parent).free < _FULL_BYTES:
+        said = f'No space left on device below "{file.parent.parent}"'
+    raise messages.dump_failed(said or f"it ended with status {done.status} and without a message")
 
 
 def listed(restore: Path, file: Path, runner: Runner) -> list[str]:

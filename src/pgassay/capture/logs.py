@@ -177,6 +177,24 @@ def read(
         return summary
     if summary.plans or summary.plans_unread:
         return summary
+    _require_known(summary, prefixes)
+    raise log_messages.log_without_statements()
+
+
+def require_readable(path: Path, prefixes: Sequence[str], database: str) -> None:
+    """Raise `CaptureError` where the first lines of a log are none that can be read."""
+    from pgassay._core import summarize_server_logs
+
+    found = summarize_server_logs([path], prefixes, database=database)
+    summary: Summary = msgspec.json.decode(found, type=Summary)
+    if summary.has_calls and not summary.first_us:
+        raise log_messages.log_without_times()
+    if not (summary.has_calls or summary.plans or summary.plans_unread):
+        _require_known(summary, prefixes)
+
+
+def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:
+    """Raise `CaptureError` for another language, another prefix and what a collector wrapped."""
     if summary.foreign:
         raise log_messages.log_in_another_language()
     if summary.unread * 2 > summary.records:
@@ -187,7 +205,6 @@ def read(
                 "give the server's own log (log_destination = 'stderr', 'csvlog' or 'jsonlog'), as it wrote it",
             )
         raise log_messages.log_with_another_prefix(prefixes[0], summary.first_unread)
-    raise log_messages.log_without_statements()
 
 
 def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = True) -> Iterator[str]:

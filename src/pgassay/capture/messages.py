@@ -82,9 +82,16 @@ def no_statements(preloaded: bool) -> CaptureError:
     )
 
 
-def nothing_ran(window_s: float) -> str:
-    """A warning: an idle server."""
-    return f"no statement ended in {window_s:.0f} s: capture a longer time, or when the application is busy"
+LACKS_STATISTICS = (
+    "the role lacks pg_read_all_stats, so pg_stat_statements shows it no statements but its own: a superuser can"
+    " grant it, GRANT pg_read_all_stats TO …"
+)
+
+
+def nothing_ran(window_s: float, *, sees_all: bool = True) -> str:
+    """A warning: an idle server, or a role that sees nothing of it."""
+    why = "capture a longer time, or when the application is busy" if sees_all else LACKS_STATISTICS
+    return f"no statement ended in {window_s:.0f} s{'' if sees_all else ' that the role may see'}: {why}"
 
 
 def hidden_statements(count: int) -> str:
@@ -124,11 +131,16 @@ def dump_failed(detail: str) -> CaptureError:
     """pg_dump ended with an error."""
     return CaptureError(
         f"pg_dump failed: {detail}",
-        hint_for(detail, _DUMPING, "the role must be able to read every table: grant pg_read_all_data to it"),
+        hint_for(detail, _DUMPING, "these are its own words; nothing is left of the capture"),
     )
 
 
 _DUMPING = (
+    ("No space left on device", "free room there, or name a directory on another file system with --out"),
+    ("permission denied", "the role must be able to read every table: grant pg_read_all_data to it"),
+    ("terminating connection", "the server was stopped or restarted: capture again when it is back"),
+    ("server closed the connection", "the server was stopped or restarted: capture again when it is back"),
+    ("connection to server", "the server was stopped or restarted: capture again when it is back"),
     ("row-level security", "the role must see every row: ALTER ROLE … BYPASSRLS, or capture as a superuser"),
     ("lock timeout", "another session holds a lock on the table, a change of its schema say: capture again after it"),
     (
@@ -184,7 +196,10 @@ def kept_log(calls: int, secret: int) -> str:
 def cannot_replay(code: str, detail: str) -> CaptureError:
     """The log failed when it was played once on the baseline."""
     hints = {
-        "failed_transactions": "take data from when the log began, or allow more: --set load.failures=20%",
+        "failed_transactions": (
+            "data first, then the log: capture the data, and name a log of the time since then by --set load.log=FILE;"
+            " --set load.failures=20% allows more to fail"
+        ),
         "fell_behind": "--set load.speed=0.5x plays it slower",
     }
     return CaptureError(f"the log cannot be played on the baseline: {detail}", hints.get(code))

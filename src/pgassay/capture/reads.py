@@ -46,7 +46,10 @@ def identity() -> str:
     """Version, database, encoding, collation, whether it is a standby, size, libraries (NULL where they are hidden)."""
     return (
         f"SELECT {_OURS} current_setting('server_version'), current_setting('server_version_num')::int / 10000,"
-        " current_database(), pg_encoding_to_char(d.encoding), d.datcollate, pg_is_in_recovery(),"
+        " current_database(), pg_encoding_to_char(d.encoding), "
+        " CASE to_jsonb(d)->>'datlocprovider' WHEN 'i' THEN"
+        " coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale') || ' (ICU)'"
+        " WHEN 'b' THEN to_jsonb(d)->>'datlocale' ELSE d.datcollate END, pg_is_in_recovery(),"
         " pg_database_size(d.oid), (SELECT setting FROM pg_settings WHERE name = 'shared_preload_libraries')"
         " FROM pg_database d WHERE d.datname = current_database()"
     )
@@ -164,6 +167,27 @@ def functions() -> str:
         " FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang"
         f" WHERE p.prokind = 'f' AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
         " WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND x.deptype = 'e') ORDER BY 1, p.oid"
+    )
+
+
+def sees_all() -> str:
+    """May our role see the statements of others?"""
+    return f"SELECT {_OURS} pg_has_role('pg_read_all_stats', 'USAGE')"
+
+
+def rights() -> str:
+    """Tables and sequences that pg_dump would read and our role may not, and tables of which it sees some rows only."""
+    kept = (
+        f"{_USER} AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend x"
+        " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e')"
+    )
+    name = "quote_ident(n.nspname) || '.' || quote_ident(c.relname)"
+    there = f"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {kept}"
+    return (
+        f"SELECT {_OURS} ARRAY(SELECT {name} {there} AND CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE')"
+        " THEN c.relkind IN ('r', 'p', 'S') WHEN c.relkind IN ('r', 'p') THEN NOT has_table_privilege(c.oid, 'SELECT')"
+        " WHEN c.relkind = 'S' THEN NOT has_sequence_privilege(c.oid, 'SELECT') ELSE false END ORDER BY 1),"
+        f" ARRAY(SELECT {name} {there} AND c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1)"
     )
 
 

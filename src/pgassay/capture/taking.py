@@ -150,7 +150,7 @@ def take(
     if load is not None:
         hidden = sum(each.text == HIDDEN for each in load.statements)
         warnings += [messages.hidden_statements(hidden)] if hidden else []
-        warnings += [] if load.statements else [messages.nothing_ran(request.window_s)]
+        warnings += [] if load.statements else [_nothing_ran(session, identity, request)]
         names = {name for each in tables for name in (each.schema, each.name, *(c.name for c in each.columns))}
         kept, said = _private(load.statements, request, names)
         load, secrets = replace(load, statements=kept), [*secrets, *said]
@@ -169,6 +169,13 @@ def take(
         functions=functions,
     )
     return Taken(capture, tuple(warnings))
+
+
+def _nothing_ran(session: Readable, identity: Identity, request: Request) -> str:
+    if identity.schema is None:
+        return messages.nothing_ran(request.window_s)
+    ((sees_all,),) = session.read("the rights", reads.sees_all()).rows
+    return messages.nothing_ran(request.window_s, sees_all=sees_all)
 
 
 def _with_search_paths(source: Source, rows: Iterable[Row], schemas: Collection[str]) -> Source:

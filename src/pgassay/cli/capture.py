@@ -58,9 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Say what is read, read it, say what it cost."""
-    from pgassay.capture import dump, files, texts
+    from pgassay.capture import dump, files, preflight, texts
     from pgassay.capture.logs import LogFiles
-    from pgassay.capture.physical import cost as costs
     from pgassay.capture.physical import fetching as physical
     from pgassay.capture.server import Tools, capture, estimate, foreseen
     from pgassay.capture.source import Session
@@ -100,8 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
         # A capture itself costs the server no more than it must.
         dumped, columns = foreseen(session, identity, request, path) if arguments.dry_run else (None, None)
         print(texts.announcement(identity, request, cost or dumped, columns), end="")
-        if cost is not None:
-            costs.require_room(cost, costs.existing(path))
+        for warning in preflight.require(session, identity, request, path, cost):
+            messages.warn(warning)
         if arguments.dry_run:
             return messages.SUCCESS
         taken = capture(session, identity, request, path, Tools(runner, clock, program, serving), _tick)
