@@ -16,6 +16,8 @@ from tests.report.turned import make_turned
 
 pytestmark = [pytest.mark.slow]
 SCREENS, SCREEN = 4, 900
+OPENED = 12
+"""Screens of the page with everything unfolded, of a study like the demo's: servers in turns, every section there."""
 PAGES = 5
 SORTED = """
 const table = document.querySelector("#measurements table.sorts");
@@ -71,6 +73,14 @@ def test_the_console_is_empty(written: Path, tmp_path: Path) -> None:
 def test_the_answer_takes_four_screens_at_most(written: Path, tmp_path: Path) -> None:
     height = ask(written, tmp_path, "return document.documentElement.scrollHeight;", width=1400, dark=False)
     assert SCREEN < height <= SCREENS * SCREEN
+
+
+def test_unfolded_it_takes_twelve_screens_at_most(written: Path, tmp_path: Path) -> None:
+    """It took 27: forests and strips of dots said again what tables say."""
+    height = "return document.documentElement.scrollHeight;"
+    folded = ask(written, tmp_path, height, width=1400, dark=False)
+    opened = ask(written, tmp_path, height, first=OPEN_ALL, width=1400, dark=False)
+    assert folded < opened <= (OPENED if written.parent.parent.name.startswith("turned") else 2 * OPENED) * SCREEN
 
 
 def test_it_prints_on_five_pages_at_most(written: Path, tmp_path: Path) -> None:

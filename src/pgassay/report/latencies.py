@@ -21,7 +21,7 @@ from pgassay.study.responses import Status
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-_HEIGHT, _MAP_HEIGHT = 240, 90
+_HEIGHT, _MAP_HEIGHT = 200, 90
 _NINES = {0.0: "0 %", 0.30103: "50 %", 1.0: "90 %", 2.0: "99 %", 3.0: "99.9 %", 4.0: "99.99 %", 5.0: "99.999 %"}
 """Minus the logarithm of the share that is slower, and how the axis names it."""
 _STEP = 0.1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pgassay.report.findings import Findings
 
-_HEIGHT, _BAND = 220, 36
+_HEIGHT, _BAND = 160, 36
 """Pixels of a panel over the blocks, and of a treatment with its dots."""
 _DOTS = "Each dot is a trial, the first block on top; the bar is the median."
 _BOXES = (

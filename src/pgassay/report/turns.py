@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PANELS_MAX = 3
 """Blocks that are drawn, the last ones."""
 LEFT_OUT = "left out"
-_HEIGHT = 110
+_HEIGHT = 80
 _LINE_PX = 4
 
 
