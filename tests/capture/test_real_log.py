@@ -41,6 +41,7 @@ def test_a_server_without_the_extension_is_captured_by_its_log(tmp_path: Path) -
     with real.server(log_line_prefix=PREFIX, log_min_duration_statement="0") as (server, _):
         run_transactions(server)
         log = tmp_path / "server.log"
+        server.query("SELECT 'a statement behind the last'")
         log.write_text(server.log_text(), encoding="utf-8")
         words = ["capture", server.endpoint.conninfo(), "--data", "none", "--with-literals", "--log", str(log)]
         assert main([*words, "--out", str(path)]) == 0
@@ -85,6 +86,7 @@ def test_a_log_of_statements_without_durations_is_captured_and_played_again(
     path, log = tmp_path / "app.capture", tmp_path / "server.log"
     with real.server(log_line_prefix=PREFIX, log_statement="all", log_min_duration_statement="-1") as (server, _):
         run_transactions(server)
+        server.query("SELECT 'a statement behind the last'")
         log.write_text(server.log_text(), encoding="utf-8")
         words = ["capture", server.endpoint.conninfo(), "--data", "none", "--with-literals", "--log", str(log)]
         assert main([*words, "--out", str(path)]) == 0
@@ -194,6 +196,7 @@ def test_transactions_of_a_log_are_played_as_such(tmp_path: Path) -> None:
     path, log = tmp_path / "shop.capture", tmp_path / "server.log"
     with real.server(log_line_prefix=PREFIX, log_min_duration_statement="0") as (server, _):
         sell(server, sales=30)
+        server.query("SELECT 'a statement behind the last'")
         log.write_text(server.log_text(), encoding="utf-8")
         words = ["capture", server.endpoint.conninfo(), "--log", str(log)]
         assert main([*words, "--out", str(path)]) == 0
