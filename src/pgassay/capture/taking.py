@@ -152,6 +152,7 @@ def take(
         warnings += [messages.hidden_statements(hidden)] if hidden else []
         warnings += [] if load.statements else [_nothing_ran(session, identity, request)]
         names = {name for each in tables for name in (each.schema, each.name, *(c.name for c in each.columns))}
+        names |= {name for each in views for name in (each.schema, each.name, *(column[0] for column in each.columns))}
         kept, said = _private(load.statements, request, names)
         load, secrets = replace(load, statements=kept), [*secrets, *said]
     capture = Capture(
