@@ -167,7 +167,7 @@ def test_a_capsule_is_its_owners_alone(made: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     ["../evil", "/tmp/evil", "run/../../evil", "run//evil", "run/./evil", "run\\..\\evil", "evil", "run", "other/evil",
-     "run/run.json/evil", "C:/evil", "run/", "."],
+     "run/run.json/evil", "C:/evil", "run/", ".", f"run/{'d/' * 2000}evil"],
 )  # fmt: skip
 def test_no_name_leads_elsewhere(made: Path, tmp_path: Path, name: str) -> None:
     def add(entries: list[tuple[zipfile.ZipInfo, bytes]]) -> None:

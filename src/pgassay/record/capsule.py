@@ -35,6 +35,7 @@ FORMAT = 1
 MANIFEST = "capsule.json"
 RECORD, SCRIPTS, REPORT = "run", "scripts", "report"
 FILES_MAX = 1_000_000
+PARTS_MAX = 100
 MANIFEST_BYTES_MAX = 256 << 20
 _DATE = (1980, 1, 1, 0, 0, 0)
 """The earliest that a zip file can say."""
@@ -262,6 +263,8 @@ def _check_names(names: Iterable[str], file: Path) -> None:
         path = PurePosixPath(name)
         if "\\" in name or "\0" in name or path.as_posix() != name or path.is_absolute() or ".." in path.parts:
             raise errors.unsafe_capsule(file, f'"{name}" would be written elsewhere')
+        if len(path.parts) > PARTS_MAX:
+            raise errors.unsafe_capsule(file, f'"{name[:40]}…" is more than {PARTS_MAX} folders deep')
         if len(path.parts) < 2 or path.parts[0] not in (RECORD, SCRIPTS, REPORT):
             raise errors.unsafe_capsule(file, f'"{name}" belongs to no part of a capsule')
         if any(str(parent) in known for parent in path.parents):
