@@ -366,3 +366,13 @@ def test_show_alone_shows_the_last_run(
     capsys.readouterr()
     assert main(["show"]) == 0
     assert "runs/b-new" in capsys.readouterr().out
+
+
+def test_an_option_of_another_command_suggests_none_that_looks_a_little_like_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`--init` was answered with `--client`."""
+    assert main(["run", "fillfactor", "--init", "x.sql"]) == 2
+    said = capsys.readouterr().err
+    assert 'unrecognized argument "--init"' in said
+    assert "did you mean" not in said

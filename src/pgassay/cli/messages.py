@@ -94,11 +94,15 @@ def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
     return UsageError(f'unknown command "{name}"', hint)
 
 
+_ALIKE = 0.75
+"""Of two options: `--init` is none that was meant to be `--client`."""
+
+
 def bad_usage(detail: str, program: str, options: Iterable[str]) -> UsageError:
     """Options or arguments that do not fit; suggests the nearest option."""
     unknown = re.search(r"unrecognized arguments: (\S+)", detail)
     if unknown:
-        near = get_close_matches(unknown[1].partition("=")[0], list(options), n=1)
+        near = get_close_matches(unknown[1].partition("=")[0], list(options), n=1, cutoff=_ALIKE)
         hint = f'did you mean "{near[0]}"?' if near else f'try "{program} --help" for the options'
         return UsageError(f'unrecognized argument "{unknown[1]}"', hint)
     said = re.fullmatch(r"argument ([^\s:]+): (wants .*|expected one argument)", detail)
