@@ -149,6 +149,12 @@ def test_a_statement_that_cannot_be_played_is_refused(text: str, reason: str) ->
     assert reason in found(text).refused
 
 
+def test_views_of_each_other_end() -> None:
+    circle = [View("public", one, (("a", "public", other, "a"),)) for one, other in (("v", "w"), ("w", "v"))]
+    (use,) = parse("SELECT * FROM v WHERE a = $1", circle).uses.values()
+    assert use.role is Role.UNKNOWN
+
+
 def test_system_catalogs_are_no_strangers() -> None:
     assert found("SELECT 1 FROM pg_class, pg_catalog.pg_index, information_schema.tables").refused == ""
 

@@ -302,14 +302,16 @@ class _Reader:
         found = next(iter(self._named(relation)), None)
         return found if isinstance(found, Table) else None
 
-    def _columns(self, table: Table | View) -> dict[str, Found]:
+    def _columns(self, table: Table | View, above: Sequence[View] = ()) -> dict[str, Found]:
         """By name; those of a view where they are columns of tables."""
         if isinstance(table, Table):
             return {column.name: (table, column) for column in table.columns}
         found: dict[str, Found] = {}
         for name, schema, below, column in table.columns:
             of = next((each for each in self._tables.get(below, ()) if each.schema == schema), None)
-            if of is not None and of is not table and (known := self._columns(of).get(column)) is not None:
+            if of is None or of in (*above, table):  # a capture is a file, and may say anything
+                continue
+            if (known := self._columns(of, (*above, table)).get(column)) is not None:
                 found[name] = known
         return found
 

@@ -237,7 +237,8 @@ def _draw_within(
     if not drawn or not all(drawn.values()):
         raise CannotDrawError(_no_statistics(table, column))
     for each, values in drawn.items():
-        texts[each] = [draws.literal(value) for value in values]
+        sent = [within.array_text([value]) for value in values] if parsed.uses[each].made == "array" else values
+        texts[each] = [draws.literal(value) for value in sent]
         found.said[each] = f"{parsed.uses[each].role.value} {table}.{column.name}: {len(set(values))} of them"
 
 

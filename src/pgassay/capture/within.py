@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from itertools import accumulate, pairwise
-from math import ceil, log
+from math import ceil, isfinite, log
 from random import Random
 
 from pgassay.capture import draws
@@ -40,9 +40,7 @@ def quantile(column: Column, place: float) -> str | None:
     values = draws.values_of(column)
     if values is None:
         return None
-    known = sorted(
-        (number_of(value), share) for value, share in zip(values.values, values.shares, strict=True) if _finite(value)
-    )
+    known = sorted(_read(zip(values.values, values.shares, strict=True), number_of))
     if not known:
         return None
     numbers = [number for number, _ in known]
@@ -56,8 +54,12 @@ def quantile(column: Column, place: float) -> str | None:
     return text_of(numbers[-1])
 
 
-def _finite(value: str) -> bool:
-    return value.lower() not in ("nan", "infinity", "-infinity") and not value.endswith(" BC")
+def _read(pairs: Iterable[tuple[str, float]], number_of: Callable[[str], float]) -> Iterable[tuple[float, float]]:
+    """Values as numbers, without those that are none: infinity, years that only PostgreSQL has."""
+    for value, share in pairs:
+        with suppress(ValueError, OverflowError):
+            if isfinite(number := number_of(value)):
+                yield number, share
 
 
 def _reader(column: Column) -> tuple[Callable[[str], float], Callable[[float], str]] | None:
@@ -72,7 +74,7 @@ def _reader(column: Column) -> tuple[Callable[[str], float], Callable[[float], s
         return lambda value: float(date.fromisoformat(value).toordinal()), _date
     if kind.startswith("timestamp"):
         zone = "+00" if column.type.endswith("with time zone") else ""
-        return _seconds, lambda number: datetime.fromtimestamp(number, UTC).strftime("%Y-%m-%d %H:%M:%S") + zone
+        return _seconds, lambda number: datetime.fromtimestamp(number, UTC).isoformat(" ", "seconds")[:19] + zone
     return None
 
 
