@@ -90,7 +90,7 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("loads.md", "loads"): loads(),
     ("factors.md", "factors"): factors(),
     ("noise.md", "validity"): validity(),
-    ("power-cut.md", "long runs"): cut_summary.long_runs(DOCS / "power-cut"),
+    ("evidence/power-cuts.md", "long runs"): cut_summary.long_runs(DOCS / "power-cut"),
     ("noise.md", "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "lengths"): lengths(read(MEASURED / "lengths.jsonl.gz")),

@@ -1,6 +1,6 @@
 """What a drive may hold after a loss of power, by interface: which crash state is asked for, and what became of it.
 
-Only an emulated drive can be asked: it sees every write and flush of the server (docs/power-cut.md).
+Only an emulated drive can be asked: it sees every write and flush of the server (docs/power-cuts.md).
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 Most cuts are recovered with settings that are quick and change nothing of what recovery reads or checks, and looked at
 where something was written lately. One in eleven is recovered as the treatment has it, alone, so that its time counts,
-and checked whole. What every step assumes is in docs/power-cut.md.
+and checked whole. What every step assumes is in docs/power-cuts.md.
 """
 
 import re

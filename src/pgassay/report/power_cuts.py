@@ -3,7 +3,7 @@
 A treatment is unsafe as soon as one cut lost or damaged something. A safe one has a bound: how often a cut might still
 do so (`analysis.crash_risk`); the confidence sequence decides, since runs end by budget and may be watched. It is safe
 only where its cuts met what damage takes (`analysis.crash_coverage`), and else not tried. Where cuts are the primary
-response this is the verdict of the run, on every surface. What a cut assumes: docs/power-cut.md.
+response this is the verdict of the run, on every surface. What a cut assumes: docs/power-cuts.md.
 """
 
 from collections import Counter
@@ -79,7 +79,7 @@ BLIND = (
 HOW = (
     f"the bounds are one-sided, at {_SURE} %, and hold whenever one looks; they go by epochs, since crash states"
     " between the same two flushes are not independent, and without damage only by those with a cut after a whole"
-    f" checkpoint (docs/power-cut.md); {BLIND}"
+    f" checkpoint (docs/power-cuts.md); {BLIND}"
 )
 
 
