@@ -129,6 +129,16 @@ def test_a_study_of_too_many_treatments_is_refused_by_their_number(
     assert "9 x 9 x 9 x 9 x 9 x 9 x 9 x 9 x 9 x 9 x 9 x 9 = 282,429,536,481 arms, more than 10,000" in shown
 
 
+def test_a_study_of_thousands_of_factors_is_refused_without_their_product(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its number of treatments has more digits than Python prints."""
+    names = [f'"server.x{each}" = ["1", "2"]' for each in range(20_000)]
+    (tmp_path / "mine.toml").write_text("[study]\nformat = 1\n[factors]\n" + "\n".join(names))
+    shown = said(capsys, "run", tmp_path / "mine.toml", "--dry-run")
+    assert "the study has arms of 20,000 factors, more than 10,000" in shown
+
+
 def special(path: Path, kind: str) -> None:
     """Something else under a file's name."""
     path.unlink(missing_ok=True)

@@ -149,12 +149,20 @@ def parse_recorded(name: str, document: Document, catalogue: FactorNames | None 
     return _parsed(name, document, catalogue or AsRecorded(), most=RECORDED_ARMS_MAX)
 
 
+_SHOWN = 20
+"""Python prints no number of more than 4,300 digits, and nobody reads one."""
+
+
 def _bound(sizes: Sequence[int], most: int) -> None:
     """Raise `UsageError` where more arms would be enumerated."""
     count = prod(sizes)
     if count > most:
+        varied = [str(each) for each in sizes if each > 1]
+        shown = (
+            f"{' x '.join(varied)} = {count:,} arms" if len(varied) <= _SHOWN else f"arms of {len(varied):,} factors"
+        )
         raise UsageError(
-            f"the study has {' x '.join(str(each) for each in sizes if each > 1)} = {count:,} arms, more than {most:,}",
+            f"the study has {shown}, more than {most:,}",
             "vary fewer factors, take fewer levels, or list the combinations that matter as [[treatments]]",
         )
 
