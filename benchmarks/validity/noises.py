@@ -1,9 +1,9 @@
 """Machines whose speed wanders, and two ways to measure on them: one after the other, and in turns.
 
 Time is simulated in steps of a quarter second. A machine's speed has 1/f noise, bursts of a competitor, drift, noise
-of each start of a server, or servers that come up in one of two states (see docs/noise.md); trials of eight seconds
-follow each other, or all servers of a block take turns in slices of one second. The slowest round
-of each block is lost, as to other programs. No treatment has an effect: what is found is false, at whichever look.
+of each start of a server, or servers that come up in one of two states (docs/statistics.md); trials of eight seconds
+follow each other, or all servers of a block take turns in slices of one second. The slowest round of
+each block is lost, as to other programs. No treatment has an effect: what is found is false, at whichever look.
 """
 
 from collections.abc import Iterator

@@ -4,6 +4,7 @@
 """
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -56,12 +57,18 @@ def takes(factor: Factor) -> str:
 
 
 def validity() -> list[str]:
-    """A row for each rule of what may alternate."""
-    lines = [row(("factors", "servers that differ in it take turns")), "|---|---|"]
+    """A line for each reason of the rules of what may take turns, with the factors that it holds for."""
+    found: dict[tuple[str, str], list[str]] = {}
     for rule in RULES:
-        turns = f"no: {rule.alternating}" if rule.alternating else "yes" + (f": {rule.note}" if rule.note else "")
-        lines.append(row((code(rule.pattern), turns)))
-    return lines
+        found.setdefault((rule.alternating, rule.note), []).append(code(rule.pattern))
+    yes = [line for (why, note), names in found.items() if not why for line in _turns("yes", note, names)]
+    return [*yes, *(line for (why, _), names in found.items() if why for line in _turns("no", why, names))]
+
+
+def _turns(answer: str, why: str, names: Iterable[str]) -> list[str]:
+    """One item of a list, in lines of a page's width."""
+    said = f"- {', '.join(names)}: **{answer}**" + (f", {why}" if why else "")
+    return textwrap.wrap(said, 150, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def described(title: str, rows: Mapping[str, str], *, as_code: bool) -> list[str]:
@@ -79,6 +86,7 @@ MEASURED = DOCS / "noise"
 """Raw records of benchmarks, from which tables are made."""
 
 AS_PUBLISHED = "as-published.md"
+STATISTICS = "evidence/statistics.md"
 TABLES: Mapping[tuple[str, str], "list[str]"] = {
     (AS_PUBLISHED, "plans"): as_published.plans(as_published.WHOLE),
     (AS_PUBLISHED, "findings"): as_published.claims(as_published.WHOLE),
@@ -89,22 +97,22 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("cli.md", "variables"): described("variable", VARIABLES, as_code=True),
     ("loads.md", "loads"): loads(),
     ("factors.md", "factors"): factors(),
-    ("noise.md", "validity"): validity(),
+    ("statistics.md", "validity"): validity(),
     ("evidence/power-cuts.md", "long runs"): cut_summary.long_runs(DOCS / "power-cut"),
-    ("noise.md", "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
-    ("noise.md", "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
-    ("noise.md", "lengths"): lengths(read(MEASURED / "lengths.jsonl.gz")),
-    ("noise.md", "placement"): sources(read(MEASURED / "placement-cpu.jsonl.gz")),
-    ("noise.md", "pairs"): sources(read(MEASURED / "pairs-cpu.jsonl.gz")),
-    ("noise.md", "identical-quiet"): identical(read(MEASURED / "identical-quiet.jsonl.gz")),
-    ("noise.md", "identical-bursts"): identical(read(MEASURED / "identical-bursts.jsonl.gz")),
-    ("noise.md", "minutes-quiet"): time_to_verdict.table(read(MEASURED / "identical-quiet.jsonl.gz")),
-    ("noise.md", "minutes-bursts"): time_to_verdict.table(read(MEASURED / "identical-bursts.jsonl.gz")),
-    ("noise.md", "turns-against-sequential"): against_sequential(MEASURED / "turns-against-sequential.jsonl.gz"),
-    ("noise.md", "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
-    ("noise.md", "planted-warm"): recovered(MEASURED / "planted-warm.jsonl.gz"),
-    ("noise.md", "planted-slices"): recovered(MEASURED / "planted-slices.jsonl.gz"),
-    ("noise.md", "planted-competitors"): recovered(MEASURED / "planted-competitors.jsonl.gz"),
+    (STATISTICS, "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
+    (STATISTICS, "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
+    (STATISTICS, "lengths"): lengths(read(MEASURED / "lengths.jsonl.gz")),
+    (STATISTICS, "placement"): sources(read(MEASURED / "placement-cpu.jsonl.gz")),
+    (STATISTICS, "pairs"): sources(read(MEASURED / "pairs-cpu.jsonl.gz")),
+    (STATISTICS, "identical-quiet"): identical(read(MEASURED / "identical-quiet.jsonl.gz")),
+    (STATISTICS, "identical-bursts"): identical(read(MEASURED / "identical-bursts.jsonl.gz")),
+    (STATISTICS, "minutes-quiet"): time_to_verdict.table(read(MEASURED / "identical-quiet.jsonl.gz")),
+    (STATISTICS, "minutes-bursts"): time_to_verdict.table(read(MEASURED / "identical-bursts.jsonl.gz")),
+    (STATISTICS, "turns-against-sequential"): against_sequential(MEASURED / "turns-against-sequential.jsonl.gz"),
+    (STATISTICS, "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
+    (STATISTICS, "planted-warm"): recovered(MEASURED / "planted-warm.jsonl.gz"),
+    (STATISTICS, "planted-slices"): recovered(MEASURED / "planted-slices.jsonl.gz"),
+    (STATISTICS, "planted-competitors"): recovered(MEASURED / "planted-competitors.jsonl.gz"),
 }
 """Page and marker to the lines between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
 

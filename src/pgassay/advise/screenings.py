@@ -1,7 +1,7 @@
 """The screening as it goes: which pairs are measured together, by servers in turns or one after the other, and when it
 begins again.
 
-Servers in turns (docs/noise.md) tell a pair apart in a third of the time, so settings whose effect shows in slices
+Servers in turns (docs/statistics.md) tell a pair apart in a third of the time, so settings whose effect shows in slices
 are screened so. Those whose effect does not (shared buffers, the background writer) have pairs of their own.
 """
 

@@ -4,7 +4,7 @@ Points are logarithms by number of clients. A busy hour moves all points of a bl
 fitted together first (two-way layout), and what is left tells how well a point is known: pure error, whatever law is
 fitted. Then all pairs of shapes whose squared error is within F · s² of the least form a region; what any quantity (a
 kink, a peak, the height of the curve) takes on in it is its interval (Bates and Watts, Nonlinear Regression Analysis,
-1988, section 6.1). This needs no derivatives and holds at bounds, where the delta method fails. See docs/scaling.md.
+1988, section 6.1). This needs no derivatives and holds at bounds, where the delta method fails. See docs/statistics.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence

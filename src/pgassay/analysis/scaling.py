@@ -7,7 +7,7 @@ hyper-thread adds to a core: the two figures that a published study reads off it
 The law: X(n) = rate * n / (1 + contention * (n - 1) + coherency * n * (n - 1)), with the rate of one client, the share
 of its work that is serial (locks, one WAL), and the cost of keeping each pair of clients coherent, which gives
 throughput a peak at n = sqrt((1 - contention) / coherency) and lets it fall beyond (Gunther, A General Theory of
-Computational Scalability Based on Rational Functions, 2008). See docs/scaling.md.
+Computational Scalability Based on Rational Functions, 2008). See docs/statistics.md.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 Taking turns answers a question only if what the factor changes shows within seconds of a server's own work, and if
 the servers of a block may differ in it while all of them live. One table says so for every factor, with the reason;
-docs/noise.md shows it, and why speeds are not adjusted by a covariate instead.
+docs/statistics.md shows it, and why speeds are not adjusted by a covariate instead.
 Hu and Wager 2022 (carry-over in switchback experiments) says why effects that outlive a slice are not seen.
 """
 

@@ -39,7 +39,7 @@ def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
 def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
     """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`; slices as long as
     calibrated where that was asked for and this load was; servers in turns in pairs with their load only where no
-    treatment writes: one that waits less for flushes would gain more by pairs than it does elsewhere (docs/noise.md).
+    treatment writes: one that waits less for flushes would gain more by pairs than elsewhere (docs/statistics.md).
 
     Raises `UsageError` where it asks for `alternate` by name and that cannot be.
     """

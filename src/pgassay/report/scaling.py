@@ -139,7 +139,7 @@ def _table(title: str, found: Sequence[Scaling], processors: Processors, respons
     notes = [sentence for each in fitted for sentence in sentences(each, processors, response)]
     notes.append(
         "in brackets what the data do not exclude at 95 %, each figure on its own (profile intervals); "
-        "docs/scaling.md says how"
+        "docs/statistics.md says how"
     )
     yield Table(head, rows, title, notes)
 

@@ -1,7 +1,7 @@
 """Does a script of one's own only read? By its text alone, and only where that is certain; pure.
 
-Servers in turns are paired with their clients where no treatment writes (docs/noise.md). A script only reads if each of
-its statements begins like a query, has no word that writes or locks rows, and calls only those of PostgreSQL's
+Servers in turns are paired with their clients where no treatment writes (docs/statistics.md). A script only reads if
+each of its statements begins like a query, has no word that writes or locks rows, and calls only those of PostgreSQL's
 functions that are named here: a function of one's own may write. What is not known for certain counts as writing.
 """
 
