@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +19,7 @@ from tests.system.journeys import place
 
 EXAMPLES = [example for example in blocks("python") if example.page == "library.md"]
 RUNS_A_STUDY = [example for example in EXAMPLES if "pgassay.run(" in example.text]
+EFFECT = pgassay.compare({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 5.0]}, "a")[0]
 SHOWN_RUN = "runs/fillfactor-20260102T030405Z"
 PUBLIC = (
     "Effect", "Findings", "PgassayError", "Progress", "Run", "Simulation", "Verdict", "WrittenStudy", "build_study",
@@ -182,3 +184,19 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.
         assert whole.trials().head(2).equals(before), "what was measured before is kept"
         with pytest.raises(pgassay.PgassayError, match="finished"):
             pgassay.resume(tmp_path / "run", allow_busy=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: pgassay.run("fillfactor"), "run takes a study"),  # type: ignore[arg-type]
+        (lambda: pgassay.build_study("fillfactor"), "build_study takes the tables"),  # type: ignore[arg-type]
+        (lambda: pgassay.compare({"a": [1.0], "b": ["2"]}, "a"), 'a value of "b" is not a number'),  # type: ignore[list-item]
+        (lambda: pgassay.compare({"a": [1.0], "b": [2.0]}, "a", level=95), "level must be above 0 and below 1"),
+        (lambda: pgassay.verdict(EFFECT, better="sideways"), 'better is "higher", "lower" or None'),
+        (lambda: pgassay.verdict(EFFECT, resolution=-0.1), "resolution must be a share"),
+    ],
+)
+def test_what_it_cannot_use_is_an_error_of_its_own(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(pgassay.PgassayError, match=said):
+        call()

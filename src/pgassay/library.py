@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 import polars as pl
 
@@ -71,6 +71,8 @@ def build_study(
 
     `size` and `design` are as for `load_study`.
     """
+    if not isinstance(document, Mapping):
+        raise UsageError("build_study takes the tables of a study file as a dictionary", "load_study takes a name")
     return write_study(name, dict(document), _overrides(size, {}, {}, design))
 
 
@@ -222,6 +224,8 @@ def run(
     `path` is runs/STUDY-UTC by default, `pg_bindir` the first PostgreSQL found, `data_dir` where `pgassay run` keeps
     its clusters. Call it from the main thread. Ctrl-C ends it cleanly; `resume` goes on. Raises `PgassayError`.
     """
+    if not isinstance(study, WrittenStudy):
+        raise UsageError("run takes a study", f"for example pgassay.run(pgassay.load_study({study!r}))")
     where = Path(path).absolute() if path else unused_path(study.study.name, datetime.now(UTC))
     options = _options(pg_bindir, data_dir, allow_busy)
     watcher = _Reporter(on_progress) if on_progress else None
@@ -254,10 +258,16 @@ def compare(values: Mapping[str, Sequence[float | None]], baseline: str, *, leve
 
     Values must be positive (speeds, times, bytes); None or NaN where a repetition has none. Estimates and intervals are
     ratios; the intervals hold for all comparisons together, for data that were complete before anyone looked. Raises
-    `UsageError` for an unknown baseline.
+    `UsageError` for an unknown baseline, for what is no number, and for a `level` outside 0 and 1.
     """
     if baseline not in values:
         raise UsageError(f'there are no values of baseline "{baseline}"', f"there are: {', '.join(values)}")
+    if not 0.0 < level < 1.0:
+        raise UsageError(f"level must be above 0 and below 1, such as 0.95, not {level!r}")
+    for treatment, series in values.items():
+        for value in series:
+            if value is not None and not isinstance(value, SupportsFloat):
+                raise UsageError(f'a value of "{treatment}" is not a number: {value!r}')
     observations = [
         Observation(block, treatment, "", "", None if value is None or isnan(value) else float(value))
         for treatment, series in values.items()
@@ -273,9 +283,11 @@ def verdict(effect: Effect, *, resolution: str | float = 0.02, better: str | Non
     """What may be said of an effect at a resolution (0.02 or "2%"): better, worse, equivalent or unresolved.
 
     `better` is "higher" or "lower"; None says "different" where it would say better or worse. Below five blocks nothing
-    is decided.
+    is decided. Raises `UsageError` for another `resolution` or `better`.
     """
-    smallest = share("resolution", resolution) if isinstance(resolution, str) else resolution
+    if better not in (None, "higher", "lower"):
+        raise UsageError(f'better is "higher", "lower" or None, not {better!r}')
+    smallest = share("resolution", resolution if isinstance(resolution, str) else f"{resolution!r}")
     return verdicts.verdict(effect, _response(better), resolution=smallest, blocks_max=effect.blocks)
 
 

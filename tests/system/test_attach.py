@@ -176,7 +176,7 @@ def test_a_server_with_other_clients_is_refused_and_they_are_named(
         ((pid,),) = session.execute("SELECT pg_backend_pid()").fetchall()
         assert main([*words(journey, server, "--i-own")]) == 2
         assert f"other clients: pid {pid}, application_name the owner's own, database app" in capsys.readouterr().err
-        assert main([*words(journey, server, "--dry-run")]) == 0
+        assert main([*words(journey, server, "--dry-run")]) == 1, "a dry run that lacks something"
         assert "lacking     the server of --server has other clients" in capsys.readouterr().out
     assert server.state() == before
 
