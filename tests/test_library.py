@@ -17,7 +17,7 @@ from tests.docs.pages import Example, blocks
 from tests.record.runs import HEADER, HOST, STUDY, series, trial
 from tests.system.journeys import place
 
-EXAMPLES = [example for example in blocks("python") if example.page == "library.md"]
+EXAMPLES = [example for example in blocks("python") if example.page == "commands.md"]
 RUNS_A_STUDY = [example for example in EXAMPLES if "pgassay.run(" in example.text]
 EFFECT = pgassay.compare({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 5.0]}, "a")[0]
 SHOWN_RUN = "runs/fillfactor-20260102T030405Z"
@@ -25,13 +25,13 @@ PUBLIC = (
     "Effect", "Findings", "PgassayError", "Progress", "Run", "Simulation", "Verdict", "WrittenStudy", "build_study",
     "compare", "load_study", "resume", "run", "simulate", "verdict",
 )  # fmt: skip
-"""A change here is one that users see: it belongs in CHANGELOG.md and docs/library.md."""
+"""A change here is one that users see: it belongs in CHANGELOG.md and docs/commands.md."""
 
 
 def test_the_public_names() -> None:
     assert tuple(pgassay.__all__) == PUBLIC
     assert set(PUBLIC) < set(dir(pgassay))
-    page = (Path(__file__).parents[1] / "docs" / "library.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "commands.md").read_text(encoding="utf-8")
     for name in PUBLIC:
         assert getattr(pgassay, name).__doc__, name
         assert f"`{name}`" in page or f"`{name}." in page, name

@@ -1,4 +1,4 @@
-"""pgassay: a laboratory for PostgreSQL on storage, as a library for scripts and notebooks (docs/library.md).
+"""pgassay: a laboratory for PostgreSQL on storage, as a library for scripts and notebooks (docs/commands.md).
 
 What `__all__` names is imported when it is first used, so that `import pgassay` and `pgassay --help` take no time.
 """

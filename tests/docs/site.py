@@ -49,7 +49,7 @@ def options() -> Iterator[str]:
 def library() -> Iterator[str]:
     """A place for each name of the library, which mkdocstrings fills from the sources."""
     yield from ("# The library's names", "")
-    yield "What `import pgassay` offers; [the library](../docs/library.md) shows it at work."
+    yield "What `import pgassay` offers; [the library](../docs/commands.md#from-python) shows it at work."
     for name in pgassay.__all__:
         yield from ("", f"::: pgassay.library.{name}")
 

@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from textwrap import wrap
 
 from benchmarks import cut_summary, time_to_verdict, turns_against_sequential
 from benchmarks.noise import identical, lengths, sources, spectra
@@ -71,10 +72,10 @@ def _turns(answer: str, why: str, names: Iterable[str]) -> list[str]:
     return textwrap.wrap(said, 150, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def described(title: str, rows: Mapping[str, str], *, as_code: bool) -> list[str]:
-    """A row for each name with its meaning."""
-    lines = [row((title, "meaning")), "|---|---|"]
-    return [*lines, *(row((code(name) if as_code else name, meaning)) for name, meaning in rows.items())]
+def described(rows: Mapping[str, str]) -> list[str]:
+    """An item for each name with its meaning, which may be too long for a cell."""
+    items = [f"- {code(name)}: {meaning}" for name, meaning in rows.items()]
+    return [line for each in items for line in wrap(each, 150, subsequent_indent="  ", break_on_hyphens=False)]
 
 
 def against_sequential(path: Path) -> list[str]:
@@ -93,8 +94,8 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     (AS_PUBLISHED, "models"): as_published.plans(as_published.MODELS),
     (AS_PUBLISHED, "findings of models"): as_published.claims(as_published.MODELS),
     (AS_PUBLISHED, "commands"): as_published.commands(),
-    ("cli.md", "exit-statuses"): described("exit status", EXIT_STATUSES, as_code=False),
-    ("cli.md", "variables"): described("variable", VARIABLES, as_code=True),
+    ("commands.md", "exit-statuses"): described(EXIT_STATUSES),
+    ("commands.md", "variables"): described(VARIABLES),
     ("loads.md", "loads"): loads(),
     ("factors.md", "factors"): factors(),
     ("statistics.md", "validity"): validity(),

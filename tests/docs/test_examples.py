@@ -20,7 +20,7 @@ from pgassay.testing import planted
 from tests.docs.pages import Example, blocks
 
 LANGUAGES = {"", "prose", "python", "sql", "toml"}
-PYTHON = [example for example in blocks("python") if example.page != "library.md"]  # tests/test_library.py
+PYTHON = [example for example in blocks("python") if example.page != "commands.md"]  # tests/test_library.py
 TOML = blocks("toml")
 OTHERS_TOML = {
     "drives.md": "a drive: tests/drive/block/test_description.py",

@@ -23,7 +23,7 @@ INTERNAL = {"PGASSAY_BUILDS", "PGASSAY_CLUSTER", "PGASSAY_OWNER", "PGASSAY_DRIVE
 
 def test_every_command_is_in_the_page_of_commands() -> None:
     assert [
-        name for name in COMMANDS if f"`pgassay {name}" not in TEXTS["cli.md"] and f", `{name}" not in EVERYTHING
+        name for name in COMMANDS if f"`pgassay {name}" not in TEXTS["commands.md"] and f", `{name}" not in EVERYTHING
     ] == []
 
 

@@ -1,7 +1,7 @@
 """`pgassay man [COMMAND]`: manual pages in man(7)'s macros, made from the parsers, for one command or all.
 
 Our own because the one library for it, argparse-manpage, has no wheel: its installation would fetch an unpinned
-setuptools, which no lock file of ours could hold. Exit statuses and variables are here once, for docs/cli.md too.
+setuptools, which no lock file of ours could hold. Exit statuses and variables are here once, for docs/commands.md too.
 """
 
 import argparse
