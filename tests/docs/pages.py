@@ -53,11 +53,12 @@ def words(command: str) -> list[str]:
 
 def _parts(page: Path) -> Iterator[Example]:
     """The fenced blocks of a page, and what stands between them as the language `prose`."""
-    language, lines = "prose", list[str]()
+    language, lines, inside = "prose", list[str](), False
     for line in page.read_text(encoding="utf-8").splitlines():
         if line.startswith("```"):
             yield Example(page.name, "\n".join(lines), language)
-            language, lines = (line[3:].strip() if language == "prose" else "prose"), []
+            inside = not inside
+            language, lines = (line[3:].strip() if inside else "prose"), []
         else:
             lines.append(line)
     yield Example(page.name, "\n".join(lines), language)

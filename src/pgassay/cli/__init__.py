@@ -2,8 +2,8 @@
 
 `pgassay --help` reads no heavy library: the list of commands stands here, each command's own options in its module
 (`parser.Command`). Commands of other packages are listed without being imported (entry points `pgassay.commands`).
-Exit status as in docs/commands.md: 0 the command did its work, 2 usage or fault, 130 interrupted: SIGTERM and SIGHUP end
-every command as Ctrl-C does, so what it made is given back.
+Exit status as in docs/commands.md: 0 the command did its work, 2 usage or fault, 130 interrupted: SIGTERM and SIGHUP
+end every command as Ctrl-C does, so what it made is given back.
 """
 
 import sys

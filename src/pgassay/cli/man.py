@@ -17,9 +17,10 @@ from pgassay.outgoing import visible
 EXIT_STATUSES: Mapping[str, str] = {
     "0": "the command did its work; for `run`: the study ran, whatever its verdicts"
     " (and thresholds, without `--check`)",
-    "1": "`lint` and `doctor` with `--strict`: something was found; `rerun` with `--strict`: something differs;"
-    " `run`, `compare`, `resume`, `show` and `report` with `--check`: a threshold failed, or was not shown to hold",
-    "2": "usage or fault",
+    "1": "with `--check`: a threshold failed or was not shown to hold, or `track` found a regression; with `--strict`:"
+    " `lint` or `doctor` found something, or `rerun` a difference; without either: nothing could be measured, a dry run"
+    " names what this machine lacks, or `export --capsule` found a damaged record",
+    "2": "usage or fault; for `check`: the record is damaged",
     "130": "interrupted; every committed trial is kept",
 }
 VARIABLES: Mapping[str, str] = {
