@@ -282,7 +282,7 @@ class FlashOutOfSpaceError(ValueError):
 
 @type_check_only
 class FlashDriveDescription(TypedDict, total=False):
-    """A modelled drive; only ``user_bytes`` has no default. docs/flash-model.md says what each key means."""
+    """A modelled drive; only ``user_bytes`` has no default. docs/drives.md says what each key means."""
 
     kind: Literal["page-mapped", "compressing"]
     user_bytes: Required[int]
@@ -337,7 +337,7 @@ class FlashComponent(TypedDict, total=False):
 
 @type_check_only
 class FlashServiceTimes(TypedDict, total=False):
-    """What operations take; defaults in docs/flash-model.md."""
+    """What operations take; defaults in docs/drives.md."""
 
     profile: str
     read_ns: int
@@ -564,7 +564,7 @@ def flash_is_steady(windows: NDArray[np.float64], wave: float, stretch: float, t
 
     The first third at least is left out, and the two stretches after it are compared. Each has three waves at least and
     is no shorter than ``stretch``. Steady means that both ends of the 90 % interval of the difference of their means
-    are shown to lie within ``tolerance`` times the mean. docs/flash-model.md has the method."""
+    are shown to lie within ``tolerance`` times the mean. docs/drives.md has the method."""
 
 def flash_theory(
     policy: str,

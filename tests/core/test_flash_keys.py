@@ -13,7 +13,7 @@ from pgassay._core import FlashDrive, FlashInput
 from pgassay.flash.settings import Life, Requests, Run
 
 ROOT = Path(__file__).parents[2]
-MANUAL = (ROOT / "docs" / "flash-model.md").read_text(encoding="utf-8")
+MANUAL = (ROOT / "docs" / "drives.md").read_text(encoding="utf-8")
 STUB = ast.parse((ROOT / "src" / "pgassay" / "_core.pyi").read_text(encoding="utf-8"))
 WRONG: Any = {"wrong": 1}
 WRONG_SIZES: Any = [{"sizes": [{"bytes": 1, **WRONG}]}]

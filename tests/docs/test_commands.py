@@ -60,7 +60,7 @@ ONLY_PARSED = {
     "drive list --repair": "puts away what other runs on this machine have left",
     "drive precondition": "erases a real device: tests/drive/block has loop devices",
     "drive prove": "needs a drive that counts: tests/cli/test_precondition.py has an emulated one",
-    "drive record NAME": "needs a drive that was made: tests/drive",
+    "drive record": "needs a drive that was made: tests/drive",
     "init --from": "asks a server: tests/system",
     "predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
     "rerun CAPSULE": "runs a study for minutes: tests/cli/test_rerun.py and tests/system/test_capsules.py",
@@ -125,7 +125,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "page_kB,scale,mode,tps,seconds,began\n" + "\n".join(rows) + "\n", encoding="utf-8"
     )
     hammerdb(folder / "hammer.DB")
-    (folder / "load.toml").write_text(next(each.text for each in blocks("toml") if each.page == "flash-model.md"))
+    (folder / "load.toml").write_text(next(each.text for each in blocks("toml") if each.page == "drives.md"))
     for size in ("4kB", "8kB"):
         for run in range(1, 6):
             log = folder / "pg" / size / f"run-{run}" / "pgbench.log"

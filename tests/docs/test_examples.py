@@ -23,8 +23,7 @@ LANGUAGES = {"", "prose", "python", "sql", "toml"}
 PYTHON = [example for example in blocks("python") if example.page != "commands.md"]  # tests/test_library.py
 TOML = blocks("toml")
 OTHERS_TOML = {
-    "drives.md": "a drive: tests/drive/block/test_description.py",
-    "flash-model.md": "what simulate reads: tests/docs/test_commands.py",
+    "drives.md": "what simulate reads: tests/docs/test_commands.py, and a drive: test_drives.py",
     "probes.md": "a part of another package's pyproject.toml",
 }
 QUERIES = [

@@ -250,7 +250,7 @@ def test_what_a_plan_lacks_is_named_and_refuses_a_run(tmp_path: Path, levels: di
 def test_a_store_holds_every_snapshot_and_a_drive_that_is_written_over_whole(
     tmp_path: Path, kind: str, share: float
 ) -> None:
-    """As docs/emulated-drive.md says what studies use."""
+    """As docs/evidence/drives.md says what studies use."""
     program = FakeDaemon()
     bench = replace(attacher(planned=True), program=program)
     options = DriveOptions.from_levels({"data": kind, "data.capacity": "4GB"})

@@ -1,4 +1,4 @@
-"""The emulated drive's program under a real file system: FUSE, a loop device, mkfs, kills (docs/emulated-drive.md)."""
+"""The emulated drive's program under a real file system: FUSE, a loop device, mkfs, kills (docs/drives.md)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Service times in a real mount: never earlier than modelled, and their lateness is reported (docs/emulated-drive.md).
+"""Service times in a real mount: never earlier than modelled, and their lateness is reported (docs/drives.md).
 
 Upper bounds of latencies are not asserted: on a shared machine they fail by themselves.
 """

@@ -123,7 +123,7 @@ def test_a_file_and_options_are_laid_over_each_other(capsys: pytest.CaptureFixtu
 
 
 def test_the_description_in_the_manual_is_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    manual = (Path(__file__).parents[2] / "docs" / "flash-model.md").read_text(encoding="utf-8")
+    manual = (Path(__file__).parents[2] / "docs" / "drives.md").read_text(encoding="utf-8")
     path = tmp_path / "manual.toml"
     path.write_text(manual.partition("```toml\n")[2].partition("```")[0])
     (found,) = simulated(capsys, str(path))

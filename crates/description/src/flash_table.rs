@@ -63,7 +63,7 @@ words! {
 }
 
 table! {
-    /// The flash; each key left out has the model's default. docs/flash-model.md says what each means.
+    /// The flash; each key left out has the model's default. docs/drives.md says what each means.
     FlashTable, "drive" {
         /// `page-mapped` or `compressing`.
         kind: Kind,

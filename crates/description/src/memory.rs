@@ -1,4 +1,4 @@
-//! Memory that the flash model takes, forecast from a description; docs/flash-model.md, "Speed and memory".
+//! Memory that the flash model takes, forecast from a description; docs/evidence/drives.md.
 
 use flash::BLOCK_BYTES;
 

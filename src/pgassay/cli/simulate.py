@@ -200,7 +200,7 @@ def _many(outcomes: "Sequence[Outcome]") -> Iterator[str]:
         yield from _NOTHING_COMPRESSED
     if any(one.simulation.accuracy_reached is False and not one.simulation.stopped for one in outcomes):
         yield "an interval is wider than the accuracy that was asked for: the limit of writes (run.limit) was reached"
-    yield "simulated; docs/flash-model.md states every assumption"
+    yield "simulated; docs/drives.md states every assumption"
 
 
 def _p99(timing: Mapping[str, Any] | None, name: str) -> str:

@@ -30,7 +30,7 @@ _SUPERBLOCKS = 2048
 BLOCK_BYTES = 4096
 """A logical block, and a page of the flash."""
 USUAL_PAGES = 256
-"""Of a superblock whose size nothing settles (docs/flash-model.md)."""
+"""Of a superblock whose size nothing settles (docs/drives.md)."""
 _PAGES_MIN, _PAGES_MAX = 16, 16384
 LEAST_SHARE = 0.04
 """Compressed blocks are taken to be no smaller than this share of 4 KiB on average: the smaller, the more of them on

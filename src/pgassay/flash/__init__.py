@@ -1,6 +1,6 @@
 """Flash drives without a drive: what a load becomes inside a modelled one; no PostgreSQL, no disk, no privileges.
 
-The model is the Rust core's (docs/flash-model.md states every assumption). `simulate` takes a description and gives
+The model is the Rust core's (docs/drives.md states every assumption). `simulate` takes a description and gives
 what it found; `points` and `simulate_all` do that for every combination of some levels.
 """
 

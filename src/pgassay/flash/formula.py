@@ -1,4 +1,4 @@
-"""Write amplification by formula beside the simulated one, where a formula holds (docs/flash-model.md).
+"""Write amplification by formula beside the simulated one, where a formula holds (docs/drives.md).
 
 It holds for independent writes over all that is in use. The alpha of the formulas is usable flash over what is in use:
 a drive that is half empty has more to spare than it was sold with.

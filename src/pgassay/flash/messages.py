@@ -3,7 +3,7 @@
 from pgassay.errors import UsageError
 from pgassay.study.units import format_size
 
-_KEYS = "docs/flash-model.md has every key, its default and what it means"
+_KEYS = "docs/drives.md has every key, its default and what it means"
 _AGAIN = "record it again, or copy it again from where it is whole"
 _HINTS = {
     "past the end of the drive": "give a --capacity that holds it; with --trace and none, it is the recorded drive's",
@@ -16,7 +16,7 @@ _HINTS = {
     "data blocks": "for example smaller blocks: --set drive.pages_per_block=64",
     "reserve blocks": "for example --set drive.reserve_blocks=2, the default",
     "invalid over-provisioning": "it is relative to user capacity, for example --over-provisioning 7%",
-    "superblock bytes": "a superblock is one block of each plane of each die: docs/flash-model.md has its shape",
+    "superblock bytes": "a superblock is one block of each plane of each die: docs/drives.md has its shape",
     "pools have no timing": "leave out --timing, or the pools",
 }
 """By words of the model's own message; the first that fits."""
@@ -42,6 +42,5 @@ def too_large(needed_bytes: int, available_bytes: int, hint: str = "") -> UsageE
     """A drive whose tables do not fit into memory."""
     return UsageError(
         f"the model needs about {format_size(needed_bytes)} of memory, {format_size(available_bytes)} are available",
-        hint
-        or "a smaller drive with blocks as large and the same over-provisioning stands for it: docs/flash-model.md",
+        hint or "a smaller drive with blocks as large and the same over-provisioning stands for it: docs/drives.md",
     )

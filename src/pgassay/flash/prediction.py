@@ -1,10 +1,10 @@
 """What a recorded load becomes on a larger drive, or on one with other spare flash: its write signature, simulated.
 
 Write amplification does not depend on how many blocks there are once superblocks are many and large
-(docs/flash-model.md). So `times` more data on a drive are what the recorded data are on a drive `times` smaller, and a
+(docs/drives.md). So `times` more data on a drive are what the recorded data are on a drive `times` smaller, and a
 drive of terabytes is simulated by one that holds the recorded load, or several of it side by side. Requests are drawn
 independently, those of a run in order, as where an emulated drive is aged by the same recording
-(docs/emulated-drive.md), and what is live lies in the order of its addresses at first. What the recording did not see
+(docs/drives.md), and what is live lies in the order of its addresses at first. What the recording did not see
 written stays cold.
 """
 

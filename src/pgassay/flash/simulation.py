@@ -52,7 +52,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What one simulation found. Sizes in bytes; docs/flash-model.md says what each number means."""
+    """What one simulation found. Sizes in bytes; docs/drives.md says what each number means."""
 
     drive: Mapping[str, Any]
     """As it was described, in bytes, shares and words."""
@@ -152,7 +152,7 @@ def difference(now: FlashCounters, before: FlashCounters) -> dict[str, int]:
 def simulate(description: Description | Mapping[str, Any]) -> Simulation:
     """Age a drive, write its load, and read what the drive says.
 
-    `description` is checked already, or has the tables of docs/flash-model.md: `{"drive": {"user_bytes": "16GB"}}`.
+    `description` is checked already, or has the tables of docs/drives.md: `{"drive": {"user_bytes": "16GB"}}`.
     Takes seconds to minutes. `UsageError` for what cannot be, and for a drive whose tables do not fit into memory; a
     drive that runs out of space is a result (`stopped`).
     """

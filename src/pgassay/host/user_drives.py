@@ -1,7 +1,7 @@
 """Which ways this kernel has to a drive in user space, pure but for reading: `pgassay doctor` names them.
 
 The emulated drive goes by FUSE and a loop device. ublk (kernel 6.0, `ublk_drv`) and FUSE over io_uring (6.14) are
-shorter ways that it does not take; docs/emulated-drive.md says what they would need. So their lack is no fault.
+shorter ways that it does not take; docs/evidence/drives.md says what they would need. So their lack is no fault.
 """
 
 import gzip

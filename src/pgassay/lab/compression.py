@@ -1,7 +1,7 @@
 """How far tables, indexes and WAL compress, each kind by itself; one figure for the whole drive would hide that.
 
 A sample of the trial's own files, read after the window, goes through a drive's codec block by block, as `pgassay
-compressibility` does it (docs/compressibility.md has the details). Of a drive that stores what it gets it tells
+compressibility` does it (docs/drives.md has the details). Of a drive that stores what it gets it tells
 what one that compresses would have made of the same files. `load.compressibility = "on"` asks for it.
 """
 

@@ -2,7 +2,7 @@
 
 Every trial then starts from a clone. A snapshot is taken with the server stopped cleanly; a half-made one never counts.
 Drives that are to be aged are aged on the fresh snapshot: the load runs once on a clone of it while the drive records,
-then writes are drawn from that record until the drive has settled (drives.md, "Fresh and aged").
+then writes are drawn from that record until the drive has settled (docs/drives.md, "Fresh or aged").
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Emulated service times in a report: how far drives kept to them, and the label that speeds made by them carry.
 
-A drive that answers later than the device it stands for would have says so in every trial (docs/emulated-drive.md,
-"Service times"); docs/drives.md tells what may be compared.
+A drive that answers later than the device it stands for would have says so in every trial (docs/drives.md,
+"Speed", says what may be compared).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Runs between fork and exec of an emulated drive's daemon: `python -I -S _launch.py GROUP|- PROGRAM ARGS…`.
 
 Moves itself into the root memory cgroup: a drive that shares a limited one with its users waits for memory that only
-its own writes can free (docs/drives.md, "Why the daemon lives outside"). Also asks to be spared when memory runs out.
+its own writes can free (docs/drives.md, "Memory cgroups"). Also asks to be spared when memory runs out.
 Imports nothing of pgassay.
 """
 
