@@ -1,4 +1,4 @@
-"""Outputs without times: of order nothing is said, whether the files are judged or their import is; see `lint.md`."""
+"""Outputs without times: nothing is said of order, for files and for their import (docs/report.md)."""
 
 from pathlib import Path
 

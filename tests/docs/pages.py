@@ -27,14 +27,14 @@ class Example:
 
 def blocks(language: str) -> list[Example]:
     """Every fenced block of one language, in the order of the pages."""
-    return [example for page in PAGES for example in _parts(page) if example.language == language]
+    return [example for page in PAGES for example in parts(page) if example.language == language]
 
 
 def commands() -> list[Example]:
     """Every different command in unmarked blocks and in `inline code`, without comments, sorted."""
     found: dict[str, str] = {}
     for page in PAGES:
-        for example in _parts(page):
+        for example in parts(page):
             if example.language == "":
                 lines = [re.split(r"\s#\s", line)[0] for line in example.text.splitlines()]
                 shown = [command.strip() for line in lines for command in line.split(";")]
@@ -51,7 +51,7 @@ def words(command: str) -> list[str]:
     return [re.sub(r"\\?\|.*", "", word) for word in shlex.split(re.sub(r"[\[\]…]", "", command))][1:]
 
 
-def _parts(page: Path) -> Iterator[Example]:
+def parts(page: Path) -> Iterator[Example]:
     """The fenced blocks of a page, and what stands between them as the language `prose`."""
     language, lines, inside = "prose", list[str](), False
     for line in page.read_text(encoding="utf-8").splitlines():

@@ -14,7 +14,7 @@ import pytest
 
 from pgassay.cli import COMMANDS, main
 from pgassay.testing import planted
-from tests.docs.pages import Example, blocks, commands, words
+from tests.docs.pages import Example, blocks, commands, parts, words
 from tests.importing.made import hammerdb, pgbench
 from tests.report import cacherun, scaled
 
@@ -38,6 +38,7 @@ INSTEAD = {
     "export RUN --as cache-csv": "export runs/cache --as cache-csv",
     "diagnose RUN": "diagnose runs/scaling",
     f"diagnose {RUN}": "diagnose runs/scaling",
+    f"diagnose {FIRST}": "diagnose runs/scaling",
     "import FILE": "import results.csv --columns treatment=page_kB,condition=mode,value=tps",
     "lint FILE": "lint hammer.DB",
     "lint runs/imported-": "lint runs/imported",
@@ -96,6 +97,14 @@ NEED_ROOT = (
 """Studies with host factors or drives."""
 GROUPS = ("drive", "postgres")
 """Commands with commands of their own."""
+
+
+def test_a_block_of_output_ends_with_its_fence(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n```prose\nb\n```\n`pgassay doctor`\n```\npgassay studies\n```\n", encoding="utf-8")
+    assert [(each.language, each.text) for each in parts(page)] == [
+        ("prose", "a"), ("prose", "b"), ("prose", "`pgassay doctor`"), ("", "pgassay studies"), ("prose", ""),
+    ]  # fmt: skip
 
 
 def test_the_lists_hold_nothing_that_no_page_shows() -> None:

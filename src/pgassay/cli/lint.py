@@ -1,6 +1,6 @@
 """`pgassay lint FILE|RUN…`: reasons why a benchmark cannot support its claim, each with its numbers and a remedy.
 
-It judges what is published, not who published it: one's own run directory as well. See docs/lint.md.
+It judges what is published, not who published it: one's own run directory as well. See docs/report.md.
 """
 
 import argparse

@@ -4,7 +4,7 @@ An aborted or short run is an outcome with its reasons, whatever its table says 
 source's own word where it has one, else what the other runs show (`analysis.lint.benchmark`). Where the source numbers
 its repetitions, run k of each treatment is block k. Where it does not, the k-th run of each treatment is put into
 block k, and the report says so. Rows that are seconds of a run are joined to that run, with their mean as its value:
-seconds are not independent, so a table of them holds as many results as runs (docs/lint.md).
+seconds are not independent, so a table of them holds as many results as runs (docs/report.md).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """What PostgreSQL counts, one probe for each view: transactions, tables, row versions, WAL, checkpoints, I/O, sizes.
 
 See the manual, "The Cumulative Statistics System". What differs between versions goes by `bench.versions`. Each probe
-says which costs of a transaction its counters give; docs/numbers.md says how each is computed. A cost on the ratio
+says which costs of a transaction its counters give; docs/report.md says how each is computed. A cost on the ratio
 scale may still be 0 for a load that only reads.
 """
 

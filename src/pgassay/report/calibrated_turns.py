@@ -1,6 +1,6 @@
 """What a calibration tells of equal servers that took turns, by way: the noise that was left, and the best slice.
 
-Each way is a run of its own inside the calibration's (docs/numbers.md, "Calibration").
+Each way is a run of its own inside the calibration's (docs/report.md, "What calibrate prints").
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """How treatments were compared, in a sentence each: crossed or linked factors, equal time or equal work.
 
 Factors that moved together cannot be told apart, as page and WAL block in Vondra 2012; costs at equal time carry the
-speed in them, since a page's image goes into the WAL once in each checkpoint cycle (docs/numbers.md).
+speed in them, since a page's image goes into the WAL once in each checkpoint cycle (docs/report.md).
 """
 
 from math import prod

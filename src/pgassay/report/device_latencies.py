@@ -2,7 +2,7 @@
 
 A published comparison of drives draws each run as a dot, the latency of reads across and of writes up: a drive whose
 writes are quick at the cost of its reads lies elsewhere than one that is quick at both. Both are the block layer's own
-means over a window (docs/numbers.md, "The device"), whatever the load.
+means over a window (docs/report.md, "The device"), whatever the load.
 """
 
 from collections.abc import Iterator, Sequence

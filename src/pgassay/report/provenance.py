@@ -62,7 +62,7 @@ def _repetition(findings: "Findings") -> Iterator[Block]:
     if not findings.imported:
         yield Code(_command(findings))
     record = (
-        "how each number is computed: docs/numbers.md in pgassay's sources",
+        "how each number is computed: docs/report.md in pgassay's sources",
         "the record: every trial's raw output is in the run directory; pgassay export RUN --csv gives a row a trial",
     )
     yield Code(" ".join(header.command), "it was started as")

@@ -2,7 +2,7 @@
 
 Speeds of emulated drives without service times that they kept to are not comparable (`analysis.comparable`): a
 treatment is then set only against those on its own drives. Means over the blocks, the same as wherever a page shows
-them; docs/numbers.md tells how each is computed.
+them; docs/report.md says how each is computed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

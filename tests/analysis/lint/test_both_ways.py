@@ -10,7 +10,7 @@ import pytest
 
 from pgassay.analysis.lint import Benchmark, Run, Setup, lint
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "lint.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "report.md"
 ORDERS = ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 1), (1, 0, 2), (2, 1, 0))
 NOISE = (0.0, 0.7, -0.6, 0.4, -0.9, 0.3)
 

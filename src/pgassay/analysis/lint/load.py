@@ -1,6 +1,6 @@
 """What a DBA objects to before looking at a number: how the load was set up, and what it could not show.
 
-Each objection needs what the source says of the setup; where it says nothing, nothing is found. See docs/lint.md for
+Each objection needs what the source says of the setup; where it says nothing, nothing is found. See docs/report.md for
 the limits.
 """
 

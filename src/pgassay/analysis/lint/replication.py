@@ -1,7 +1,7 @@
 """What this many runs can tell, in numbers: too few, too noisy, no runs at all but seconds, differences too small.
 
 Not the number of runs alone decides: twenty of a noisy benchmark tell less than five of a quiet one. What n runs of
-each of two treatments can tell is t × s × sqrt(2 / n), with s their spread on the log scale (see docs/lint.md). Many
+each of two treatments can tell is t × s × sqrt(2 / n), with s their spread on the log scale (see docs/report.md). Many
 values of one run tell how that run went, not how the next one will.
 """
 
