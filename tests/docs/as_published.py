@@ -1,10 +1,11 @@
-"""The tables of docs/as-published.md: what the published studies take as they were, and which findings can be judged.
+"""The tables of docs/published-studies.md and its evidence: what the published studies take, and what a run can judge.
 
 Plans are what `pgassay run … --as-published --dry-run --json` printed, kept in docs/as-published;
 `test_as_published.py` fails where a study has changed since.
 """
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -115,16 +116,10 @@ def row(cells: Iterable[str]) -> str:
 
 
 def plans(of: Sequence[Planned]) -> list[str]:
-    """A row for each plan: trials, how long they take, what lies on the drives, what the planning machine lacked."""
-    heads = (
-        "study",
-        "arms × blocks",
-        "a trial",
-        "the fewest blocks take",
-        "data, snapshots and WAL",
-        "lacking on the planning machine",
-    )
-    lines = [row(heads), "|---|---|---|---|---|---|"]
+    """A row for each plan: trials, their length, what lies on the drives; then what the planning machine lacked."""
+    heads = ("study", "arms × blocks", "a trial", "the fewest blocks take", "data, snapshots and WAL")
+    lines = [row(heads), "|---|---|---|---|---|"]
+    lacking = dict[str, list[str]]()
     for each in of:
         plan = each.plan
         trial_s, whole_s = plan["trial_s"], plan["time_min_s"]
@@ -139,11 +134,13 @@ def plans(of: Sequence[Planned]) -> list[str]:
                     words.duration(trial_s) if trial_s else "as long as its probes take",
                     words.duration(whole_s) if whole_s else "known after the first trial",
                     " and ".join(words.size(amount) for amount in needed),
-                    "; ".join(_without_place(said) for said in plan["lacking"]) or "nothing",
                 )
             )
         )
-    return lines
+        for said in map(_without_place, plan["lacking"]):
+            lacking.setdefault(said, []).append(f"`{each.study}`")
+    listed = [f"- {', '.join(studies)}: {said}" for said, studies in lacking.items()]
+    return [*lines, "", "What the planning machine lacked:", "", *listed] if listed else lines
 
 
 def _without_place(said: str) -> str:
@@ -186,22 +183,45 @@ def responses(study: Study) -> Mapping[str, Response]:
     return {each.name: each for each in (*own, *every_probe().responses, *asked)}
 
 
-def claims(of: Sequence[Planned]) -> list[str]:
-    """How many published findings such runs judge, and why not the others."""
-    lines = [row(("study", "findings", "can be judged", "cannot, and why")), "|---|---|---|---|"]
-    for each in of:
-        study = each.parsed()
-        found = [(one, untestable(one, study)) for one in each.claims(study)]
-        reasons = Counter(why for _, why in found if why)
-        listed = "; ".join(f"{count}: {why}" for why, count in reasons.items())
-        lines.append(
-            row(
-                (
-                    f"{each.published}: `{each.study}`",
-                    str(len(found)),
-                    str(len(found) - reasons.total()),
-                    listed or "none",
-                )
-            )
-        )
+def judged() -> list[str]:
+    """A row for each published study: how many of its findings each size can judge."""
+    lines = [row(("study", "as published", "with `--quick`", "as a scale model")), "|---|---|---|---|"]
+    models = {each.study: each for each in MODELS}
+    for each in WHOLE:
+        model = _judged(models[each.study].parsed()) if each.study in models else "needs none"
+        cells = (_judged(each.parsed()), _judged(quick(each.study)), model)
+        lines.append(row((f"{each.published}: `{each.study}`", *cells)))
+    return lines
+
+
+def _judged(study: Study) -> str:
+    found = Planned.claims(study)
+    return f"{sum(not untestable(claim, study) for claim in found)} of {len(found)}"
+
+
+def quick(name: str) -> Study:
+    """A study in its quick size."""
+    document = resolve(name, read(name, builtin.find(name)[1]), Overrides("quick"))
+    return parse(name, document, every_factor(), size="quick")
+
+
+def whole(of: Sequence[Planned]) -> list[tuple[int, Study]]:
+    """The studies of these plans as they are today, with the number of the published study that each is of."""
+    return [(each.published, each.parsed()) for each in of]
+
+
+def quick_ones() -> list[tuple[int, Study]]:
+    """The published studies in their quick sizes."""
+    return [(each.published, quick(each.study)) for each in WHOLE]
+
+
+def claims(of: Sequence[tuple[int, Study]]) -> list[str]:
+    """For each study how many published findings such a run judges, and why not the others."""
+    lines = list[str]()
+    for published, study in of:
+        reasons = Counter(why for claim in Planned.claims(study) if (why := untestable(claim, study)))
+        line = f"- {published}: `{study.name.removesuffix('-quick')}`: {_judged(study)}"
+        lines.append(f"{line}, but not" if reasons else line)
+        for why, count in reasons.items():
+            lines += textwrap.wrap(f"  - {count}: {why}", 150, subsequent_indent="    ", break_on_hyphens=False)
     return lines

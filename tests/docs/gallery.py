@@ -182,7 +182,7 @@ def page(name: str, found: Digest | None) -> Iterator[str]:
     for planned in (each for each in (*WHOLE, *MODELS) if each.study == name):
         size = f"a scale model of {planned.scale_to}" if planned.scale_to else "as published"
         arms = len(planned.plan["arms"])
-        yield f"- plan by a real dry run, {size}: {arms} arms ([more](../../docs/as-published.md))"
+        yield f"- plan by a real dry run, {size}: {arms} arms ([more](../../docs/published-studies.md))"
     yield from ("", "## A run of it", "")
     yield from _said(found) if found else (f"The repository keeps no run of `{name}`.",)
     if name in PICTURES:

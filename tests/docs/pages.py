@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-WORKED = ROOT / "docs" / "evidence" / "statistics.md"
-"""The page of evidence that has examples worked by hand, as code."""
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), WORKED)
+SHOWN = tuple(ROOT / "docs" / "evidence" / name for name in ("published-studies.md", "statistics.md"))
+"""Pages of evidence whose commands and code are tried, too."""
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *SHOWN)
 
 
 @dataclass(frozen=True)

@@ -86,14 +86,17 @@ def against_sequential(path: Path) -> list[str]:
 MEASURED = DOCS / "noise"
 """Raw records of benchmarks, from which tables are made."""
 
-AS_PUBLISHED = "as-published.md"
+PUBLISHED = "published-studies.md"
+PUBLISHED_EVIDENCE = "evidence/published-studies.md"
 STATISTICS = "evidence/statistics.md"
 TABLES: Mapping[tuple[str, str], "list[str]"] = {
-    (AS_PUBLISHED, "plans"): as_published.plans(as_published.WHOLE),
-    (AS_PUBLISHED, "findings"): as_published.claims(as_published.WHOLE),
-    (AS_PUBLISHED, "models"): as_published.plans(as_published.MODELS),
-    (AS_PUBLISHED, "findings of models"): as_published.claims(as_published.MODELS),
-    (AS_PUBLISHED, "commands"): as_published.commands(),
+    (PUBLISHED, "plans"): as_published.plans(as_published.WHOLE),
+    (PUBLISHED, "judged"): as_published.judged(),
+    (PUBLISHED_EVIDENCE, "findings"): as_published.claims(as_published.whole(as_published.WHOLE)),
+    (PUBLISHED_EVIDENCE, "findings of quick runs"): as_published.claims(as_published.quick_ones()),
+    (PUBLISHED_EVIDENCE, "models"): as_published.plans(as_published.MODELS),
+    (PUBLISHED_EVIDENCE, "findings of models"): as_published.claims(as_published.whole(as_published.MODELS)),
+    (PUBLISHED_EVIDENCE, "commands"): as_published.commands(),
     ("commands.md", "exit-statuses"): described(EXIT_STATUSES),
     ("commands.md", "variables"): described(VARIABLES),
     ("loads.md", "loads"): loads(),

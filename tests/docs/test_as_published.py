@@ -1,16 +1,11 @@
-"""The plans that docs/as-published.md shows are of the studies as they are today, and each of them can be finished."""
+"""The plans that docs/published-studies.md shows are of the studies as they are now, and each can be finished."""
 
 import pytest
 
 from pgassay.analysis.claims import by_role, missing_levels
-from pgassay.lab.catalogue import every_factor
 from pgassay.report.fitted import FITTED
-from pgassay.study import builtin
-from pgassay.study.document import Overrides, read, resolve
 from pgassay.study.model import Claim
-from pgassay.study.parsing import parse
 from tests.docs.as_published import KEPT, MODELS, WHOLE, Planned, responses, untestable
-from tests.docs.pages import ROOT
 
 
 @pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
@@ -80,10 +75,8 @@ NUMBERS = {"four": 4, "five": 5}
 
 def told(finding: str) -> str:
     """What "Study by study" says of a finding, by the beginning of its row."""
-    (found,) = (
-        line for line in (KEPT.parent / "as-published.md").read_text(encoding="utf-8").splitlines()
-        if line.startswith(f"| {finding}")
-    )  # fmt: skip
+    page = (KEPT.parent / "evidence" / "published-studies.md").read_text(encoding="utf-8")
+    (found,) = (line for line in page.splitlines() if line.startswith(f"| {finding}"))
     return found
 
 
@@ -105,13 +98,3 @@ def test_the_rows_study_by_study_count_the_claims_that_are_judged_now() -> None:
 
 def _word(count: int) -> str:
     return next(word for word, number in NUMBERS.items() if number == count)
-
-
-@pytest.mark.parametrize("name", ["page-size", "cores", "disk", "cache"])
-def test_the_page_says_how_many_findings_a_quick_run_can_judge(name: str) -> None:
-    """The studies that were run as quick ones, and not whole as models, do not judge all that was published."""
-    study = parse(name, resolve(name, read(name, builtin.find(name)[1]), Overrides("quick")), every_factor())
-    claims = Planned.claims(study)
-    judged = sum(not untestable(claim, study) for claim in claims)
-    page = (ROOT / "docs" / "as-published.md").read_text(encoding="utf-8")
-    assert f"- `{name} --quick` {judged} of {len(claims)}. " in page

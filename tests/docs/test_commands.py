@@ -63,6 +63,7 @@ ONLY_PARSED = {
     "drive prove": "needs a drive that counts: tests/cli/test_precondition.py has an emulated one",
     "drive record": "needs a drive that was made: tests/drive",
     "init --from": "asks a server: tests/system",
+    "postgres build": "compiles servers for minutes: tests/postgres and tests/system",
     "predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
     "rerun CAPSULE": "runs a study for minutes: tests/cli/test_rerun.py and tests/system/test_capsules.py",
     "rerun FILE": "the same",

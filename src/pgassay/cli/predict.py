@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pgassay.lab.extrapolation import Figure
     from pgassay.lab.prediction import Check, Predicted
 
-_NOTE = "simulated from the writes that aged each drive; docs/scale-models.md states what is assumed"
+_NOTE = "simulated from the writes that aged each drive; docs/published-studies.md states what is assumed"
 _LINEAR = (
     "space is scaled linearly from one run: what does not grow with the data (an empty cluster, the least WAL, items)"
     " weighs too much in it, and the intervals of space are those between its blocks alone; runs at two or three scales"

@@ -153,7 +153,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     cache = findings.once(CacheFindings)
     if not cache.spots or not any(trial.status is Status.VALID for trial in findings.trials):
         return
-    yield Sentences(("how each number is computed: docs/cache-study.md",), small=True, on=Surface.PAGE)
+    yield Sentences(("how each number is computed: docs/published-studies.md",), small=True, on=Surface.PAGE)
     for time in _TIMES:
         yield _times(cache, time)
     if any(each.points for each in cache.recoveries.values()):
