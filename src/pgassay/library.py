@@ -67,7 +67,7 @@ def load_study(
 def build_study(
     document: Mapping[str, Any], *, name: str = "study", size: str = "", **design: str | int
 ) -> WrittenStudy:
-    """A study from the tables of a study file as dictionaries (docs/study-files.md); raises `PgassayError`.
+    """A study from the tables of a study file as dictionaries (docs/studies.md); raises `PgassayError`.
 
     `size` and `design` are as for `load_study`.
     """

@@ -17,7 +17,8 @@ from pgassay.bench.factor import Factor, Stage
 from pgassay.cli.man import EXIT_STATUSES, VARIABLES
 from pgassay.design.validity import RULES
 from pgassay.lab.catalogue import every_factor
-from pgassay.load import drivers
+from pgassay.load import drivers, replay
+from pgassay.probe.registry import PROBES
 from tests.docs import as_published
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -38,23 +39,33 @@ def loads() -> list[str]:
     lines = [row(("driver", "what it is", "program", "unit of work", "options of its own")), "|---|---|---|---|---|"]
     for driver in drivers.BUILT_IN:
         names = ", ".join(code(each.pattern) for each in sorted(driver.own_factors, key=lambda each: each.pattern))
-        program = driver.program or "PostgreSQL's pgbench"
+        program = driver.program or ("pgassay-player" if driver is replay.DRIVER else "PostgreSQL's pgbench")
         lines.append(row((code(driver.name), driver.summary, program, driver.work.name, names)))
     return lines
 
 
-def factors() -> list[str]:
-    """A row for each factor, by stage."""
-    lines = [row(("factor", "stage", "takes", "default", "meaning")), "|---|---|---|---|---|"]
-    order = list(Stage)
-    for each in sorted(every_factor().all(), key=lambda each: (order.index(each.stage), each.pattern)):
-        lines.append(row((code(each.pattern), each.stage, takes(each), code(each.default), each.summary)))
-    return lines
+def factors(prefix: str, *stages: Stage) -> list[str]:
+    """A row for each factor whose name begins so, of these stages; those of the data's and the WAL's drive are one."""
+    named: dict[tuple[str, str, str], list[str]] = {}
+    for each in sorted(every_factor().all(), key=lambda each: each.pattern):
+        if each.pattern.startswith(prefix) and each.stage in stages:
+            named.setdefault((takes(each), code(each.default), each.summary), []).append(code(each.pattern))
+    lines = [row(("factor", "takes", "default", "meaning")), "|---|---|---|---|"]
+    return [*lines, *(row((", ".join(names), *rest)) for rest, names in named.items())]
 
 
 def takes(factor: Factor) -> str:
     """What may be written, with the unit of bare numbers."""
     return f"{factor.accepts} [{factor.unit}]" if factor.unit else factor.accepts
+
+
+def probes() -> list[str]:
+    """A row for each probe."""
+    lines = [row(("probe", "reads", "sources", "responses")), "|---|---|---|---|"]
+    for each in PROBES:
+        responses = ", ".join(code(cost.response.name) for cost in each.costs)
+        lines.append(row((each.name, each.summary, ", ".join(map(code, each.meters)), responses)))
+    return lines
 
 
 def validity() -> list[str]:
@@ -83,6 +94,16 @@ def against_sequential(path: Path) -> list[str]:
     return turns_against_sequential.table([turns_against_sequential.Speed(**each) for each in lines_of(path)])
 
 
+FACTORS: Mapping[str, list[str]] = {
+    "build": factors("", Stage.BUILD),
+    "init": factors("init.", Stage.INIT),
+    "drive": factors("drive.", *Stage),
+    "data": factors("", Stage.DATA),
+    "host": factors("host.", Stage.HOST),
+    "load": factors("load.", Stage.RUN),
+}
+"""By what a user looks for; those of the server are PostgreSQL's settings."""
+
 MEASURED = DOCS / "noise"
 """Raw records of benchmarks, from which tables are made."""
 
@@ -100,7 +121,8 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("commands.md", "exit-statuses"): described(EXIT_STATUSES),
     ("commands.md", "variables"): described(VARIABLES),
     ("loads.md", "loads"): loads(),
-    ("factors.md", "factors"): factors(),
+    **{("studies.md", f"factors {marker}"): lines for marker, lines in FACTORS.items()},
+    ("studies.md", "probes"): probes(),
     ("statistics.md", "validity"): validity(),
     ("evidence/power-cuts.md", "long runs"): cut_summary.long_runs(DOCS / "power-cut"),
     (STATISTICS, "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),

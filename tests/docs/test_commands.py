@@ -135,6 +135,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "page_kB,scale,mode,tps,seconds,began\n" + "\n".join(rows) + "\n", encoding="utf-8"
     )
     hammerdb(folder / "hammer.DB")
+    (folder / "wal.toml").write_text(next(each.text for each in blocks("toml") if each.page == "studies.md"))
+    (folder / "shop.sql").write_text("CREATE TABLE orders (id int, customer int, placed date, total numeric);\n")
+    (folder / "orders.sql").write_text("SELECT placed FROM orders WHERE customer = :customers;\n")
     (folder / "load.toml").write_text(next(each.text for each in blocks("toml") if each.page == "drives.md"))
     for size in ("4kB", "8kB"):
         for run in range(1, 6):

@@ -24,7 +24,6 @@ PYTHON = [example for example in blocks("python") if example.page != "commands.m
 TOML = blocks("toml")
 OTHERS_TOML = {
     "drives.md": "what simulate reads: tests/docs/test_commands.py, and a drive: test_drives.py",
-    "probes.md": "a part of another package's pyproject.toml",
 }
 QUERIES = [
     Example(block.page, query.strip())

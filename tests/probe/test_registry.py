@@ -382,12 +382,3 @@ def test_another_package_s_probe_takes_no_name_of_ours(install: Install) -> None
     install("pg-clock", "[pgassay.probes]\nwal = pg_clock_b:PROBE\n", PROBE.format(name="wal"), "pg_clock_b")
     with pytest.raises(PluginError, match="pgassay has a probe of this name"):
         every_probe()
-
-
-def test_the_documents_list_every_probe_with_its_responses() -> None:
-    """docs/probes.md is what the probes say of themselves."""
-    listed = (Path(__file__).parents[2] / "docs/probes.md").read_text(encoding="utf-8").splitlines()
-    for probe in PROBES:
-        sources = ", ".join(f"`{source}`" for source in probe.meters)
-        responses = ", ".join(f"`{cost.response.name}`" for cost in probe.costs)
-        assert f"| {probe.name} | {probe.summary} | {sources} | {responses} |" in listed

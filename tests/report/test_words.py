@@ -132,7 +132,7 @@ def test_a_sentence_begins_with_a_capital_unless_with_a_name(text: str, shown: s
 def test_a_factor_of_the_host_says_itself_how_it_is_adopted() -> None:
     host = Combination({"host.numa": Level("0", "0")})
     assert advice(host, {"host.numa": "do this\nthen that"}) == ["do this", "then that"]
-    assert "docs/host-factors.md" in advice(host, {})[0], "records of earlier versions have no steps"
+    assert "docs/studies.md" in advice(host, {})[0], "records of earlier versions have no steps"
 
 
 def test_an_interval_that_leaves_out_no_effect_is_shown_however_wide() -> None:

@@ -1,7 +1,7 @@
 """The factors of the machine that are about memory: huge pages, and how much the server may have; and the list of all.
 
 Set before the server starts, given back after its end. They change only what the server gets: the lab, the load's
-program and drives stay where they are. What needs root says so before a run; docs/host-factors.md describes each. Those
+program and drives stay where they are. What needs root says so before a run; docs/studies.md describes each. Those
 of the processors are in `processors`.
 """
 

@@ -1,7 +1,7 @@
 """The factors of the machine's processors: which CPUs a server has, their siblings, how they wake up, NUMA memory.
 
 What changes the whole machine (`host.smt`, `host.cpu_latency`) does so for a trial only, and needs root; where a server
-runs and from where its memory comes it inherits, so that nothing has to be given back. docs/host-factors.md describes
+runs and from where its memory comes it inherits, so that nothing has to be given back. docs/studies.md describes
 each.
 """
 

@@ -229,7 +229,7 @@ def _address(endpoint: Endpoint) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What of a log is not played, and which of its records could not be read (docs/player.md)."""
+    """What of a log is not played, and which of its records could not be read (docs/loads.md)."""
 
     commands: int = 0
     """Calls that no log can give or that change more than rows, and those of sessions without a name."""

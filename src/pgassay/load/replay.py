@@ -1,4 +1,4 @@
-"""A server's log as a load: its sessions, statements, values, order and pauses once more (docs/player.md).
+"""A server's log as a load: its sessions, statements, values, order and pauses once more (docs/loads.md).
 
 Each call is sent when it was due in the source, whatever the server answers meanwhile (open loop), so a server that
 stalls is late with all that waits behind it, and is charged for it. Latencies count from when a call was due. Calls

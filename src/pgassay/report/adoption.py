@@ -102,7 +102,7 @@ def _step(name: str, value: str, how: str) -> str:
     if space == "drive":
         return f"{name} = {value}: move the cluster (stop, copy, start) or restore a base backup there"
     if space == "host":
-        return f"{name} = {value}: a setting of the machine, see docs/host-factors.md"
+        return f"{name} = {value}: a setting of the machine, see docs/studies.md"
     if space == "load":
         return f"{name} = {value}: a property of the load; change it in the application or its pool"
     return f"{name} = {value}: set it as in this run"

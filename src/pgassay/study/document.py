@@ -57,7 +57,7 @@ def read(name: str, text: str) -> Document:
         return untrusted.toml(text)
     except ValueError as error:
         raise UsageError(
-            f'study file "{name}" is not valid TOML: {error!s}', "see docs/study-files.md for the format"
+            f'study file "{name}" is not valid TOML: {error!s}', "see docs/studies.md for the format"
         ) from None
 
 

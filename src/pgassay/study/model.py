@@ -1,7 +1,7 @@
 """A study as one frozen value: the question, what is varied, what is held, how it is measured and decided.
 
 Everything that a run needs to know is here and nothing that it finds out; `parsing` makes it from TOML, and the
-lab's preflight refuses what cannot be run. See docs/study-files.md for the file that it mirrors.
+lab's preflight refuses what cannot be run. See docs/studies.md for the file that it mirrors.
 """
 
 from collections.abc import Mapping
