@@ -2,7 +2,7 @@
 
 Turns are valid only where nothing that lives longer than a slice differs between the arms, and where all servers of a
 block fit into memory together with their data: else they would compete for the page cache, and the one that uses more
-of it would win (docs/trial.md, "Blocks whose servers take turns").
+of it would win (docs/record.md, "Servers in turns").
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """One trial: clone, start, settle, measure, maintain, check, stop, give back.
 
-The public methods of `Trial` are the rows of docs/trial.md, in their order. Whatever the treatment does to its server
+The public methods of `Trial` are the steps in docs/record.md, in their order. Whatever the treatment does to its server
 becomes part of the trial's record; only faults of the bench and of the record's own disk are raised.
 """
 

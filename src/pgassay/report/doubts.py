@@ -121,8 +121,8 @@ def _lost(trials: Sequence[TrialRecord]) -> Table:
 def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
     """What a run spent beside its windows and warm-ups, a trial's mean by step, and what preparing snapshots took.
 
-    From `timings_s` of every trial (docs/trial.md, "The steps") and the journal; pauses are no part of either. Empty
-    where no trial tells its steps. Hosts of a fleet prepare their own, and do not tell how long that took.
+    From `timings_s` of every trial (docs/record.md, "The life of a trial") and the journal; pauses are no part of
+    either. Empty where no trial tells its steps. Hosts of a fleet prepare their own, and do not say how long that took.
     """
     timed = [trial for trial in trials if trial.timings_s]
     if not timed:
