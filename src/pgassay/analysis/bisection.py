@@ -2,7 +2,7 @@
 
 Probabilistic bisection (Horstein, IEEE Trans. Information Theory 9, 1963; Waeber, Frazier, Henderson, SIAM J. Control
 Optim. 51, 2013): an answer of a noisy comparison is never certain, so no half of the history is thrown away. The next
-block goes where its answer tells most. Effect and noise are both unknown; docs/history.md has the formula.
+block goes where its answer tells most. Effect and noise are both unknown; docs/commits.md has the formula.
 """
 
 from collections.abc import Collection, Sequence
