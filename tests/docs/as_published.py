@@ -223,5 +223,5 @@ def claims(of: Sequence[tuple[int, Study]]) -> list[str]:
         line = f"- {published}: `{study.name.removesuffix('-quick')}`: {_judged(study)}"
         lines.append(f"{line}, but not" if reasons else line)
         for why, count in reasons.items():
-            lines += textwrap.wrap(f"  - {count}: {why}", 150, subsequent_indent="    ", break_on_hyphens=False)
+            lines += textwrap.wrap(f"    - {count}: {why}", 150, subsequent_indent="      ", break_on_hyphens=False)
     return lines
