@@ -233,8 +233,7 @@ class CutOptions(LoadOptions):
     recovery: str = option(
         choice(LEAN, OWN),
         default=LEAN,
-        summary="own: each server that recovers after a cut has the treatment's settings; lean: one in eleven, "
-        "and the others quick ones",
+        summary="lean: quick settings for ten of eleven servers that recover after a cut; own: the treatment's",
     )
     recovery_limit: int = option(
         seconds(), default=int(READY_S), unit="s", summary="how long a server may take to recover after a cut"
