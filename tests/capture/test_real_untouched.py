@@ -48,7 +48,7 @@ def test_no_write_is_logged_numbered_or_found(shop: Watched, kind: str) -> None:
 
 
 def test_a_capture_of_the_files_changes_no_row_and_no_setting() -> None:
-    """pg_basebackup itself makes a checkpoint and writes WAL, which docs/capture.md says."""
+    """pg_basebackup itself makes a checkpoint and writes WAL, which docs/your-server.md says."""
     with watched_shop(real.installation(), {"autovacuum": "off", "max_wal_senders": "4"}) as shop:
         before = shop.contents(), shop.transactions()
         capture(shop, "files", "--data", "basebackup", "--checkpoint", "fast", user=shop.server.endpoint.user)

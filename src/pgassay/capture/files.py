@@ -1,4 +1,4 @@
-"""The directory of a capture: a README, `capture.json`, `statistics.json`, `load.json` and the data (docs/capture.md).
+"""The directory of a capture: a README, `capture.json`, `statistics.json`, `load.json` and the data.
 
 It is written beside its final name and renamed when whole, so that a directory with that name is a whole capture.
 Only its owner may read it.
@@ -34,7 +34,7 @@ capture.json     the server's settings, what the capture cost it, and what was l
 statistics.json  tables, columns, and what ANALYZE found in them{values}
 load.json        statements with their counters, sessions once a second{literals}
 {data}
-pgassay ask {name} work_mem=4MB,64MB puts a question to it. The format is described in docs/capture.md.
+pgassay ask {name} work_mem=4MB,64MB puts a question to it. The format is described in docs/your-server.md.
 """
 
 _DATA = {

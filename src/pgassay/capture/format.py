@@ -1,4 +1,4 @@
-"""What a capture holds: frozen values, as they stand in its JSON files (docs/capture.md has each with its meaning).
+"""What a capture holds: frozen values, as they stand in its JSON files (docs/your-server.md has each with its meaning).
 
 Counters are those of the window alone. Values of the user's own columns are there only where the data themselves are,
 or where literals were asked for; all else about a column is numbers.
@@ -151,7 +151,7 @@ class Logged:
 
 @dataclass(frozen=True)
 class Load:
-    """What the server did for `window_s` seconds; `counters` are differences by name (docs/capture.md).
+    """What the server did for `window_s` seconds; `counters` are differences by name (docs/your-server.md).
 
     `logged` is None without a log, and where a log has entries of auto_explain alone, which count nothing.
     """

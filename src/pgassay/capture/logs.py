@@ -1,6 +1,6 @@
 """A captured server's log: what ran with which values, in which transactions, beside what pg_stat_statements counted.
 
-The Rust core reads it (docs/server-log.md). A statement of the log is one of pg_stat_statements where both are the same
+The Rust core reads it (docs/your-server.md). A statement is one of pg_stat_statements where both are the same
 without their constants. Without that extension the log alone is the load, which says no rows, blocks and WAL. Entries
 of auto_explain give values and nothing else: which calls have one is up to a threshold and to chance.
 """

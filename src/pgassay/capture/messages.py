@@ -111,7 +111,7 @@ def there_already(path: Path) -> UsageError:
 
 def not_a_capture(path: Path, why: str) -> CaptureError:
     """A directory that is no capture, or a damaged one."""
-    return CaptureError(f'"{path}" is not a capture: {why}', "pgassay capture writes one (docs/capture.md)")
+    return CaptureError(f'"{path}" is not a capture: {why}', "pgassay capture writes one (docs/your-server.md)")
 
 
 def newer_format(path: Path, found: object) -> CaptureError:

@@ -216,7 +216,7 @@ def activity() -> str:
 
 
 def counters(major: int, *, replica: bool) -> str:
-    """One row: the names of the counters are the columns' names (docs/capture.md)."""
+    """One row: the names of the counters are the columns' names (docs/your-server.md)."""
     if major >= _WAL_VIEW_SINCE:
         wal = "(SELECT wal_bytes::float8 FROM pg_stat_wal)"
     else:

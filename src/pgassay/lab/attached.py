@@ -2,7 +2,7 @@
 
 A `Workbench` whose installation and drive are made of SQL: databases of our own stand for clusters, treatments follow
 each other on the one server. It says before a run what it will change and put back, refuses by name what such a server
-cannot have, and tells the record what could not be read or done there. See docs/attach.md.
+cannot have, and tells the record what could not be read or done there. See docs/your-server.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """How like the source's load the played one was: what every verdict says where it is not, and the figures.
 
-A question to a capture (docs/capture.md) is answered with another load than the source's own: made of its statements,
+A question to a capture (docs/your-server.md) is answered with another load than the source's: made of its statements,
 as fast as it goes. Where too little of it is alike, the words of each verdict end with that, on every surface. All
 figures were compared before the run began (`record.likeness`).
 """

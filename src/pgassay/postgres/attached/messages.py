@@ -8,7 +8,7 @@ from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.attached.facts import Client
 from pgassay.study.units import format_size
 
-_STAGING = "attach only to a staging server that nobody needs meanwhile (docs/attach.md)"
+_STAGING = "attach only to a staging server that nobody needs meanwhile (docs/your-server.md)"
 _FILE = "keep it in ~/.pgpass, in the file that PGPASSFILE names, or in a service (pg_service.conf)"
 _LISTED = 5
 
