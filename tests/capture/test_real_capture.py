@@ -143,7 +143,7 @@ def test_advice_on_a_capture_finds_the_missing_index(captured: Path, shop: Watch
         "--set",
         "track_io_timing=on",
         "--budget",
-        "25min",
+        "40min",
         "--seed",
         "1",
     )
