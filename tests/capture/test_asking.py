@@ -148,7 +148,7 @@ def test_a_script_that_fails_is_left_out_and_named(tmp_path: Path) -> None:
 def test_what_keeps_a_database_in_order_is_no_part_of_the_load_that_can_be_played() -> None:
     shares = {"VACUUM orders": 0.6, "analyze": 0.2, "SELECT note FROM orders": 0.05}
     unplayed = tuple(UnplayedStatement(Statement(9, text, 1, 1.0, 1), "", share) for text, share in shares.items())
-    assert ScriptedLoad((), unplayed).time_share == pytest.approx(0.75)
+    assert ScriptedLoad((), unplayed).application_share == pytest.approx(0.75)
 
 
 def test_a_load_of_which_less_than_half_can_be_played_is_refused_before_the_data_are_read(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import sys
 
 from pgassay.lab import gone
 
-HEAVY = ("numpy", "scipy", "polars", "altair", "psycopg", "msgspec")
+HEAVY = ("numpy", "scipy", "polars", "altair", "psycopg")
 
 
 def test_what_gives_back_after_a_kill_imports_little() -> None:

@@ -199,7 +199,7 @@ def _near(name: str, names: Sequence[str]) -> str | None:
 
 def _require_played(load: ScriptedLoad, capture: Capture) -> None:
     """Raise `CaptureError`, with what takes most of the time, where the answer would be about another load."""
-    if load.played and load.time_share >= PLAYED_LEAST:
+    if load.played and load.application_share >= PLAYED_LEAST:
         return
     what = "time" if load.timed else "calls"
     missing = [f"{each.time_share:.1%}: {brief(each.statement)}: {each.reason}" for each in load.unplayed[:_MISSING]]
@@ -215,8 +215,8 @@ def _require_played(load: ScriptedLoad, capture: Capture) -> None:
             f" best on a base backup of its beginning), or {own}"
         )
     raise CaptureError(
-        f"{load.time_share if load.played else 0:.1%} of the source's {what} can be played, so the answer would be"
-        f" about another load; not played, {'; '.join(missing) or 'the capture has no statements'}",
+        f"{load.application_share if load.played else 0:.1%} of the source's {what} can be played, so the answer would"
+        f" be about another load; not played, {'; '.join(missing) or 'the capture has no statements'}",
         hint,
     )
 

@@ -95,13 +95,14 @@ class ScriptedLoad:
 
     @property
     def time_share(self) -> float:
-        """The share of the source's time (of its calls where no time is known) in statements that are played.
+        """The share of the source's time (of its calls where no time is known) in statements that are played."""
+        return 1.0 - sum(each.time_share for each in self.unplayed)
 
-        What keeps a database in order (VACUUM, ANALYZE, …) is no part of an application's load, so it is left out.
-        """
+    @property
+    def application_share(self) -> float:
+        """The same of the application alone, without what keeps a database in order (VACUUM, ANALYZE, …)."""
         upkeep = sum(each.time_share for each in self.unplayed if each.statement.text.lower().startswith(_UPKEEP))
-        missing = sum(each.time_share for each in self.unplayed) - upkeep
-        return 1.0 - missing / (1.0 - upkeep) if upkeep < 1.0 else 0.0
+        return self.time_share / (1.0 - upkeep) if upkeep < 1.0 else 0.0
 
     @property
     def call_share(self) -> float:
