@@ -2,7 +2,7 @@
 
 By the `openssl` program, so that no library of cryptography is needed; every call is a list of words. Keys are made
 with mode 0600 in a directory of mode 0700. Dask asks both ends for a certificate of this authority and looks at no
-names, so whoever holds one may run programs on every host (docs/fleet.md, "Who can do what").
+names, so whoever holds one may run programs on every host (docs/fleet.md, "Security").
 """
 
 import shutil
