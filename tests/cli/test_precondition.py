@@ -121,7 +121,7 @@ def test_a_run_that_preconditions_its_device_tells_so_in_its_plan_and_meanwhile(
     levels = {"data": f"device:{loop}", "data.precondition": "2"}
     asked = [word for name, level in levels.items() for word in ("--set", f"drive.{name}={level}")]
     words = ["fillfactor", "--quick", *asked, "--i-own", str(loop), "--data-dir", str(place / "data")]
-    assert main(["run", *words, "--allow-volatile", "--dry-run"]) == 0
+    assert main(["run", *words, "--allow-volatile", "--dry-run"]) == 1, "64 MB hold no such study"
     assert f"\n  first       2 drive writes of 64.0 MB to {loop}, their time not counted\n" in capsys.readouterr().out
     parser = argparse.ArgumentParser()
     run.add_arguments(parser)
