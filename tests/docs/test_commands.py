@@ -32,7 +32,7 @@ STANDS_FOR = {
 INSTEAD = {
     "run --discard-snapshots": "run fillfactor --discard-snapshots",
     "simulate FILE": "simulate load.toml",
-    f"run fillfactor --quick --budget 5min --allow-busy --out {FIRST}": "run fillfactor --quick --out runs/next",
+    f"run fillfactor --quick --budget 8min --allow-busy --out {FIRST}": "run fillfactor --quick --out runs/next",
     "studies NAME": "studies fillfactor",
     "export RUN --capsule FILE": f"export {RUN} --capsule run.capsule",
     "export RUN --as cache-csv": "export runs/cache --as cache-csv",
