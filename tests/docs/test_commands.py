@@ -37,7 +37,6 @@ INSTEAD = {
     "export RUN --capsule FILE": f"export {RUN} --capsule run.capsule",
     "export RUN --as cache-csv": "export runs/cache --as cache-csv",
     "diagnose RUN": "diagnose runs/scaling",
-    f"diagnose {RUN}": "diagnose runs/scaling",
     f"diagnose {FIRST}": "diagnose runs/scaling",
     "import FILE": "import results.csv --columns treatment=page_kB,condition=mode,value=tps",
     "lint FILE": "lint hammer.DB",
@@ -53,7 +52,6 @@ ONLY_PARSED = {
     "bisect": "builds commits of a repository: tests/lab/test_bisection.py and tests/cli/test_bisect.py",
     "capture": "reads a server: the same",
     "compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",
-    "compressibility /var/lib/pgsql/data": "the same",
     "diagnose RUN --disk RUN": "needs a disk study of this machine: tests/report/test_diagnosing.py plants one",
     "doctor --repair": "changes the machine",
     "drive create": "mounts a file system",
@@ -70,7 +68,6 @@ ONLY_PARSED = {
     "worker": "works until its scheduler is gone: tests/fleet/test_dask.py",
     "serve": "serves until it is interrupted: tests/live/test_server.py",
     "resume RUN": "goes on with a run for minutes: tests/lab and tests/system",
-    f"resume {RUN}": "the same",
     **dict.fromkeys(
         (
             f"run {name} --as-published"
