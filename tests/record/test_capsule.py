@@ -151,11 +151,37 @@ def test_copies_in_trials_of_what_is_left_out_are_left_out_and_the_record_stays_
     unpacked = capsule.unpack(tmp_path / "capsule", tmp_path / "out")
     found = check(unpacked.run)
     assert {each.severity for each in found} == {Severity.NOTE}
-    assert len(found) == len(copies)
-    assert "left out of the capsule" in found[0].text
+    assert [each.where for each in found] == ["script_1_captured.sql"]
+    assert f"left out of the capsule ({len(copies)} times)" in found[0].text
     (unpacked.run / "left_out.json").write_text('["trials/000001/trial.json", "trials/000001/series.parquet"]')
     (unpacked.run / "trials/000001/series.parquet").unlink()
     assert any(each.severity is Severity.ERROR for each in check(unpacked.run)), "what a report reads is never left out"
+
+
+LOGS = {name: b"DETAIL:  Key (name)=(Ada) already exists." for name in ("server.log", "pgbench.err", "player.err")}
+
+
+def test_logs_of_servers_and_errors_of_loads_are_left_out_and_the_record_stays_sound(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", discarded=False, kept=LOGS)
+    contents = capsule.contents_of(run, tmp_path / "none", ())
+    capsule.write(contents, tmp_path / "capsule")
+    assert b"Ada" not in (tmp_path / "capsule").read_bytes()
+    assert set(contents.logs_left_out) == {path for name in LOGS for path in run.path.glob(f"trials/*/{name}")}
+    unpacked = capsule.unpack(tmp_path / "capsule", tmp_path / "out")
+    assert Run.open(unpacked.run).trials == run.trials
+    found = check(unpacked.run)
+    assert {each.severity for each in found} == {Severity.NOTE}
+    assert [each.where for each in found] == sorted(LOGS)
+    write(Run.open(unpacked.run), tmp_path / "none", tmp_path / "again")
+    assert check(capsule.unpack(tmp_path / "again", tmp_path / "twice").run) == found, "a capsule of a capsule's record"
+
+
+def test_logs_come_with_it_where_they_are_asked_for(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", discarded=False, kept=LOGS)
+    write(run, tmp_path / "none", tmp_path / "capsule", with_data=True)
+    unpacked = capsule.unpack(tmp_path / "capsule", tmp_path / "out")
+    assert check(unpacked.run) == []
+    assert (unpacked.run / "trials/000001/server.log").read_bytes() == LOGS["server.log"]
 
 
 def test_a_capsule_is_its_owners_alone(made: Path) -> None:

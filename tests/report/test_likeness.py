@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.record import capsule
 from pgassay.record.likeness import FILE, Likeness, Part, StatementPair, encode
+from pgassay.record.reading import Run
 from pgassay.report import forms, headline, likeness, markdown, text
 from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
@@ -50,6 +52,13 @@ def test_each_verdict_and_the_headline_end_or_begin_with_it_on_every_surface(tmp
     assert all(each.endswith(f" ({likeness.UNLIKE})") for each in settled)
     for shown in (said["page"], said["terminal"], said["markdown"]):
         assert settled[0] in shown.replace("\\", "")
+
+
+def test_verdicts_from_the_record_of_a_capsule_say_it_too(tmp_path: Path) -> None:
+    found = findings(tmp_path / "run", FAR)
+    capsule.write(capsule.contents_of(found.run, tmp_path / "none", ()), tmp_path / "capsule")
+    there = Findings(Run.open(capsule.unpack(tmp_path / "capsule", tmp_path / "out").run))
+    assert surfaces(there) == surfaces(found)
 
 
 @pytest.mark.parametrize("found", [None, NEAR, Likeness((Part("wait events", None, None, "", None),))])

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--with-data",
         action="store_true",
-        help="pack files with your rows into the capsule, too: dumps, logs",
+        help="pack files with your rows into the capsule, too: dumps, logs, the measured servers' logs",
     )
     parser.add_argument("-n", "--dry-run", action="store_true", help="list what the capsule would have; write nothing")
     parser.add_argument(
@@ -137,11 +137,14 @@ def _listed(contents: "Contents", file: Path) -> str:
         *(f"  {each.path} ({each.factor}), {size(each.sources[0].stat().st_size)}" for each in contents.packed),
         f"  a report, {size(contents.bytes_of(REPORT))}",
     ]
-    if contents.left_out:
+    if contents.left_out or contents.logs_left_out:
         lines.append("left out")
         lines += [
             f"  {each.path} ({each.factor}), {_why_left_out(each, contents.run.path)}" for each in contents.left_out
         ]
+    if logs := contents.logs_left_out:
+        names, total = ", ".join(sorted({each.name for each in logs})), sum(each.stat().st_size for each in logs)
+        lines.append(f"  {names} of the trials, {size(total)} that may quote your rows: --with-data packs them")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -1,7 +1,8 @@
 """A run in one file, for others to read and to repeat: record, study, the files that it names, its report, checksums.
 
 Only files that a level of the study names as files are packed, whatever else its texts say; those that hold a user's
-rows are left out unless they are asked for. The file is its owner's alone (mode 0600).
+rows are left out unless they are asked for, and with them the servers' logs and what loads wrote to standard error,
+where PostgreSQL quotes rows and statements. The file is its owner's alone (mode 0600).
 
 A zip file whose entries are stored as they are, with one date and in one order: the same run gives the same bytes, on
 any machine and with any zlib. Its first entry, capsule.json, has size and SHA-256 of every other.
@@ -29,6 +30,7 @@ from pgassay.record import errors, formats, trials
 from pgassay.record.directory import HEADER_FILE, HOST_FILE, STUDY_FILE
 from pgassay.record.disk import files_below
 from pgassay.record.journal import FILE as JOURNAL_FILE
+from pgassay.record.likeness import FILE as LIKENESS_FILE
 from pgassay.record.reading import Run
 
 FORMAT = 1
@@ -79,13 +81,14 @@ class NamedFile:
 @dataclass(frozen=True)
 class Contents:
     """What a capsule of a run has: where each file is, by its name inside; the named files that are in it, each with
-    its name inside, and those that are left out.
+    its name inside, and those that are left out; the logs of trials that are left out.
     """
 
     run: Run
     files: Mapping[str, Path | bytes]
     packed: Mapping[NamedFile, str]
     left_out: tuple[NamedFile, ...]
+    logs_left_out: tuple[Path, ...]
 
     def bytes_of(self, part: str) -> int:
         """The size of a part: `RECORD`, `SCRIPTS` or `REPORT`."""
@@ -114,10 +117,12 @@ def contents_of(run: Run, report: Path, named: Iterable[NamedFile], *, with_data
     """What a capsule of `run` will have, with the files below `report`; raises `RecordError`.
 
     Everything committed is in it; what a later pgassay makes again from the rest (index, compacted series) is not. Of
-    the `named` files those with a user's rows are in it only `with_data`; copies of them in trials are left out, too.
+    the `named` files those with a user's rows are in it only `with_data`, and so are the logs of servers and the error
+    output of loads. Copies of left out files in trials are left out, too.
     """
     with errors.as_record_error(run.path, "read the run", errors.CHECK):
-        files: dict[str, Path | bytes] = {**_record(run), **_below(report, REPORT)}
+        record, before = _record(run), trials.left_out(run.disk, run.path)
+        files: dict[str, Path | bytes] = {**record, **_below(report, REPORT)}
         packed: dict[NamedFile, str] = {}
         left_out = []
         for each in named:
@@ -125,15 +130,17 @@ def contents_of(run: Run, report: Path, named: Iterable[NamedFile], *, with_data
                 left_out.append(each)
             else:
                 packed[each] = f"{SCRIPTS}/{len(packed) + 1}/{each.path.name}"
-        copies = [name for each in left_out for name, where in files.items() if where in each.sources]
-        for name in copies:
+        in_trials = {name: path for name, path in record.items() if name.startswith(f"{RECORD}/{trials.DIRECTORY}/")}
+        copies = {name for each in left_out for name, path in in_trials.items() if path in each.sources}
+        logs = set() if with_data else {name for name, path in in_trials.items() if _quotes_rows(path)}
+        gone = {name.removeprefix(f"{RECORD}/") for name in copies | logs}
+        for name in copies | logs:
             del files[name]
-        if copies:
-            files[f"{RECORD}/{trials.LEFT_OUT_FILE}"] = formats.encode(
-                sorted(name.removeprefix(f"{RECORD}/") for name in copies)
-            )
+        if gone or before:
+            files[f"{RECORD}/{trials.LEFT_OUT_FILE}"] = formats.encode(sorted(gone | before))
         files |= {name: each.sources[0] for each, name in packed.items()}
-    return Contents(run, dict(sorted(files.items())), packed, tuple(left_out))
+    logged = tuple(in_trials[name] for name in sorted(logs))
+    return Contents(run, dict(sorted(files.items())), packed, tuple(left_out), logged)
 
 
 def write(contents: Contents, file: Path) -> Manifest:
@@ -189,10 +196,17 @@ def unpack(file: Path, folder: Path) -> Unpacked:
 
 def _record(run: Run) -> dict[str, Path]:
     own = [run.path / name for name in (HEADER_FILE, STUDY_FILE, HOST_FILE, JOURNAL_FILE)]
+    if run.disk.exists(run.path / LIKENESS_FILE):  # without it a verdict would not say that it is of another load
+        own.append(run.path / LIKENESS_FILE)
     for number in run.numbers:
         own += files_below(run.disk, trials.trial_path(run.path, number))
     _ = run.trials  # each is what was committed, or this raises
     return {f"{RECORD}/{path.relative_to(run.path).as_posix()}": _plain_file(run, path) for path in own}
+
+
+def _quotes_rows(path: Path) -> bool:
+    """Is it a server's log, or the error output of a load?"""
+    return path.name == "server.log" or path.suffix == ".err"
 
 
 def _below(folder: Path, name: str) -> dict[str, Path]:

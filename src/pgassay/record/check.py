@@ -5,6 +5,7 @@ wrong; a *note* is something that a reader may want to know (a torn last line, a
 decisions follow from the design is checked by the lab, which replays them; here is only what needs no study.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -51,8 +52,10 @@ def _own_files(run: Run) -> Iterator[Finding]:
     except RecordError as failure:
         yield _error("host.json", str(failure))
     try:
-        for name in sorted(trials.left_out(run.disk, run.path)):
-            yield _note(name, "was left out of the capsule that the record comes from, since it holds a user's values")
+        left_out = Counter(Path(name).name for name in trials.left_out(run.disk, run.path))
+        for name, count in sorted(left_out.items()):
+            why = "which the record comes from, since it may hold a user's values"
+            yield _note(name, f"was left out of the capsule ({count} times) {why}")
     except RecordError as failure:
         yield _error(trials.LEFT_OUT_FILE, str(failure))
 
