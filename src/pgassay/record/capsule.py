@@ -132,7 +132,8 @@ def contents_of(run: Run, report: Path, named: Iterable[NamedFile], *, with_data
                 packed[each] = f"{SCRIPTS}/{len(packed) + 1}/{each.path.name}"
         in_trials = {name: path for name, path in record.items() if name.startswith(f"{RECORD}/{trials.DIRECTORY}/")}
         copies = {name for each in left_out for name, path in in_trials.items() if path in each.sources}
-        logs = set() if with_data else {name for name, path in in_trials.items() if _quotes_rows(path)}
+        quoting = {name for name, path in in_trials.items() if path.name == "server.log" or path.suffix == ".err"}
+        logs = set() if with_data else quoting
         gone = {name.removeprefix(f"{RECORD}/") for name in copies | logs}
         for name in copies | logs:
             del files[name]
@@ -202,11 +203,6 @@ def _record(run: Run) -> dict[str, Path]:
         own += files_below(run.disk, trials.trial_path(run.path, number))
     _ = run.trials  # each is what was committed, or this raises
     return {f"{RECORD}/{path.relative_to(run.path).as_posix()}": _plain_file(run, path) for path in own}
-
-
-def _quotes_rows(path: Path) -> bool:
-    """Is it a server's log, or the error output of a load?"""
-    return path.name == "server.log" or path.suffix == ".err"
 
 
 def _below(folder: Path, name: str) -> dict[str, Path]:
