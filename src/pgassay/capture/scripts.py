@@ -182,6 +182,12 @@ def _share_of(statement: Statement, parsed: Parsed, use: Use) -> float | None:
     return min(1.0, float(share ** (1 / max(1, len(parts)))))
 
 
+def _range_share(statement: Statement, parsed: Parsed, use: Use) -> tuple[float, str]:
+    """The share of its column that a range covers, and how that is known."""
+    known = _share_of(statement, parsed, use)
+    return (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+
+
 def _draw_bound(
     statement: Statement,
     parsed: Parsed,
@@ -193,8 +199,7 @@ def _draw_bound(
     """One end of a range: so far from the other end of the column as the rows that came back are of."""
     use = parsed.uses[number]
     table, column = _of(use)
-    known = _share_of(statement, parsed, use)
-    share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+    share, how = _range_share(statement, parsed, use)
     values = [within.quantile(column, _side(use, share * random.uniform(0.5, 1.5))) for _ in range(TUPLES)]
     if any(each is None for each in values):
         raise CannotDrawError(_no_statistics(table, column))
@@ -268,8 +273,7 @@ def _draw_range(
     low, high = pair
     use = parsed.uses[low]
     table, column = _of(use)
-    known = _share_of(statement, parsed, use)
-    share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+    share, how = _range_share(statement, parsed, use)
     found.said[low] = found.said[high] = f"a range of {table}.{column.name}, {share:.3g} of it ({how})"
     dense = draws.dense_range(column, use.table.rows if use.table else None)
     if dense is not None:

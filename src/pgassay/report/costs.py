@@ -53,7 +53,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 def typical(findings: "Findings", response: Response, place: Spot) -> Mapping[str, float]:
     """Each treatment's value of a response, the same wherever a page shows one: a mean over the blocks, as `_means`.
 
-    Averages where some values of a ratio are 0.
+    Averages where some values of a ratio are 0. A treatment without a value is left out.
     """
     rows = [row for row in findings.summaries(response) if row.place.cell == place and row.n]
     if response.scale is Scale.RATIO and any(row.min <= 0.0 for row in rows):
@@ -62,7 +62,8 @@ def typical(findings: "Findings", response: Response, place: Spot) -> Mapping[st
     mine = (each for each in every if each.response == response.name and each.place.cell == place)
     effects = {each.treatment: each for each in mine if each.informative and not each.refused}
     table = tables(findings.observations(response.name), response.scale).get(place)
-    return {} if table is None else _means(table, findings.baseline, effects, response.scale)
+    means = {} if table is None else _means(table, findings.baseline, effects, response.scale)
+    return {name: value for name, value in means.items() if isfinite(value)}
 
 
 def _table(findings: "Findings", condition: str, covariate: str) -> Table:
@@ -87,7 +88,7 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
         cells = []
         for name in treatments:
             value = means.get(name, nan)
-            text = words.size(value) if sized and isfinite(value) else words.quantity(value, response)
+            text = words.size(value) if sized and name in means else words.quantity(value, response)
             if name in effects:
                 text += f" ({words.effect(effects[name], response)})"
             cells.append(text)

@@ -7,7 +7,6 @@ that was not measured says so.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 from pgassay.report import costs, words
@@ -105,7 +104,7 @@ def _values(
 ) -> Iterator[float | None]:
     response = findings.responses.get(step.response)
     known = {} if response is None else costs.typical(findings, response, Cell(*place))
-    return (value if isfinite(value := known.get(name, nan)) else None for name in treatments)
+    return map(known.get, treatments)
 
 
 def _shown(value: float | None) -> str:

@@ -7,7 +7,7 @@ them; docs/report.md says how each is computed.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite, nan
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.comparable import refusal_of_speed
@@ -95,10 +95,10 @@ def points(
     """Every treatment's values at a place, in the study's order."""
     levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     of = by_treatment(trials)
+    values = {name: _typical(findings, place, name, of) for name in (*_SHOWN, space, speed)}
     found = []
     for treatment in findings.study.treatments:
-        mine = of.get(treatment.name, ())
-        means = {name: _typical(findings, place, name, treatment.name, mine) for name in (*_SHOWN, space, speed)}
+        means = {name: each.get(treatment.name) for name, each in values.items()}
         mine_levels = levels.get(treatment.name, treatment.levels)
         error = findings.service_errors.get(Place(treatment.name, *place))
         found.append(Point(treatment.name, mine_levels, means[space], means[speed], means, error))
@@ -106,13 +106,13 @@ def points(
 
 
 def _typical(
-    findings: "Findings", place: Cell, name: str, treatment: str, trials: Sequence[TrialRecord]
-) -> float | None:
-    """As everywhere on a page; of what the record does not declare the median."""
+    findings: "Findings", place: Cell, name: str, trials: Mapping[str, Sequence[TrialRecord]]
+) -> Mapping[str, float | None]:
+    """Of each treatment as everywhere on a page; of what the record does not declare the median."""
     if name not in findings.responses:
-        return middle(_value(trial, name) for trial in trials)
-    value = typical(findings, findings.responses[name], place).get(treatment, nan)
-    return value if isfinite(value) and not (name in _SPEED and value <= 0.0) else None
+        return {treatment: middle(_value(trial, name) for trial in mine) for treatment, mine in trials.items()}
+    known = typical(findings, findings.responses[name], place)
+    return {each: value for each, value in known.items() if not (name in _SPEED and value <= 0.0)}
 
 
 def _value(trial: TrialRecord, name: str) -> float | None:
