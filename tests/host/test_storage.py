@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.mountinfo import holding, parse_mountinfo
 from pgassay.bench.places import Mount
 from pgassay.host.storage import (
     chosen,
     device_of,
     existing_ancestor,
-    holding,
     mount_of,
-    parse_mountinfo,
     read_device,
     unsuitable,
 )
@@ -29,8 +28,8 @@ garbage
 def test_lines_become_mounts() -> None:
     mounts = parse_mountinfo(MOUNTINFO)
     assert [mount.filesystem for mount in mounts] == ["ext4", "tmpfs", "xfs", "btrfs", "ext4"]
-    assert mounts[2].mount_point == Path("/srv/my data")
-    assert mounts[2].options == "rw,noatime,attr2"
+    assert mounts[2].point == Path("/srv/my data")
+    assert ",".join(mounts[2].options) == "rw,noatime,attr2"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,7 @@ def test_lines_become_mounts() -> None:
 def test_the_nearest_and_latest_mount_holds_a_path(path: str, device: str) -> None:
     found = holding(Path(path), parse_mountinfo(MOUNTINFO))
     assert found is not None
-    assert found.device == device
+    assert found.source == device
 
 
 def test_a_path_that_is_not_there_yet_is_judged_by_its_parent(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from pgassay import children
 from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
 from pgassay.bench.factor import Catalogue, Readable, Stage
 from pgassay.bench.kinds import SWITCH, Change, Kind, choice, whole
+from pgassay.bench.mountinfo import MountEntry
 from pgassay.bench.options import Options, ReadBack, declared_options, factors_of, group, option
 from pgassay.bench.server import Server
 from pgassay.drive.block import daemon, description, kernel
@@ -27,7 +28,6 @@ from pgassay.drive.block.description import PRESETS, Description
 from pgassay.drive.block.emulated import rounding
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import DISK
-from pgassay.drive.block.kernel import MountEntry
 from pgassay.drive.root import NAME
 from pgassay.drive.sizing import AUTO
 from pgassay.errors import UsageError

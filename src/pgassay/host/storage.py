@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError
+from pgassay.bench.mountinfo import MountEntry, holding, mounts
 from pgassay.bench.places import Mount
 
 FICLONE = 0x40049409
@@ -21,44 +22,7 @@ UNKNOWN = "unknown"
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 LAYERED = ("overlay", "aufs", "fuse-overlayfs", "fuse.fuse-overlayfs")
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "fuse.sshfs")
-_MOUNTINFO = Path("/proc/self/mountinfo")
 _PROBE_BYTES = 4096
-
-
-@dataclass(frozen=True)
-class MountLine:
-    """A line of mountinfo: where it is mounted, what it is, its device, its options (the mount's, then the type's)."""
-
-    mount_point: Path
-    filesystem: str
-    device: str
-    options: str
-
-
-def parse_mountinfo(text: str) -> list[MountLine]:
-    """All mounts in order; a later one hides an earlier one at the same place."""
-    found = []
-    for line in text.splitlines():
-        before, dash, after = line.partition(" - ")
-        left, right = before.split(" "), after.split(" ")
-        if not dash or len(left) < 6 or len(right) < 3:
-            continue
-        options = ",".join(dict.fromkeys(f"{left[5]},{right[2]}".split(",")))
-        found.append(MountLine(Path(_plain(left[4])), right[0], _plain(right[1]), options))
-    return found
-
-
-def _plain(text: str) -> str:
-    """Blanks and the like are written in octal: `\\040`."""
-    for octal, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(octal, character)
-    return text
-
-
-def holding(path: Path, mounts: list[MountLine]) -> MountLine | None:
-    """The mount that a resolved path lies on: the longest mount point above it, the last one of equals."""
-    above = [mount for mount in mounts if path.is_relative_to(mount.mount_point)]
-    return max(enumerate(above), key=lambda each: (len(each[1].mount_point.parts), each[0]))[1] if above else None
 
 
 def mount_of(path: Path) -> Mount:
@@ -69,18 +33,18 @@ def mount_of(path: Path) -> Mount:
     existing = existing_ancestor(path)
     try:
         room = os.statvfs(existing)
-        table = parse_mountinfo(_MOUNTINFO.read_text(encoding="utf-8"))
+        table = mounts()
     except OSError:
         raise BenchError(f'could not find out which file system holds "{path}"') from None
     # In a change-rooted system whose root is no mount point the kernel lists no mount above us: the room is known all
     # the same, and what is not known is called so.
-    line = holding(existing, table) or MountLine(existing, UNKNOWN, UNKNOWN, "")
+    entry = holding(existing, table) or MountEntry(existing, UNKNOWN, UNKNOWN, (), "")
     return Mount(
         path=path,
-        mount_point=line.mount_point,
-        filesystem=line.filesystem,
-        device=line.device,
-        options=line.options,
+        mount_point=entry.point,
+        filesystem=entry.filesystem,
+        device=entry.source,
+        options=",".join(entry.options),
         size_bytes=room.f_blocks * room.f_frsize,
         free_bytes=room.f_bavail * room.f_frsize,
         reflink=can_share_blocks(existing),

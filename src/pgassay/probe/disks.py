@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.mountinfo import parse_mountinfo
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
 from pgassay.probe.procfs import parse_device_stat, read_text
@@ -43,17 +44,8 @@ def device_under(
 
 def mount_source(mountinfo: str, number: str, path: Path) -> str | None:
     """The source (`/dev/sda2`) of the innermost mount that holds `path`; `number` decides where it is listed."""
-    best: tuple[bool, int, str] | None = None
-    for line in mountinfo.splitlines():
-        head, dash, tail = line.partition(" - ")
-        fields = head.split()
-        if not dash or len(fields) < 5 or len(tail.split()) < 2:
-            continue
-        point = Path(fields[4].replace("\\040", " "))
-        if path == point or point in path.parents:
-            candidate = (fields[2] == number, len(point.parts), tail.split()[1])
-            best = max(best, candidate) if best else candidate
-    return best[2] if best else None
+    above = [each for each in parse_mountinfo(mountinfo) if path.is_relative_to(each.point)]
+    return max(((each.number == number, len(each.point.parts), each.source) for each in above), default=(0, 0, None))[2]
 
 
 def _device(number: str, sys: Path) -> Device | None:

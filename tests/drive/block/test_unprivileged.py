@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
+from pgassay.bench.mountinfo import MountEntry, parse_mountinfo
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import copy_image
@@ -67,7 +68,7 @@ def test_a_device_is_read_back_as_asked_whichever_of_its_names_is_mounted(
     """The system call keeps a link's name, mount(8) does not, and two treatments may name one device in two ways."""
     stable = tmp_path / "by-id"
     stable.symlink_to(tmp_path / "disk")
-    entry = kernel.MountEntry(Path("/x/mnt"), "ext4", str(tmp_path / mounted_as), ("rw",), "7:1")
+    entry = MountEntry(Path("/x/mnt"), "ext4", str(tmp_path / mounted_as), ("rw",), "7:1")
     monkeypatch.setattr(kernel, "mount_over", lambda path: entry)
     for level in (f"device:{stable}", f"device:{tmp_path / 'disk'}", f"normal=device:{stable}"):
         assert drive_at(Path("/x/mnt/pgassay"), level) == level
@@ -124,7 +125,7 @@ def test_a_drives_own_answer_is_compared_in_the_levels_form() -> None:
 
 
 def test_mountinfo_is_read_with_its_escapes() -> None:
-    last = kernel.parse_mountinfo(MOUNTINFO)[-1]
+    last = parse_mountinfo(MOUNTINFO)[-1]
     assert (last.point, last.filesystem, last.source) == (Path("/data/a b/mnt"), "xfs", "/dev/loop3")
     assert {"noatime", "nouuid"} <= set(last.options)
 
@@ -144,7 +145,7 @@ def test_a_file_that_a_process_closes_meanwhile_hides_none_of_its_others(tmp_pat
 @pytest.mark.parametrize(("text", "limit"), [("9223372036854771712\n", None), ("1073741824\n", 1 << 30)])
 def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str, limit: int | None) -> None:
     (tmp_path / "memory.limit_in_bytes").write_text(text)
-    entry = kernel.MountEntry(tmp_path, "cgroup", "cgroup", ("rw", "memory"), "0:26")
+    entry = MountEntry(tmp_path, "cgroup", "cgroup", ("rw", "memory"), "0:26")
     found = daemon.root_group([entry])
     assert found is not None
     assert (found.processes, found.limit_bytes) == (tmp_path / "cgroup.procs", limit)

@@ -19,9 +19,9 @@ from typing import Any, Protocol
 
 from pgassay import children
 from pgassay.bench.errors import DamagedError, DriveError
+from pgassay.bench.mountinfo import MountEntry, mounts
 from pgassay.drive.block import _launch, kernel
 from pgassay.drive.block.description import Description, impossible
-from pgassay.drive.block.kernel import MountEntry, mounts
 from pgassay.study.units import format_size
 
 PROGRAM = "pgassay-drive"

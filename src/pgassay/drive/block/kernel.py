@@ -15,52 +15,16 @@ import struct
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from pgassay import children
 from pgassay.bench.errors import DamagedError, DriveError
+from pgassay.bench.mountinfo import MountEntry, holding, mounts, parse_mountinfo
 from pgassay.bench.running import Completed, Runner
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.errors import UsageError
 from pgassay.files import Directory
-
-_MOUNTINFO = Path("/proc/self/mountinfo")
-_ESCAPES = (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\"))
-
-
-@dataclass(frozen=True)
-class MountEntry:
-    """A line of mountinfo; `number` is the file system's `MAJ:MIN`."""
-
-    point: Path
-    filesystem: str
-    source: str
-    options: tuple[str, ...]
-    number: str
-
-
-def parse_mountinfo(text: str) -> list[MountEntry]:
-    """All mounts, in the kernel's order (proc(5))."""
-    found = []
-    for line in text.splitlines():
-        head, dash, tail = line.partition(" - ")
-        left, right = head.split(" "), tail.split(" ")
-        if dash and len(left) >= 6 and len(right) >= 3:
-            options = tuple(dict.fromkeys(f"{left[5]},{right[2]}".split(",")))
-            found.append(MountEntry(Path(_plain(left[4])), right[0], _plain(right[1]), options, left[2]))
-    return found
-
-
-def _plain(text: str) -> str:
-    for octal, character in _ESCAPES:
-        text = text.replace(octal, character)
-    return text
-
-
-def mounts() -> list[MountEntry]:
-    return parse_mountinfo(_MOUNTINFO.read_text(encoding="utf-8"))
 
 
 def mounts_below(place: Path) -> list[MountEntry]:
@@ -69,8 +33,7 @@ def mounts_below(place: Path) -> list[MountEntry]:
 
 
 def mount_over(path: Path) -> MountEntry | None:
-    above = [entry for entry in mounts() if path.is_relative_to(entry.point)]
-    return max(enumerate(above), key=lambda each: (len(each[1].point.parts), each[0]))[1] if above else None
+    return holding(path, mounts())
 
 
 def loops(sys: Path = Path("/sys/block")) -> Iterator[tuple[Path, Path]]:

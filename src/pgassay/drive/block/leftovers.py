@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 
 from pgassay.bench.errors import DriveError
+from pgassay.bench.mountinfo import MountEntry
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.daemon import SocketControl
 from pgassay.files import Directory, UntrustedError
@@ -55,7 +56,7 @@ def undo(place: Path) -> list[str]:
     return done
 
 
-def _require_ours(entry: kernel.MountEntry, place: Path) -> None:
+def _require_ours(entry: MountEntry, place: Path) -> None:
     source = Path(entry.source)
     if _is_fuse(entry):
         ours = entry.source.startswith(f"{daemon.PROGRAM}:") and entry.point.name == daemon.FUSE
@@ -80,7 +81,7 @@ def _noted(home: Path) -> Path | None:
         return None
 
 
-def _is_fuse(entry: kernel.MountEntry) -> bool:
+def _is_fuse(entry: MountEntry) -> bool:
     return entry.filesystem.partition(".")[0] in _FUSE_TYPES
 
 
