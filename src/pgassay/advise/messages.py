@@ -1,18 +1,16 @@
 """Every message of `pgassay advise`: what cannot be searched, and what it would need."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from math import ceil
 
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import PgassayError, UsageError, did_you_mean
 from pgassay.report.words import counted
 from pgassay.study.units import format_size
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
+def _nearest(word: str, known: Iterable[str]) -> str | None:
     names = sorted(known)
-    close = get_close_matches(word, names, n=1)
-    return f'did you mean "{close[0]}"?' if close else f"there are: {', '.join(names)}"
+    return did_you_mean(word, names, f"there are: {', '.join(names)}")
 
 
 def unknown_key(setting: str, key: str, known: Iterable[str]) -> UsageError:
@@ -39,10 +37,9 @@ def bad_nodes(setting: str, nodes: object) -> UsageError:
 
 def no_default(setting: str, known: Iterable[str]) -> UsageError:
     """A setting that neither our knowledge nor this PostgreSQL describes, without the default that it needs."""
-    close = get_close_matches(setting, sorted(known), n=1)
     return UsageError(
         f'"{setting}" is not a setting that pgassay or this PostgreSQL describes',
-        f'did you mean "{close[0]}"?' if close else f'give its default in the space: [{setting}] default = "…"',
+        did_you_mean(setting, sorted(known), f'give its default in the space: [{setting}] default = "…"'),
     )
 
 

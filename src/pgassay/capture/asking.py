@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from hashlib import sha256
 from itertools import count, takewhile
 from pathlib import Path
@@ -29,6 +28,7 @@ from pgassay.capture.physical import messages as refusals
 from pgassay.capture.question import Question, document
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
+from pgassay.errors import did_you_mean
 from pgassay.locks import alone
 
 FOLDER = "asked"
@@ -183,18 +183,15 @@ def _require_table(change: str, tree: Any, capture: Capture) -> None:
     found = [each for each in capture.tables if each.name == name and schema in (None, each.schema)]
     if not found and not getattr(tree, "missing_ok", False):
         known = [each.name for each in capture.tables]
-        raise CaptureError(f'"{change}" names a table that the capture does not have: {name}', _near(name, known))
+        raise CaptureError(
+            f'"{change}" names a table that the capture does not have: {name}', did_you_mean(name, known)
+        )
     columns = [column.name for each in found for column in each.columns]
     for each in (*(getattr(tree, "indexParams", None) or ()), *(getattr(tree, "indexIncludingParams", None) or ())):
         if each.name and columns and each.name not in columns:
             raise CaptureError(
-                f'"{change}" names a column that {name} does not have: {each.name}', _near(each.name, columns)
+                f'"{change}" names a column that {name} does not have: {each.name}', did_you_mean(each.name, columns)
             )
-
-
-def _near(name: str, names: Sequence[str]) -> str | None:
-    near = get_close_matches(name, names, 1)
-    return f'did you mean "{near[0]}"?' if near else None
 
 
 def _require_played(load: ScriptedLoad, capture: Capture) -> None:

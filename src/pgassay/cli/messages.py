@@ -8,11 +8,10 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TextIO
 
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import PgassayError, UsageError, did_you_mean, near
 from pgassay.outgoing import control
 from pgassay.plugins import Plugin
 
@@ -89,9 +88,9 @@ def not_played_by(driver: str) -> UsageError:
 
 def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
     """A word that is no command."""
-    near = get_close_matches(name, list(commands), n=1)
-    hint = f'did you mean "{near[0]}"?' if near else 'try "pgassay --help" for the commands'
-    return UsageError(f'unknown command "{name}"', hint)
+    return UsageError(
+        f'unknown command "{name}"', did_you_mean(name, commands, 'try "pgassay --help" for the commands')
+    )
 
 
 _ALIKE = 0.75
@@ -102,8 +101,8 @@ def bad_usage(detail: str, program: str, options: Iterable[str]) -> UsageError:
     """Options or arguments that do not fit; suggests the nearest option."""
     unknown = re.search(r"unrecognized arguments: (\S+)", detail)
     if unknown:
-        near = get_close_matches(unknown[1].partition("=")[0], list(options), n=1, cutoff=_ALIKE)
-        hint = f'did you mean "{near[0]}"?' if near else f'try "{program} --help" for the options'
+        otherwise = f'try "{program} --help" for the options'
+        hint = did_you_mean(unknown[1].partition("=")[0], options, otherwise, _ALIKE)
         return UsageError(f'unrecognized argument "{unknown[1]}"', hint)
     said = re.fullmatch(r"argument ([^\s:]+): (wants .*|expected one argument)", detail)
     if said:
@@ -125,7 +124,7 @@ def nothing_compared(levels: Sequence[str]) -> UsageError:
     name = first.partition("=")[0]
     for other in others:
         found = other.partition("=")[0]
-        if get_close_matches(found, [name], n=1, cutoff=0.8):
+        if near(found, [name], 0.8):
             return UsageError(
                 f'"{name}" and "{found}" have one level each', "one of the two is mistyped: give both levels one name"
             )

@@ -1,13 +1,12 @@
 """Every message of the lab for users, in PostgreSQL's manner."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from math import exp, inf
 from pathlib import Path
 
 from pgassay.analysis.effects import BlockMean
 from pgassay.bench.errors import BenchError
-from pgassay.errors import PgassayError, RunStoppedError, UsageError
+from pgassay.errors import PgassayError, RunStoppedError, UsageError, did_you_mean
 from pgassay.host.messages import NO_ROOT
 from pgassay.study.units import format_size
 
@@ -18,8 +17,7 @@ _LINES_LISTED = 5
 def unknown_response(name: str, known: Iterable[str]) -> UsageError:
     """For a primary or secondary response that neither the load nor a probe yields."""
     words = list(known)
-    near = get_close_matches(name, words, n=1)
-    hint = f'did you mean "{near[0]}"?' if near else f"this load and its probes measure: {', '.join(words)}"
+    hint = did_you_mean(name, words, f"this load and its probes measure: {', '.join(words)}")
     return UsageError(f'the response "{name}" is not measured', hint)
 
 

@@ -6,11 +6,10 @@ followed by `DETAIL:` and `HINT:` lines (manual, "Error Reporting and Logging").
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError, ClusterError, NotSettableError, QueryError, SettingError, StartTimeoutError
-from pgassay.errors import UsageError
+from pgassay.errors import UsageError, did_you_mean
 from pgassay.extras import install_command
 
 SUPPORTED = "PostgreSQL 13 to 18"
@@ -172,8 +171,7 @@ def bad_setting_name(name: str) -> SettingError:
 
 def unknown_setting(name: str, known: Iterable[str]) -> NotSettableError:
     """This PostgreSQL has no such setting."""
-    found = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    hint = f'did you mean "{found[0]}"?' if found else "SHOW ALL lists the settings of this version"
+    hint = did_you_mean(name, known, "SHOW ALL lists the settings of this version")
     return NotSettableError(f'PostgreSQL has no setting "{name}"', hint, name)
 
 

@@ -1,33 +1,20 @@
 """Every message of the study layer, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
-from pgassay.errors import UsageError
-
-
-def near(word: str, words: Iterable[str]) -> str | None:
-    """The most similar word, for "did you mean"; None if nothing is near."""
-    found = get_close_matches(word, list(words), n=1, cutoff=0.6)
-    return found[0] if found else None
-
-
-def _suggest(word: str, words: Iterable[str], otherwise: str) -> str:
-    candidates = list(words)
-    found = near(word, candidates)
-    return f'did you mean "{found}"?' if found else otherwise
+from pgassay.errors import UsageError, did_you_mean
 
 
 def unknown_key(where: str, key: str, known: Iterable[str]) -> UsageError:
     """A typo in a study file."""
     words = list(known)
-    return UsageError(f'unknown key "{key}" in {where}', _suggest(key, words, f"known keys: {', '.join(words)}"))
+    return UsageError(f'unknown key "{key}" in {where}', did_you_mean(key, words, f"known keys: {', '.join(words)}"))
 
 
 def each_of_no_factor(text: str, name: str, known: Iterable[str]) -> UsageError:
     """A claim is made at each level of what the study neither varies nor holds."""
     words = list(known)
-    hint = _suggest(name, words, f"factors of this study: {', '.join(words)}")
+    hint = did_you_mean(name, words, f"factors of this study: {', '.join(words)}")
     return UsageError(f'claim "{text}" has each = "{name}", which is no factor of this study', hint)
 
 
@@ -38,7 +25,7 @@ def wrong_type(where: str, key: str, expected: str, found: object) -> UsageError
 
 def unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
     """No factor of this name."""
-    hint = _suggest(
+    hint = did_you_mean(
         name, known, 'settings are factors as "server.NAME"; for all others see "pgassay studies --factors"'
     )
     if name == "schema.partition":
@@ -49,7 +36,7 @@ def unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
 def settles_nothing(name: str, responses: Iterable[str]) -> UsageError:
     """The schedule would wait for a response that the study does not ask for."""
     words = list(responses)
-    hint = _suggest(name, words, f"list it under secondary, or name one of: {', '.join(words)}")
+    hint = did_you_mean(name, words, f"list it under secondary, or name one of: {', '.join(words)}")
     return UsageError(f'"design.settle" names "{name}", which is not a response of this study', hint)
 
 
@@ -63,13 +50,13 @@ def unknown_study(name: str, known: Iterable[str]) -> UsageError:
     words = list(known)
     return UsageError(
         f'no study file and no built-in study is called "{name}"',
-        _suggest(name, words, f"the built-in studies are: {', '.join(words)}"),
+        did_you_mean(name, words, f"the built-in studies are: {', '.join(words)}"),
     )
 
 
 def unknown_response(name: str, named: Iterable[str], known: Iterable[str]) -> UsageError:
     """A threshold on what the load and the probes do not measure; `named` are the study's own responses."""
-    hint = _suggest(name, known, f"this study asks for: {', '.join(named)}")
+    hint = did_you_mean(name, known, f"this study asks for: {', '.join(named)}")
     return UsageError(f'the response "{name}" of a threshold is not measured', hint)
 
 

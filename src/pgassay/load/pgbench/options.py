@@ -12,7 +12,6 @@ Nothing is left to pgbench's defaults that could differ between versions; -n bec
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 from pgassay import untrusted
@@ -21,7 +20,7 @@ from pgassay.bench.kinds import Change, Kind, choice, optional, whole
 from pgassay.bench.messages import no_value
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
-from pgassay.errors import UsageError
+from pgassay.errors import UsageError, did_you_mean
 from pgassay.load.options import (
     AGE,
     CutOptions,
@@ -162,9 +161,8 @@ def check_scripts(scripts: tuple[Script, ...]) -> None:
     """Refuse scripts that do not exist; raises `UsageError`."""
     for script in scripts:
         if not script.builtin and not script.path.is_file():
-            near = get_close_matches(script.path.name, (*BUILTINS, *OURS), n=1)
             known = f"give a file, or one of pgbench's own: {', '.join((*BUILTINS, *OURS))}"
-            hint = f'did you mean "{near[0]}"?' if near else known
+            hint = did_you_mean(script.path.name, (*BUILTINS, *OURS), known)
             raise UsageError(f'script "{script.path}" does not exist', hint)
 
 
