@@ -212,11 +212,7 @@ def user_file(environment: Mapping[str, str], home: Path) -> Path:
 
 def read(disk: Disk, path: Path) -> Known:
     """The user's file; empty when there is none, it cannot be read, or a later version wrote it."""
-    try:
-        found = msgspec.json.decode(disk.read(path), type=Known)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return Known()
-    return found if found.format == FORMAT else Known()
+    return formats.read_or(disk, path, Known())
 
 
 def remember(disk: Disk, path: Path, new: Calibration) -> None:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from pgassay.record import formats
 from pgassay.record.calibrations import Setting
 from pgassay.record.disk import Disk, keep_file
@@ -58,11 +56,7 @@ class KnownDisks:
 
 def read(disk: Disk, path: Path) -> KnownDisks:
     """The user's file; empty when there is none, it cannot be read, or a later version wrote it."""
-    try:
-        found = msgspec.json.decode(disk.read(path), type=KnownDisks)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return KnownDisks()
-    return found if found.format == FORMAT else KnownDisks()
+    return formats.read_or(disk, path, KnownDisks())
 
 
 def remember(disk: Disk, path: Path, new: DiskCapacities) -> None:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from pgassay import untrusted
+from pgassay.record.disk import Disk
 from pgassay.record.errors import damaged, newer_format
 from pgassay.record.values import FORMAT, Amount, Count, LevelRecord, Moment, Reason, Seconds, TrialRecord
 from pgassay.study.responses import Response, Status
@@ -28,6 +29,17 @@ Step = Callable[[Plain], Plain]
 _NS = 1_000_000_000
 
 Value = TypeVar("Value")
+
+
+class Versioned(Protocol):
+    """What a file holds that says its format."""
+
+    @property
+    def format(self) -> int:
+        """Its number."""
+
+
+Kept = TypeVar("Kept", bound=Versioned)
 
 
 IMPORTED = "imported"
@@ -137,6 +149,15 @@ def decode(kind: type[Value], data: bytes, run: Path, where: str) -> Value:
     except ValueError as failure:
         raise damaged(run, f"{where}: {failure}") from failure
     return found
+
+
+def read_or(disk: Disk, path: Path, empty: Kept) -> Kept:
+    """A file that is no part of a run; `empty` where there is none, it cannot be read, or another version wrote it."""
+    try:
+        found = msgspec.json.decode(disk.read(path), type=type(empty))
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return empty
+    return found if found.format == empty.format else empty
 
 
 def _upgraded(

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
-import msgspec
-
 from pgassay.record import formats
 from pgassay.record.calibrations import Setting
 from pgassay.record.disk import Disk, keep_file
@@ -95,11 +93,7 @@ def _without(runs: Iterable[Lengths], gone: list[Lengths]) -> tuple[Lengths, ...
 
 def read(disk: Disk, path: Path) -> KnownLengths:
     """The user's file; empty when there is none, it cannot be read, or a later version wrote it."""
-    try:
-        found = msgspec.json.decode(disk.read(path), type=KnownLengths)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return KnownLengths()
-    return found if found.format == FORMAT else KnownLengths()
+    return formats.read_or(disk, path, KnownLengths())
 
 
 def remember(disk: Disk, path: Path, new: Lengths) -> None:
