@@ -10,6 +10,7 @@ import pwd
 import shutil
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Of every program that we start."""
@@ -28,6 +29,13 @@ def search_path(environment: Mapping[str, str] = os.environ) -> str:
 def which(program: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """Where a program is, by the absolute directories of PATH; a name with a slash in it is a path."""
     return shutil.which(program, path=search_path(environment))
+
+
+def own_program(name: str, variable: str, environment: Mapping[str, str] = os.environ) -> Path | None:
+    """A program of ours: the one that the variable names, else that which came with us; None where none can be run."""
+    named = environment.get(variable)
+    path = Path(named) if named else Path(__file__).parent / "_bin" / name
+    return path.absolute() if os.access(path, os.X_OK) else None
 
 
 def environment_of(uid: int | None = None) -> dict[str, str]:

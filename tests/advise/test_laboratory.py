@@ -32,17 +32,23 @@ class AskedError(Exception):
     """A study would begin."""
 
 
-@pytest.mark.parametrize(("budget_s", "longer"), [(1.0, True), (1e6, False)])
-def test_a_study_has_time_for_its_least_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget_s: float, longer: bool
-) -> None:
-    asked: list[Document] = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
+    """The studies that a laboratory would run; each ends in `AskedError`."""
+    found: list[Document] = []
 
     def measured(self: RealLaboratory, name: str, wanted: Document) -> Findings:
-        asked.append(wanted)
+        found.append(wanted)
         raise AskedError
 
     monkeypatch.setattr(RealLaboratory, "_measured", measured)
+    return found
+
+
+@pytest.mark.parametrize(("budget_s", "longer"), [(1.0, True), (1e6, False)])
+def test_a_study_has_time_for_its_least_blocks(
+    tmp_path: Path, asked: list[Document], budget_s: float, longer: bool
+) -> None:
     make_run(tmp_path / "screening-01")
     took_s = max(each.length_s for each in Run.open(tmp_path / "screening-01").trials)
     assert took_s > 0
@@ -59,16 +65,7 @@ def test_a_study_has_time_for_its_least_blocks(
     assert given_s >= 0.9 * 2 * BLOCKS_MIN * took_s
 
 
-def test_no_run_of_an_advice_has_more_time_than_is_left_for_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Document] = []
-
-    def measured(self: RealLaboratory, name: str, wanted: Document) -> Findings:
-        asked.append(wanted)
-        raise AskedError
-
-    monkeypatch.setattr(RealLaboratory, "_measured", measured)
+def test_no_run_of_an_advice_has_more_time_than_is_left_for_all(tmp_path: Path, asked: list[Document]) -> None:
     make_run(tmp_path / "screening-01")
     space = space_of(settings_of({}, ["work_mem", "jit"]), Machine(8 << 30, 2), {})
 

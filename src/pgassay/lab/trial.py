@@ -144,10 +144,10 @@ class Trial:
             notes.cache = settle(server, arm.setup.load, self._clone, self._site.caches, limited=self._memory_limited)
 
     def _require_names(self) -> None:
-        """Before anything is measured: of all arms that have these data."""
-        arms = [each for each in self._arm.whole.arms if each.snapshot_key == self._arm.snapshot_key]
-        for arm in arms:
-            arm.load.require_names(self._server)
+        """Before anything is measured: of every load that is played on these data."""
+        arms = (each for each in self._arm.whole.arms if each.snapshot_key == self._arm.snapshot_key)
+        for load in {each.setup.load: each.load for each in arms}.values():
+            load.require_names(self._server)
 
     def measure(self) -> None:
         """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""

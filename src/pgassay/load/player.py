@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pgassay import scratch
+from pgassay import children, scratch
 from pgassay.bench.client import PlayerHost
 from pgassay.bench.errors import LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
@@ -40,14 +40,13 @@ _SOCKET, _OUT, _ERR = "control", "player.out", "player.err"
 
 def find(environment: Mapping[str, str] = os.environ) -> Path:
     """The program: $PGASSAY_PLAYER, or the one that came with us; raises `LoadError`."""
-    named = environment.get(VARIABLE)
-    path = Path(named) if named else Path(__file__).parents[1] / "_bin" / PROGRAM
-    if not os.access(path, os.X_OK):
+    path = children.own_program(PROGRAM, VARIABLE, environment)
+    if path is None:
         raise LoadError(
             "the program pgassay-player, which plays loads in slices, is not installed",
             "build it with: make setup; or name it in $PGASSAY_PLAYER",
         )
-    return path.absolute()
+    return path
 
 
 class ControlledProgram:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 SENTENCES_MAX = 3
 BADGES_MAX = 6
-"""More comparisons are told in groups."""
+"""More comparisons get a sentence for each group, and no badges."""
 _WHOLE_FROM = 10.0
 """Per cent from which a badge has no decimals."""
 _TIMES_FROM = 2.0

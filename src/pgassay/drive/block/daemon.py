@@ -146,14 +146,13 @@ class RealDaemon:
 
 def find() -> Path:
     """The program: $PGASSAY_DRIVE, or the one that came with us; raises `DriveError`."""
-    named = os.environ.get(VARIABLE)
-    path = Path(named) if named else Path(__file__).parents[2] / "_bin" / PROGRAM
-    if not os.access(path, os.X_OK):
+    path = children.own_program(PROGRAM, VARIABLE)
+    if path is None:
         raise DriveError(
             "the program pgassay-drive, which emulates drives, is not installed",
             "build it with: make setup; or name it in $PGASSAY_DRIVE; image and directory work without it",
         )
-    return path.absolute()
+    return path
 
 
 def _wait_ready(process: "subprocess.Popen[bytes]", log: Path, begins: int) -> None:
