@@ -171,6 +171,14 @@ def load_runs(path: Path) -> bool:
     return any("tps = " not in text for text in found)
 
 
+def out_of_space(path: Path) -> bool:
+    """Has the load of the trial under way met a full disk?"""
+    for each in (path / "trials").glob(".staging-*/pgbench.err"):
+        with suppress(FileNotFoundError):  # its trial was committed meanwhile
+            return "No space left" in each.read_text()
+    return False
+
+
 def resumed(path: Path) -> int:
     """How often it was gone on with."""
     return sum(entry["kind"] == "resumed" for entry in entries(path))
