@@ -12,6 +12,7 @@ from pgassay.lab.decisions import UNTOLD, rules_of
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from pgassay.testing.planted import make_run
+from tests.security.test_forged_records import with_right_checksums
 
 
 def planted(path: Path, **header: object) -> Run:
@@ -19,6 +20,7 @@ def planted(path: Path, **header: object) -> Run:
     run = make_run(path, discarded=False)
     told = json.loads((path / "run.json").read_text(encoding="utf-8"))
     (path / "run.json").write_text(json.dumps({**told, **header}), encoding="utf-8")
+    with_right_checksums(path)
     return run
 
 

@@ -19,6 +19,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord
 from pgassay.testing import planted
 from pgassay.testing.planted import make_run
+from tests.security.test_forged_records import with_right_checksums
 
 
 @pytest.fixture
@@ -99,6 +100,7 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     study = run.path / "study.toml"
     study.write_text(re.sub('question = "[^"]*"', f'question = "{tmp_path}/secret.key"', study.read_text()))
+    with_right_checksums(run.path)
     return run.path
 
 

@@ -74,9 +74,11 @@ def fake_disk() -> FakeDisk:
     return disk
 
 
-def create(disk: Disk, path: Path = RUN, host: Mapping[str, object] = HOST) -> RunDirectory:
+def create(
+    disk: Disk, path: Path = RUN, host: Mapping[str, object] = HOST, beside: Mapping[str, bytes] | None = None
+) -> RunDirectory:
     """A new run."""
-    return RunDirectory.create(path, HEADER, STUDY, host, disk, clock())
+    return RunDirectory.create(path, HEADER, STUDY, host, disk, clock(), beside)
 
 
 def tool_writes(disk: Disk, path: Path, data: bytes) -> None:

@@ -200,7 +200,37 @@ def test_a_trial_committed_without_a_start_is_found() -> None:
 def test_another_seed_is_found() -> None:
     disk = good()
     overwrite(disk, "run.json", disk.read(RUN / "run.json").replace(b'"seed": 42', b'"seed": 43'))
-    assert found(disk) == [(ERROR, "journal.jsonl line 1", "the seed is not the one in run.json")]
+    assert (ERROR, "journal.jsonl line 1", "the seed is not the one in run.json") in found(disk)
+
+
+BESIDE = {"likeness.json": b'{"format": 1}', "statements.json": b"[]"}
+
+
+@pytest.mark.parametrize("name", ["run.json", "study.toml", "host.json", *BESIDE])
+def test_a_file_that_is_written_once_and_was_changed_since_is_found(name: str) -> None:
+    """Each still reads well: a space more."""
+    disk = fake_disk()
+    create(disk, beside=BESIDE).close()
+    assert found(disk) == []
+    disk.append(RUN / name, b" \n")
+    assert found(disk) == [(ERROR, name, "is not as it was when the run began")]
+
+
+def test_what_a_capsule_goes_without_is_noted() -> None:
+    disk = fake_disk()
+    create(disk, beside=BESIDE).close()
+    disk.remove(RUN / "likeness.json")
+    assert found(disk) == [(NOTE, "likeness.json", "is not here: a capsule goes without it")]
+
+
+@pytest.mark.parametrize("sums", [None, [], {"../../evil": "0"}, {"": 1}, {"trials": "0"}, {"host.json": None}])
+def test_sums_of_older_and_of_forged_records(sums: object) -> None:
+    disk = fake_disk()
+    with create(disk) as run:
+        first = run.journal.entries[0]
+    data = {key: value for key, value in first.data.items() if key != "sha256"}
+    overwrite(disk, FILE, encode(replace(first, data=data if sums is None else {**data, "sha256": sums})))
+    assert [severity for severity, _, _ in found(disk)] == ([ERROR] if isinstance(sums, dict) else [])
 
 
 def allowed(host: Mapping[str, object], *later: Mapping[str, object]) -> list[str]:

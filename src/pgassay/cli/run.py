@@ -229,9 +229,7 @@ def run_document(
                 fleet = stack.enter_context(_fleet.fleet_of(arguments, written.study.name, text))
                 prepared = replace(prepared, remarks=(*prepared.remarks, *fleet.remarks))
             recorded = {"fleet": dict(fleet.facts), **fleet.files} if fleet else None
-            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded)
-            for file, content in (beside or {}).items():
-                directory.keep(file, content)
+            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, beside=beside)
             stack.enter_context(live_pages(path, arguments))
             status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), fleet=fleet)
     return finish(status, path, reboots, arguments)

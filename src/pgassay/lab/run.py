@@ -181,11 +181,12 @@ def begin(
     command: Sequence[str] = (),
     capacities: Mapping[str, float | str] | None = None,
     fleet: Mapping[str, Any] | None = None,
+    beside: Mapping[str, bytes] | None = None,
 ) -> RunDirectory:
     """A new run directory with everything that could matter later; raises `RecordError` where something is already.
 
     `command` is kept as what made the run, `fleet` as facts of the hosts that run blocks. `capacities` are what this
-    drive can do where that was measured just now.
+    drive can do where that was measured just now, `beside` files of the record that say more about the study.
     """
     study, bench, mount = prepared.resolved.study, prepared.bench, prepared.checked.mount
     first = prepared.resolved.arms[0]
@@ -224,7 +225,7 @@ def begin(
     facts["capacities"] = dict(capacities) if capacities else known_capacities(mount)
     facts[disk_capacities.FACT] = known_disk(mount)
     facts |= fleet or {}
-    return RunDirectory.create(path, header, recorded_study(study, written.document), facts)
+    return RunDirectory.create(path, header, recorded_study(study, written.document), facts, beside=beside)
 
 
 def recorded_study(study: Study, document: Document) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pgassay.record import formats, start_states, trials
 from pgassay.record.decisions import Step, decision_of, extended_in
-from pgassay.record.directory import read_header, read_journal
-from pgassay.record.disk import Disk, RealDisk
+from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
+from pgassay.record.disk import Disk, RealDisk, sha256_of
 from pgassay.record.errors import DamagedError, NewerFormatError, NotARunError, RecordError
 from pgassay.record.journal import Entry, Kind, Parsed, committed_in
 from pgassay.record.reading import Run
@@ -43,6 +43,19 @@ def check(path: Path, disk: Disk | None = None) -> list[Finding]:
 
 
 def _own_files(run: Run) -> Iterator[Finding]:
+    sums = run.journal[0].data.get("sha256") if run.journal else None
+    for name, digest in sums.items() if isinstance(sums, dict) else ():  # none before they were kept
+        path = run.path / name
+        if path.parent != run.path:
+            yield _error("journal.jsonl line 1", "names a file elsewhere")
+        elif not run.disk.exists(path) and name not in (STUDY_FILE, HOST_FILE):
+            yield _note(name, "is not here: a capsule goes without it")
+        else:
+            try:
+                if sha256_of(run.disk, path) != digest:
+                    yield _error(name, "is not as it was when the run began")
+            except OSError as failure:
+                yield _error(name, str(failure))
     try:
         _ = run.study
     except RecordError as failure:

@@ -9,6 +9,7 @@ journalled yet is adopted. A journalled trial without its directory cannot be ex
 Every step can itself be interrupted and done again.
 """
 
+import hashlib
 import os
 import socket
 import time
@@ -134,10 +135,12 @@ class RunDirectory:
         host: Mapping[str, Any],
         disk: Disk | None = None,
         wall_ns: Callable[[], int] = time.time_ns,
+        beside: Mapping[str, bytes] | None = None,
     ) -> "RunDirectory":
         """Make the run directory at `path`, which must not exist, all or nothing; raises `RecordError`.
 
-        It is put together beside its final place and renamed, so that a crash leaves no half-made run.
+        It is put together beside its final place and renamed, so that a crash leaves no half-made run. `beside` are
+        files that say more about the study; readers that do not know them ignore them.
         """
         disk = disk or RealDisk()
         path = path.absolute()
@@ -148,15 +151,22 @@ class RunDirectory:
                 raise no_parent(path)
             fresh = path.with_name(f".{path.name}.creating")
             if disk.exists(fresh):
-                if not OWN_FILES.issuperset(disk.list(fresh)):
+                if not {*OWN_FILES, *(beside or {})}.issuperset(disk.list(fresh)):
                     raise already_there(fresh)
                 disk.remove_tree(fresh)
             disk.mkdir(fresh)
             disk.mkdir(fresh / trials.DIRECTORY)
-            disk.write_file(fresh / HEADER_FILE, formats.encode(header))
-            disk.write_file(fresh / STUDY_FILE, study_toml.encode())
-            disk.write_file(fresh / HOST_FILE, formats.encode_host(host))
-            first = Entry(1, wall_ns(), Kind.RUN_STARTED.value, {"format": FORMAT, "seed": header.seed})
+            files = {
+                HEADER_FILE: formats.encode(header),
+                STUDY_FILE: study_toml.encode(),
+                HOST_FILE: formats.encode_host(host),
+                **(beside or {}),
+            }
+            for name, content in files.items():
+                disk.write_file(fresh / name, content)
+            sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+            said = {"format": FORMAT, "seed": header.seed, "sha256": sums}
+            first = Entry(1, wall_ns(), Kind.RUN_STARTED.value, said)
             line = encode(first)
             disk.write_file(fresh / JOURNAL_FILE, line)
             lock = _lock(disk, fresh)
@@ -222,12 +232,6 @@ class RunDirectory:
     def stop_asked(self) -> bool:
         """Is this run to end with the block in hand (see `stopping`)?"""
         return stopping.is_asked(self._disk, self.path)
-
-    def keep(self, name: str, content: bytes) -> None:
-        """Write a file beside the trials that says more about the study; readers that do not know it ignore it."""
-        with as_record_error(self.path, f"write {name}"):
-            self._disk.write_file(self.path / name, content)
-            self._disk.sync_directory(self.path)
 
     def decide(self, data: Mapping[str, Any]) -> None:
         """Journal a decision (see `decisions`) before it is acted upon."""
