@@ -5,7 +5,7 @@ resumed and the scripts can be read and changed.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -24,7 +24,6 @@ from pgassay.capture.mixture import FAILS, ScriptedLoad, brief, scripted
 from pgassay.capture.needing import Needing
 from pgassay.capture.pace import FULL, Pace
 from pgassay.capture.pace import of as pace_of
-from pgassay.capture.physical import messages as refusals
 from pgassay.capture.question import Question, document
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
@@ -116,7 +115,9 @@ def write(
     need extensions that are not here, or of which less than `PLAYED_LEAST` can be played.
     """
     if not capture.data.file:
-        raise messages.no_data(path)
+        raise messages.CaptureError(
+            f'"{path}" holds no data, so nothing can be run on it', "capture again with --data dump"
+        )
     _require_names(question, capture)
     require_ours(path)
     for installation in installations:
@@ -141,12 +142,15 @@ def write(
     if needing.extensions:
         warnings["extensions_left_out"] = messages.extensions_left_out(needing.extensions, needing.objects)
     if unknown:
-        warnings["settings_left_out"] = messages.settings_left_out(unknown, dict.fromkeys(unknown.values()))
+        warnings["settings_left_out"] = _settings_left_out(unknown, dict.fromkeys(unknown.values()))
     if strange:
-        warnings["libraries_left_out"] = messages.libraries_left_out(strange)
+        warnings["libraries_left_out"] = _libraries_left_out(strange)
     there = {*capture.source.extensions, *libraries}
     if strangers := [each for each in _extensions_asked(question) if each not in there]:
-        warnings["settings_of_nothing"] = messages.settings_of_nothing(strangers)
+        warnings["settings_of_nothing"] = (
+            f"no extension and no preloaded library of the server is called {', '.join(strangers)}: "
+            "its settings do nothing"
+        )
     return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed, pace)
 
 
@@ -298,7 +302,7 @@ def require_versions(capture: Capture, question: Question) -> None:
         return
     for _, level in question.programs:
         if level.split(".")[0].isdecimal() and int(level.split(".")[0]) != capture.source.major:
-            raise refusals.only_dumps(level, capture.source.major)
+            raise _only_dumps(level, capture.source.major)
 
 
 def _require_serves(capture: Capture, installation: Installation, runner: Runner) -> None:
@@ -307,14 +311,18 @@ def _require_serves(capture: Capture, installation: Installation, runner: Runner
     if needs is None:
         return
     if installation.version.major != capture.source.major:
-        raise refusals.only_dumps(str(installation.version), capture.source.major)
+        raise _only_dumps(str(installation.version), capture.source.major)
     told = runner.run([str(installation.bindir / "pg_config"), "--pkglibdir"])
     if told.status:
         return  # a PostgreSQL without pg_config: the functions themselves will tell
     folder = Path(told.stdout.strip())
     missing = [each for each in needs.libraries if not _is_library(each, folder)]
     if missing:
-        raise refusals.missing_libraries(missing, str(installation.version))
+        raise CaptureError(
+            "functions of the database need libraries that this PostgreSQL "
+            f"{installation.version!s} does not have: {', '.join(missing)}",
+            "install the extensions that they belong to, or name another PostgreSQL with --pg-bindir",
+        )
 
 
 def _is_library(name: str, folder: Path) -> bool:
@@ -383,12 +391,42 @@ def libc_version() -> str:
 def _warnings(capture: Capture, installations: Sequence[Installation], missing: tuple[str, ...]) -> dict[str, str]:
     source, found = capture.source, {}
     if source.major not in {each.version.major for each in installations}:
-        found["other_version"] = messages.other_version(source.major, installations[0].version.major)
+        found["other_version"] = (
+            f"the server is PostgreSQL {source.major}, and the study runs on "
+            f"{installations[0].version.major}; --pg-bindir names another"
+        )
     needs, here = capture.data.physical, libc_version()
     if needs is not None and needs.provider == "c" and here and needs.collation_version not in ("", here):
-        found["collation_version"] = refusals.collation_differs(needs.collation_version, here)
+        found["collation_version"] = (
+            f"the files were sorted with version {needs.collation_version} of their collation, and this machine"
+            f" has {here}: indexes on text"
+            " may miss rows here; REINDEX in a --change shows whether it matters"
+        )
     if needs is None and source.collation not in _C_LOCALES:
-        found["other_collation"] = messages.other_collation(source.collation)
+        found["other_collation"] = (
+            f"the server's collation is {source.collation}, and the study runs with C: "
+            "sorts and comparisons of text are cheaper here"
+        )
     if missing:
-        found["left_out"] = messages.left_out(missing)
+        found["left_out"] = f"left out of the data, because a new cluster has no use for it: {'; '.join(missing)}"
     return found
+
+
+def _settings_left_out(names: Iterable[str], versions: Iterable[str]) -> str:
+    """A warning: settings of the server that a PostgreSQL of the study does not know."""
+    unknown = " and ".join(versions)
+    return f"left out of the settings, because PostgreSQL {unknown} does not know them: {', '.join(names)}"
+
+
+def _libraries_left_out(reasons: Mapping[str, str]) -> str:
+    """A warning: preloaded libraries of the server that the study's do not load."""
+    said = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
+    return f"left out of shared_preload_libraries: {said}"
+
+
+def _only_dumps(version: str, major: int) -> CaptureError:
+    """Another major version, asked of files."""
+    return CaptureError(
+        f"the data are files of PostgreSQL {major}, which PostgreSQL {version} cannot read",
+        "capture with --data dump to compare major versions: a dump loads into any (pg_upgrade is not run here)",
+    )

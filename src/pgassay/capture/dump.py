@@ -61,7 +61,10 @@ def program_for(major: int, finder: Finder, bindir: Path | None = None) -> Path:
         program = installation.bindir / "pg_dump"
         if installation.version.major >= major and program.exists():
             return program
-    raise messages.no_dump_program(major)
+    raise messages.CaptureError(
+        f"no pg_dump of PostgreSQL {major} or later is on this machine",
+        "install the client programs, or name them with --pg-bindir; --data none captures no data",
+    )
 
 
 def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[str]:

@@ -22,6 +22,7 @@ from pgassay.capture import messages
 from pgassay.capture.format import FORMAT, Capture, Cost, Data, Function, Load, Source, Table, View
 from pgassay.capture.physical.fetching import FOLDER as CLUSTER
 from pgassay.capture.physical.fetching import KINDS
+from pgassay.errors import UsageError
 from pgassay.files import UntrustedError, accounts_of_ours
 
 HEAD = "capture.json"
@@ -62,7 +63,7 @@ class _Head:
 def require_absent(path: Path) -> None:
     """Raise `UsageError` where something is at `path` already."""
     if os.path.lexists(path):
-        raise messages.there_already(path)
+        raise UsageError(f'"{path}" exists already', "name another directory with --out")
 
 
 @contextmanager
@@ -111,16 +112,18 @@ def _write(path: Path, value: object) -> None:
 def read(path: Path) -> Capture:
     """The capture at `path`; raises `CaptureError` for what is none, is damaged, or was written by a later version."""
     if not (path / HEAD).is_file():
-        raise messages.not_a_capture(path, f"it has no {HEAD}")
+        raise _not_a_capture(path, f"it has no {HEAD}")
     _require_plain(path)
     found = _decoded(path / HEAD, dict[str, Any])
     if found.get("format") != FORMAT:
-        raise messages.newer_format(path, found.get("format"))
+        raise messages.CaptureError(
+            f'"{path}" has format {found.get("format")}, which this version does not read', "a newer pgassay wrote it"
+        )
     head = _decoded(path / HEAD, _Head)
     load = _decoded(path / LOAD, Load) if (path / LOAD).is_file() else None
     tables = _decoded(path / STATISTICS, tuple[Table, ...])
     if head.data.file and head.data.file not in {each.name for each in path.iterdir()}:  # not a way to somewhere else
-        raise messages.not_a_capture(path, f"its data, {head.data.file}, are missing")
+        raise _not_a_capture(path, f"its data, {head.data.file}, are missing")
     return Capture(
         head.captured_utc, head.program_version, head.source, tables, head.volatile_functions, load, head.data,
         head.cost, head.with_literals, head.secrets, head.views, head.functions,
@@ -147,7 +150,7 @@ def _require_plain(path: Path) -> None:
             mode = (directory / name).lstat().st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 inside = (directory / name).relative_to(path)
-                raise messages.not_a_capture(path, f'"{inside}" is neither a file nor a directory')
+                raise _not_a_capture(path, f'"{inside}" is neither a file nor a directory')
 
 
 def _levels(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -162,4 +165,11 @@ def _decoded(path: Path, kind: Any) -> Any:
     try:
         return untrusted.json(untrusted.read_bytes(path), kind)
     except (OSError, ValueError) as error:
-        raise messages.not_a_capture(path.parent, f"{path.name}: {error}") from None
+        raise _not_a_capture(path.parent, f"{path.name}: {error}") from None
+
+
+def _not_a_capture(path: Path, why: str) -> messages.CaptureError:
+    """A directory that is no capture, or a damaged one."""
+    return messages.CaptureError(
+        f'"{path}" is not a capture: {why}', "pgassay capture writes one (docs/your-server.md)"
+    )

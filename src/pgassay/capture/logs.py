@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from pgassay.capture import log_messages
 from pgassay.capture.format import Load, Logged, Statement, Transaction
 from pgassay.capture.messages import CaptureError
 from pgassay.capture.privacy import is_query, private_name, secret_in
+from pgassay.errors import UsageError
 
 DEFAULT_PREFIX = "%m [%p] "
 """PostgreSQL's own log_line_prefix where it was not changed."""
@@ -41,11 +41,14 @@ class LogFiles:
 
         for path in self.paths:
             if not (path.is_file() or path.is_fifo()):
-                raise log_messages.no_log(path)
+                raise UsageError(
+                    f'"{path}" is no file',
+                    "--log reads files on this machine and pipes: copy the server's log; a packed one as <(zcat FILE)",
+                )
         try:
             ServerLogReader(list(self.paths), self.prefixes)
         except ValueError as error:
-            raise log_messages.not_a_prefix(str(error)) from None
+            raise UsageError(str(error), "give the server's own setting: psql -Atc 'SHOW log_line_prefix'") from None
 
 
 _UNTIMED = 0.1
@@ -169,16 +172,19 @@ def read(
             list(files.paths), prefixes, database=database, keep_values=with_values, beside=beside
         )
     except OSError as error:
-        raise log_messages.unreadable_log(str(error)) from None
+        raise CaptureError(str(error), "--log reads files on this machine: copy the server's log, unpacked") from None
     summary: Summary = msgspec.json.decode(found, type=Summary)
     if summary.has_calls:
         if not summary.first_us:
-            raise log_messages.log_without_times()
+            raise _log_without_times()
         return summary
     if summary.plans or summary.plans_unread:
         return summary
     _require_known(summary, prefixes)
-    raise log_messages.log_without_statements()
+    raise CaptureError(
+        "the log holds no statement of this database",
+        "log_min_duration_statement = 0 logs all of them, with their parameters and durations",
+    )
 
 
 def require_readable(path: Path, prefixes: Sequence[str], database: str) -> None:
@@ -188,7 +194,7 @@ def require_readable(path: Path, prefixes: Sequence[str], database: str) -> None
     found = summarize_server_logs([path], prefixes, database=database)
     summary: Summary = msgspec.json.decode(found, type=Summary)
     if summary.has_calls and not summary.first_us:
-        raise log_messages.log_without_times()
+        raise _log_without_times()
     if not (summary.has_calls or summary.plans or summary.plans_unread):
         _require_known(summary, prefixes)
 
@@ -196,7 +202,10 @@ def require_readable(path: Path, prefixes: Sequence[str], database: str) -> None
 def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:
     """Raise `CaptureError` for another language, another prefix and what a collector wrapped."""
     if summary.foreign:
-        raise log_messages.log_in_another_language()
+        raise CaptureError(
+            "the log's messages are not in English, so its statements cannot be read",
+            "set lc_messages = 'C' on the server (a reload suffices), and capture a log written since",
+        )
     if summary.unread * 2 > summary.records:
         kind = next((kind for kind, sign in _WRAPPED.items() if sign.search(summary.first_unread)), "")
         if kind:
@@ -204,43 +213,76 @@ def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:
                 f"the log is {kind}, which is not read",
                 "give the server's own log (log_destination = 'stderr', 'csvlog' or 'jsonlog'), as it wrote it",
             )
-        raise log_messages.log_with_another_prefix(prefixes[0], summary.first_unread)
+        raise CaptureError(
+            f'the log\'s lines do not begin with log_line_prefix "{prefixes[0]}": {summary.first_unread}',
+            "name the setting that it was written with by --log-line-prefix",
+        )
 
 
 def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = True) -> Iterator[str]:
     """What could not be read or used; `counted` where pg_stat_statements says how often statements ran."""
     if found.unread:
-        yield log_messages.unread_lines(found.unread, found.records, found.first_unread)
+        yield f"{found.unread} of {found.records} lines of the log could not be read; the first: {found.first_unread}"
     if found.foreign:
-        yield log_messages.foreign_lines(found.foreign)
+        yield (
+            f"{found.foreign} lines of the log seem to be statements in another language than English, and are left out"
+        )
     if found.doubtful:
         yield (
             f"{found.doubtful} statements of the log may not be whole, and are left out: lines that seem to be of other"
             " programs or processes stand within them; csvlog and jsonlog, or logging_collector = on, keep them apart"
         )
     if found.torn:
-        yield log_messages.torn_log()
+        yield (
+            "the log's last record is left out, since it may not be whole: its further lines would stand behind the end"
+        )
     untimed = sum(max(0, each.calls - each.timed - each.failed) for each in found.statements)
     calls = sum(each.calls for each in found.statements)
     if untimed > _UNTIMED * calls:
-        yield log_messages.log_without_durations(untimed, calls)
+        yield (
+            f"{untimed} of {calls} calls of the log have no duration, so it tells neither their time nor the"
+            " clients' pauses"
+            " behind them: log_min_duration_statement = 0 or log_duration = on logs durations; without"
+            " pg_stat_statements"
+            " a load without time is played by one client unless load.clients says otherwise"
+        )
     if found.other_calls or found.other_transactions:
-        yield log_messages.beyond_bounds(found.other_calls, found.other_transactions)
+        yield (
+            f"{found.other_calls} calls and {found.other_transactions} transactions of the "
+            "log are too rare or too long to be kept"
+        )
     yield from _warnings_of_plans(found, counted=counted, with_values=with_values)
 
 
 def _warnings_of_plans(found: Summary, *, counted: bool, with_values: bool) -> Iterator[str]:
     if found.plans_unread:
-        yield log_messages.unread_plans(found.plans_unread)
+        yield (
+            f"{found.plans_unread} entries of auto_explain are not used, since it cannot be told for sure where"
+            " their statements end:"
+            " auto_explain.log_format = json says it"
+        )
     if found.plans_cut:
-        yield log_messages.cut_plans(found.plans_cut)
+        yield (
+            f"{found.plans_cut} entries of auto_explain have a value that is cut, and are not used:"
+            " auto_explain.log_parameter_max_length = -1 logs values whole"
+        )
     if found.other_plans:
-        yield log_messages.plans_beyond_bounds(found.other_plans)
+        yield (
+            f"{found.other_plans} entries of auto_explain are of statements for which there "
+            "is no room, and are not used"
+        )
     if found.plans and not found.has_calls and not with_values:
-        yield log_messages.plans_without_values()
+        yield (
+            "the log has entries of auto_explain and no call of a statement: they give values and nothing else, which"
+            " --with-literals keeps"
+        )
     uncounted = sum(not each.calls for each in found.statements)
     if uncounted and not counted:
-        yield log_messages.uncounted_plans(uncounted)
+        yield (
+            f"{uncounted} statements stand in entries of auto_explain alone and are no part of the load, since"
+            " these do not say"
+            " how often a statement ran: log_min_duration_statement = 0 or pg_stat_statements does"
+        )
 
 
 def identifier(text: str) -> int:
@@ -251,7 +293,13 @@ def identifier(text: str) -> int:
 def load_of(found: Summary) -> Load:
     """The load by the logs alone; raises `CaptureError` where they have no call, but entries of auto_explain."""
     if not found.has_calls:
-        raise log_messages.plans_alone()
+        raise CaptureError(
+            "the log has entries of auto_explain and no call of a statement, and auto_explain alone does not"
+            " say how often"
+            " a statement ran",
+            "log_min_duration_statement = 0 logs every call with its values and duration; or create pg_stat_statements,"
+            " which counts the calls, and capture with the same log, which then gives the values",
+        )
     ids = [identifier(each.text) for each in found.statements]
     statements = [
         Statement(query_id, each.text, each.calls, each.exec_ms, 0, parameters=_shown(each), logged_calls=each.calls)
@@ -358,3 +406,11 @@ def _numbers(
         if number:
             found.append((order[place], number))
     return tuple(found)
+
+
+def _log_without_times() -> CaptureError:
+    """A prefix without a time."""
+    return CaptureError(
+        "the log's lines tell no time, so how often a statement ran cannot be known",
+        "add %m to log_line_prefix (a reload suffices), and capture a log written since",
+    )

@@ -41,9 +41,15 @@ def require(pace: str, load: Load | None) -> None:
     if pace == FULL:
         return
     if load is None or not sum(each.calls for each in load.statements):
-        raise messages.no_pace(pace)
+        raise messages.CaptureError(
+            f'the capture has no load, so the pace "{pace}" is not known',
+            "capture with pg_stat_statements or --log FILE, or name a rate with --set load.rate=N",
+        )
     if pace == BUSIEST and burst(load) is None:
-        raise messages.no_minutes()
+        raise messages.CaptureError(
+            "the capture has no log, so its busiest minute is not known",
+            "capture with --log FILE; --pace source plays the mean rate of the window",
+        )
 
 
 def of(pace: str, load: Load | None, played: Iterable[CapturedScript]) -> Pace | None:

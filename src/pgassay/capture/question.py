@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.kinds import NONE
-from pgassay.capture import messages
 from pgassay.capture.format import Load, Source
 from pgassay.capture.pace import Pace, level
+from pgassay.errors import UsageError
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.study.responses import full_name
 
@@ -80,15 +80,18 @@ def parse(
         name, equals, text = (part.strip() for part in word.partition("="))
         levels = tuple(dict.fromkeys(level.strip() for level in text.split(",") if level.strip()))
         if not equals or not name or not levels:
-            raise messages.not_a_question(word)
+            raise UsageError(f'ask wants NAME=VALUE,VALUE, not "{word}"', "for example work_mem=4MB,64MB")
         if len(levels) == 1:
-            raise messages.one_level(name.removeprefix("server."))
+            raise _one_level(name.removeprefix("server."))
         factors[name if "." in name else f"server.{name}"] = levels
     if not (factors or changes or versions or builds):
-        raise messages.nothing_asked()
+        raise UsageError("nothing is asked", "for example: pgassay ask app.capture work_mem=4MB,64MB")
     given = [bool(versions), bool(builds), INSTALLED in factors, any(name.startswith("build.") for name in factors)]
     if (versions or builds) and sum(given) > 1:
-        raise messages.programs_twice()
+        raise UsageError(
+            "the PostgreSQLs to compare are given twice",
+            "give --version, --build, or a factor such as postgres.version",
+        )
     numbers = dict.fromkeys(each.strip() for word in versions for each in word.split(",") if each.strip())
     sources = dict.fromkeys(_source(each) for each in builds)
     return Question(factors, tuple(changes), full_name(objective or OBJECTIVE), tuple(numbers), tuple(sources))
@@ -114,7 +117,9 @@ def with_programs(question: Question, source: Source, installed: Callable[[str],
         own = source.version.split()[0]  # the minor version is what is asked
     versions = tuple(dict.fromkeys((own, *question.versions)))
     if len(versions) == 1:
-        raise messages.same_version(own)
+        raise UsageError(
+            f"the server is PostgreSQL {own} itself, so there is nothing to compare", "name another version"
+        )
     name = INSTALLED if all(map(installed, versions)) else BUILT
     return replace(question, programs=tuple((name, each) for each in versions))
 
@@ -209,3 +214,8 @@ def _varied(
     others = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
     treatments = [{name: level, **other} for name, level in programs for other in others]
     return {"treatments": treatments}, treatments[0]
+
+
+def _one_level(name: str) -> UsageError:
+    """A factor with a single level."""
+    return UsageError(f'"{name}" has one level, so there is nothing to compare', f"for example {name}=4MB,64MB")

@@ -107,12 +107,18 @@ def load_table(path: Path, runner: Runner, log: Path | None = None) -> Mapping[s
         return {"driver": "replay"}
     kept = path.absolute() / FILE
     if not kept.is_file():
-        raise messages.no_kept_log(path)
+        raise messages.CaptureError(
+            f'the capture "{path}" has no log that could be played again',
+            "capture with --log FILE --with-literals, or name a log with --set load.log=FILE "
+            "--set load.log_prefix=PREFIX",
+        )
     length_s = int(facts_of(ReplayedLog((kept,)), runner).length_ms / 1e3)
     warmup_s = min(WARMUP_S, int(length_s * _WARMUP_SHARE))
     duration_s = min(DURATION_S, length_s - warmup_s)
     if duration_s < 1:
-        raise messages.short_kept_log(length_s)
+        raise messages.CaptureError(
+            f"the capture's log spans {length_s} s, too little to play", "capture a log of several minutes with --log"
+        )
     return {"driver": "replay", "log": [str(kept)], "warmup": f"{warmup_s}s", "duration": f"{duration_s}s"}
 
 

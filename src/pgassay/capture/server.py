@@ -12,7 +12,6 @@ from pgassay.capture import messages as told
 from pgassay.capture.format import Cost, Data, Physical
 from pgassay.capture.physical import cost as costs
 from pgassay.capture.physical import fetching as physical
-from pgassay.capture.physical import messages
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.reads import MARK
@@ -161,7 +160,7 @@ def _files(
         libraries=tuple(map(str, libraries)),
     )
     other = about.system_identifier != system
-    warned = [messages.other_cluster(about.system_identifier, system)] if other else []
+    warned = [_other_cluster(about.system_identifier, system)] if other else []
     return Data(wish.kind, physical.FOLDER, found.bytes, identity.database_bytes, needs), found.elapsed_s, warned
 
 
@@ -179,3 +178,8 @@ def _difference(
 ) -> tuple[float | None, float | None]:
     own, whole = (None if a is None or b is None else b - a for a, b in zip(before, after, strict=True))
     return own, whole
+
+
+def _other_cluster(found: str, asked: str) -> str:
+    """A warning: the backup is of another cluster than the load."""
+    return f"the files are of another cluster (system identifier {found}) than the server that was asked ({asked})"

@@ -113,9 +113,15 @@ class Session:
                     self._connection.execute(_END)
         except psycopg.Error as error:
             if self._connection.broken:
-                raise messages.connection_lost(_first_line(error)) from None
+                raise messages.CaptureError(
+                    f"the server ended the connection: {_first_line(error)}",
+                    "nothing is left of the capture; start it again when it is back",
+                ) from None
             if isinstance(error, (errors.QueryCanceled, errors.LockNotAvailable, errors.SerializationFailure)):
-                raise messages.gave_up(what, _first_line(error)) from None
+                raise messages.CaptureError(
+                    f"could not read {what}: {_first_line(error)}",
+                    "reads give up soon, so that they disturb nobody: try again when the server is less busy",
+                ) from None
             raise messages.refused(what, _first_line(error)) from None
         except UnicodeDecodeError as error:
             raise messages.refused(what, f"it holds bytes that are no UTF-8 ({error.reason})") from None

@@ -98,14 +98,14 @@ def identify(session: Readable, request: Request) -> Identity:
     (row,) = session.read("the version", reads.identity()).rows
     version, major, database, encoding, collation, replica, size, libraries = row
     if major < OLDEST:
-        raise messages.too_old(str(version))
+        raise messages.CaptureError(f"the server is PostgreSQL {version!s}", "PostgreSQL 13 and later can be captured")
     extensions = session.read("the extensions", reads.extensions()).rows
     found = {str(name): str(value) for name, value in session.read("the settings", reads.settings()).rows}
     schema = next((str(each[2]) for each in extensions if each[0] == EXTENSION), None)
     preloaded = tuple(each.strip() for each in str(libraries or "").split(",") if each.strip())
     if schema is None or (libraries is not None and EXTENSION not in preloaded):
         if request.with_load and request.logs is None:
-            raise messages.no_statements(EXTENSION in preloaded)
+            raise _no_statements(EXTENSION in preloaded)
         schema = None
     source = Source(
         version=str(version),
@@ -149,7 +149,11 @@ def take(
     warnings = [*([messages.replica()] if identity.source.replica else []), *heard]
     if load is not None:
         hidden = sum(each.text == HIDDEN for each in load.statements)
-        warnings += [messages.hidden_statements(hidden)] if hidden else []
+        warnings += (
+            [f"the text of {hidden} statements is hidden from this role: grant pg_read_all_stats to it"]
+            if hidden
+            else []
+        )
         warnings += [] if load.statements else [_nothing_ran(session, identity, request)]
         names = {name for each in tables for name in (each.schema, each.name, *(c.name for c in each.columns))}
         names |= {name for each in views for name in (each.schema, each.name, *(column[0] for column in each.columns))}
@@ -262,3 +266,16 @@ def _private(
             " they may hold literals"
         )
     return merged(kept), said
+
+
+def _no_statements(preloaded: bool) -> messages.CaptureError:
+    """The extension is not in this database."""
+    how = (
+        "a superuser can create it without a restart: CREATE EXTENSION pg_stat_statements"
+        if preloaded
+        else "add it to shared_preload_libraries, restart, then CREATE EXTENSION pg_stat_statements"
+    )
+    return messages.CaptureError(
+        "pg_stat_statements is not available in this database, so the load cannot be read",
+        f"{how}; without it, --log captures the load from the server's log, and --without-load settings and data alone",
+    )

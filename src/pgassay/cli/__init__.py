@@ -7,7 +7,7 @@ end every command as Ctrl-C does, so what it made is given back.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import cast
 
@@ -16,6 +16,7 @@ from pgassay.cli import messages
 from pgassay.cli.parser import Command, Parser
 from pgassay.errors import PgassayError
 from pgassay.lab.interruption import Interruption
+from pgassay.plugins import Plugin
 
 COMMANDS: dict[str, str] = {
     "studies": "list the built-in studies",
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return messages.FAULT
     except OSError as error:
-        messages.print_error(messages.operating_system(error))
+        messages.print_error(_operating_system(error))
         return messages.FAULT
 
 
@@ -75,7 +76,7 @@ def _dispatch(words: list[str]) -> int:
     if len(words) > 1 and words[0] == "help" and not words[1].startswith("-"):
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-?", "-h", "--help", "help"):
-        print(messages.help_text(COMMANDS, plugins.installed(plugins.Group.COMMANDS)), end="")
+        print(_help_text(COMMANDS, plugins.installed(plugins.Group.COMMANDS)), end="")
         return messages.SUCCESS if words else messages.FAULT
     if words[0] in ("-V", "--version"):
         print(f"pgassay {__version__}")
@@ -95,7 +96,7 @@ def find_command(name: str) -> tuple[Command, str]:
     if name not in others:
         raise messages.unknown_command(name, (*COMMANDS, *others))
     plugin = others[name]
-    return plugin.load(Command), messages.of_package(plugin)  # type: ignore[type-abstract]
+    return plugin.load(Command), _of_package(plugin)  # type: ignore[type-abstract]
 
 
 def console() -> None:
@@ -103,3 +104,33 @@ def console() -> None:
     outgoing.guard()
     with Interruption().listening():
         sys.exit(main())
+
+
+def _help_text(commands: Mapping[str, str], others: Sequence[Plugin]) -> str:
+    """The help of the whole program; `others` are commands of other packages."""
+    width = max(map(len, (*commands, *(plugin.name for plugin in others))))
+    lines = "".join(f"  {name:<{width}}  {summary}\n" for name, summary in commands.items())
+    if others:
+        lines += "\nCommands of other packages:\n"
+    for plugin in others:
+        said = plugin.name_taken().message if plugin.name in commands else _of_package(plugin)
+        lines += f"  {plugin.name:<{width}}  {said}\n"
+    return (
+        "pgassay is a laboratory for PostgreSQL on storage: it runs real experiments and reports verdicts\n"
+        "with their certainty.\n\n"
+        f"Usage:\n  pgassay COMMAND [OPTION]...\n\nCommands:\n{lines}\n"
+        "Options:\n  -V, --version  output version information, then exit\n"
+        "  -?, --help     show this help, then exit\n\n"
+        "pgassay COMMAND --help shows a command's options. Start with: pgassay run fillfactor --quick\n"
+    )
+
+
+def _of_package(plugin: Plugin) -> str:
+    """What is known of another package's command without importing it."""
+    return f"from package {plugin.package} {plugin.version}"
+
+
+def _operating_system(error: OSError) -> PgassayError:
+    """The system refused something that no layer foresaw."""
+    where = f'"{error.filename}": ' if error.filename else ""
+    return PgassayError(f"{where}{(error.strerror or str(error)).lower()}")

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgassay.capture.messages import CaptureError
 from pgassay.cli import _trust, messages
 from pgassay.cli._rehearsals import tried
 from pgassay.cli.compare import PGBENCH
@@ -43,7 +44,6 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
     `usual` goes before what is usual for a capture. Raises `UsageError` and `CaptureError`.
     """
     from pgassay.capture import asking, files, texts
-    from pgassay.capture.physical import messages as refusals
     from pgassay.capture.question import Question
     from pgassay.lab.run import write_study
 
@@ -58,7 +58,10 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
     capture = files.read(path)
     _trust.require(path, _trust.of_capture(path, capture.source.settings), arguments)
     if capture.data.physical is not None:
-        raise refusals.no_advice(path)
+        raise CaptureError(
+            f'"{path}" holds a server\'s files, on which advise does not search yet',
+            "capture again with --data dump; pgassay ask compares any settings on the files",
+        )
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     question = Question(_VARIED)
     written = asking.write(path, capture, question, [bench.installation()], bench.runner, stamp)

@@ -1,6 +1,7 @@
 """`--on ADDRESS --hosts N`: the options of what runs a study over a fleet, and the crew that they name."""
 
 import argparse
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -8,7 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli.messages import tell_dashboard
 from pgassay.cli.parser import whole
 from pgassay.errors import PgassayError, UsageError
 from pgassay.extras import install_command
@@ -129,7 +129,7 @@ def fleet_of(
     credentials = credentials_of(address, arguments, "head")
     with dask_crew.large_orders(), dask_crew.connect(address, credentials, terms.wait_s) as client:
         if not (arguments.json or arguments.quiet) and (page := dask_crew.dashboard(client)) is not None:
-            tell_dashboard(page)
+            _tell_dashboard(page)
         crew = dask_crew.DaskCrew(client, terms, job.Jobs(bench).of)
         facts = crew.gather()
         machines = {each["machine"] for each in facts.values()}
@@ -140,3 +140,8 @@ def fleet_of(
         remarks = tuple(Remark("fleet", text, text) for text, holds in found if holds)
         sent = {own_files.FACT: {each.path: each.sha256 for each in files}} if files else {}
         yield Fleet(crew, facts, remarks, sent)
+
+
+def _tell_dashboard(page: str) -> None:
+    """Where Dask shows its tasks; the page asks nobody for anything, so it listens on loopback."""
+    print(f"pgassay: what the hosts do, as Dask shows it: {page}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from pgassay.cli import messages
+from pgassay.errors import UsageError
 from pgassay.importing.fields import ALL, parse_given, parse_pattern, parse_roles
 from pgassay.importing.reader import Options
 from pgassay.study.responses import Better
@@ -39,5 +39,5 @@ def parse_options(arguments: argparse.Namespace) -> Options:
 def _filter(text: str) -> tuple[str, str]:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not name:
-        raise messages.bad_filter(text)
+        raise UsageError(f'--where wants NAME=VALUE, not "{text}"', "for example --where mode=rw")
     return name, value

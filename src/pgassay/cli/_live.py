@@ -9,6 +9,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,7 +62,7 @@ def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
         )
         try:
             try:
-                messages.tell_live(_address(served, errors))
+                _tell_live(_address(served, errors))
             except PgassayError as failure:
                 _end(served)
                 messages.warn(failure.message, failure.hint)
@@ -107,3 +108,8 @@ def _last_words(errors: IO[bytes]) -> str:
     lines = errors.read().decode(errors="replace").splitlines()
     said = (line.removeprefix(messages.ERROR) for line in lines if line.startswith(messages.ERROR))
     return next(said, lines[-1] if lines else "")
+
+
+def _tell_live(address: str) -> None:
+    """Where a run can be watched."""
+    print(f"pgassay: live: {address}", file=sys.stderr, flush=True)

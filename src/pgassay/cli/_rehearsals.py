@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pgassay import scratch
-from pgassay.cli import messages
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.server import Server
@@ -88,8 +88,8 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
 
     Raises `CaptureError` where that fails: each of its trials would.
     """
-    from pgassay.capture import messages as refusals
     from pgassay.capture.counting import LIBRARY
+    from pgassay.capture.messages import CaptureError
     from pgassay.capture.replaying import play
     from pgassay.lab.arms import resolve
     from pgassay.lab.rehearsal import rehearse
@@ -110,7 +110,14 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
             lambda server: play(load, server, folder, bench.clock, source),
         )
         for code, detail in result.problems.items():
-            raise refusals.cannot_replay(code, detail)
+            hints = {
+                "failed_transactions": (
+                    "data first, then the log: capture the data, and name a log of the time since then by --set"
+                    " load.log=FILE; --set load.failures=20% allows more to fail"
+                ),
+                "fell_behind": "--set load.speed=0.5x plays it slower",
+            }
+            raise CaptureError(f"the log cannot be played on the baseline: {detail}", hints.get(code))
         return Replayed(described((folder / FILE).read_bytes(), result), made, speed)
 
 
@@ -159,7 +166,9 @@ def _stage(arm: "ResolvedArm", bench: "Workbench") -> "Callable[[Server], Stage]
 
     options = arm.setup.load
     if not isinstance(options, PgbenchOptions):
-        raise messages.not_played_by(options.driver)
+        raise UsageError(
+            f'the load of a capture is played by pgbench, not by "{options.driver}"', "leave load.driver out"
+        )
     clients, protocol = options.clients, options.protocol
     return lambda server: Stage(server, bench.runner, bench.clock, clients, protocol)
 

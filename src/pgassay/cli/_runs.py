@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
-from pgassay.errors import UsageError
+from pgassay.errors import PgassayError, UsageError
 
 if TYPE_CHECKING:
     from pgassay.record.reading import Run
@@ -81,7 +81,10 @@ def show_result(path: Path, arguments: argparse.Namespace) -> "Findings":
     try:
         written = page.write(findings, path / REPORT)
     except OSError as error:
-        raise messages.report_failed(path, error) from error
+        raise PgassayError(
+            f'could not write the report of run "{path}": {(error.strerror or str(error)).lower()}',
+            f"the run is finished and its record is whole; remove the cause, then: pgassay report {path}",
+        ) from error
     if arguments.json:
         print(to_json({**document(findings), "report": str(written)}))
     else:

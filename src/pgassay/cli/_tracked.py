@@ -84,13 +84,18 @@ class Branch:
                 found = None  # gone with a branch that was rewritten
             if found is not None:
                 return found
-            tell(messages.branch_rewritten(history.last, self.branch))
+            tell(
+                f'"{self.branch}" no longer has {history.last}, the last measured commit: going on with the newest one'
+            )
             return (newest,)
         if since is None:
             return (newest,)
         found = after(self.runner, self.folder, since, self.branch)
         if found is None:
-            raise messages.not_on_branch(since, self.branch)
+            raise UsageError(
+                f'"{since}" is not on the line of first parents of "{self.branch}"',
+                "name an older commit of that branch",
+            )
         return found
 
     def unfinished(self, history: "History", line: "Sequence[Commit]") -> "list[Commit]":

@@ -5,6 +5,8 @@ effect. Called again with the same `--out` it goes on where it was cut short.
 """
 
 import argparse
+import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,13 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
         blocks=arguments.most,
     )
     if arguments.dry_run:
-        print(messages.commits_between(commits[0].name, [each.name for each in commits[1:]]), end="")
+        print(_commits_between(commits[0].name, [each.name for each in commits[1:]]), end="")
         return messages.SUCCESS
     out = arguments.out.absolute() if arguments.out else unused_path("bisect", datetime.now(UTC)).absolute()
     try:
         return _conduct(asked, written, out, arguments)
     except KeyboardInterrupt:
-        messages.tell_bisection_interrupted(out)
+        _tell_bisection_interrupted(out)
         return messages.INTERRUPTED
 
 
@@ -93,3 +95,13 @@ def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: a
         keep_answer(disk, out, plain + "\n")
     print(plain if arguments.json else answers.headline(found) if arguments.quiet else answers.text(found))
     return messages.SUCCESS
+
+
+def _tell_bisection_interrupted(path: Path) -> None:
+    """Ctrl-C during a bisection: said on standard error, not an error."""
+    print(f"pgassay: interrupted; go on with the same command and --out {path}", file=sys.stderr)
+
+
+def _commits_between(good: str, others: Sequence[str]) -> str:
+    """What `bisect --dry-run` prints: all commits that could be the one."""
+    return "".join(f"{line}\n" for line in (f"good: {good}", *(f"      {each}" for each in others)))

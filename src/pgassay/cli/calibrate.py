@@ -19,7 +19,7 @@ from pgassay.cli import messages
 from pgassay.cli.compare import PGBENCH, USUAL, add_load_options
 from pgassay.cli.parser import timed, whole
 from pgassay.cli.run import run_path
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.record.calibrations import STUDY
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         return messages.SUCCESS
     for option, least in (("clusters", 2), ("runs", 2), ("blocks", 2)):
         if getattr(arguments, option) < least:
-            raise messages.at_least(f"--{option}", least)
+            raise UsageError(
+                f"{f'--{option}'} must be at least {least}", "with fewer, the sources of noise cannot be separated"
+            )
     return _calibrate(arguments)
 
 
@@ -127,7 +129,7 @@ def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
         try:
             conduct(resolved, run, watcher)
         except KeyboardInterrupt:
-            messages.tell_calibration_interrupted(run.path)
+            _tell_calibration_interrupted(run.path)
             return messages.INTERRUPTED
     setting = setting_of(resolved.arms[0], prepared.checked.mount)
     _keep(replace(CalibrationFindings(Run.open(run.path)).calibration(setting), pending=WAYS), run.path)
@@ -161,7 +163,7 @@ def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> int:
         try:
             play_turns(Run.open(path), way, options, lambda study: watcher_for(study, sys.stderr, quiet=quiet))
         except KeyboardInterrupt:
-            messages.tell_calibration_interrupted(path)
+            _tell_calibration_interrupted(path)
             return messages.INTERRUPTED
         except PgassayError as error:
             refused[way] = error.message
@@ -190,7 +192,7 @@ def _show(path: Path, *, as_json: bool) -> None:
 
     run = Run.open(path)
     if run.header.study != STUDY:
-        raise messages.no_calibration(path)
+        raise UsageError(f'"{path}" is not a calibration', f"pgassay show {path}")
     found = CalibrationFindings(run)
     if as_json:
         print(to_json(calibration.document(found)))
@@ -221,3 +223,9 @@ def _bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
     )
+
+
+def _tell_calibration_interrupted(path: Path) -> None:
+    """Ctrl-C during a calibration: said on standard error, not an error."""
+    print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
+    print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.errors import UsageError
 from pgassay.outgoing import control
 
 if TYPE_CHECKING:
@@ -115,7 +116,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
     """The kind of data, and where files of the server come from; raises `UsageError`."""
     from pgassay.capture.physical import fetching as physical
-    from pgassay.capture.physical import messages as refusals
 
     text = arguments.data
     if arguments.restore_command is not None:
@@ -129,12 +129,29 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
     elif text in (None, "dump", "synthetic", "none"):
         return text or "dump", None
     else:
-        raise refusals.not_data(text)
+        raise _not_data(text)
     if arguments.no_literals:
-        raise refusals.all_values("--restore-command" if text is None else f"--data {text}")
+        raise _all_values("--restore-command" if text is None else f"--data {text}")
     return wish.kind, wish
 
 
 def _tick(left_s: float) -> None:
     if sys.stderr.isatty():
         control(sys.stderr, f"\rwatching the load: {left_s:.0f} s left \r")
+
+
+def _all_values(option: str) -> UsageError:
+    """`--no-literals` with the files themselves."""
+    return UsageError(
+        f"--no-literals and {option} exclude each other: the server's files hold every value, of all databases",
+        "--data synthetic captures no value of yours",
+    )
+
+
+def _not_data(text: str) -> UsageError:
+    """`--data` with another word."""
+    return UsageError(
+        f'--data cannot be "{text}"',
+        "it takes dump, synthetic, none, basebackup, or backup:DIR; --restore-command"
+        " fills a directory by a program of yours",
+    )

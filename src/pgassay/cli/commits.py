@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import _trust, messages
 from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, overrides, read_study, silent
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.lab.commit_subject import Subject
@@ -59,7 +60,7 @@ def repository_of(arguments: argparse.Namespace) -> Path:
     arguments.set = [each for each in arguments.set if not each.startswith(SOURCE)]
     paths = [*([arguments.git] if arguments.git else []), *(Path(each.removeprefix("git:")) for each in named)]
     if len(paths) != 1 or any(not each.startswith("git:") for each in named):
-        raise messages.no_repository()
+        raise UsageError("no git repository is named, or more than one", "name one with --git DIR")
     found: Path = paths[0]
     return found.expanduser().resolve()
 
@@ -72,7 +73,9 @@ def subject_of(arguments: argparse.Namespace) -> "Subject":
     if arguments.schema is not None:
         path = PurePosixPath(arguments.schema)
         if path.is_absolute() or ".." in path.parts or not path.parts or arguments.schema.startswith("-"):
-            raise messages.outside_repository(arguments.schema)
+            raise UsageError(
+                f'"{arguments.schema}" is no path inside the repository', "give it as git shows it: db/schema.sql"
+            )
         return Subject(SubjectKind.SCHEMA, folder, str(path))
     return Subject(SubjectKind.EXTENSION if arguments.extension else SubjectKind.POSTGRESQL, folder)
 

@@ -5,11 +5,12 @@ without the namespace of a factor is a setting of the server: `work_mem` is `ser
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pgassay.cli.messages import excluded, nothing_compared
+from pgassay.cli.messages import excluded
 from pgassay.cli.run import add_bench_options, add_server_option, add_study_options, run_document
+from pgassay.errors import UsageError, near
 from pgassay.study.messages import set_needs_value
 
 PGBENCH = (
@@ -99,7 +100,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
             raise set_needs_value(text, "compare")
         factors.setdefault(name.strip(), []).append(value.strip())
     if not arguments.levels and all(len(values) == 1 for values in factors.values()):
-        raise nothing_compared(arguments.levels_given)
+        raise _nothing_compared(arguments.levels_given)
     load = load_of(arguments, {}, factors)
     named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
     return {
@@ -158,3 +159,19 @@ def _refuse_contradictions(arguments: argparse.Namespace, factors: Mapping[str, 
     for option, short in given.items():
         if f"load.{option}" in factors:
             raise excluded(short, f"load.{option}")
+
+
+def _nothing_compared(levels: Sequence[str]) -> UsageError:
+    """`compare` with one level of each factor; two names that are nearly one are a typo, of either."""
+    first, *others = levels
+    name = first.partition("=")[0]
+    for other in others:
+        found = other.partition("=")[0]
+        if near(found, [name], 0.8):
+            return UsageError(
+                f'"{name}" and "{found}" have one level each', "one of the two is mistyped: give both levels one name"
+            )
+    return UsageError(
+        f'"{first}" alone varies nothing',
+        "name two levels of it or more, the baseline first: pgassay compare NAME=VALUE NAME=OTHER",
+    )

@@ -6,6 +6,7 @@ from pathlib import Path
 from pgassay import outgoing
 from pgassay.cli import messages
 from pgassay.cli._runs import open_run
+from pgassay.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print; exit status 0 whatever the verdict."""
-    from pgassay.report import messages as refusals
     from pgassay.report.collection import paused
     from pgassay.report.disk import is_disk, measured_by
     from pgassay.report.findings import Findings
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = findings.bottlenecks
         if not found:
             disk_study = any(map(is_disk, findings.trials))
-            raise (refusals.disk_study_alone if disk_study else refusals.nothing_to_diagnose)(arguments.run)
+            raise (_disk_study_alone if disk_study else _nothing_to_diagnose)(arguments.run)
         if arguments.json:
             plain = {"format": 1, "run": str(findings.run.path), "capacities": findings.disk, "arms": found}
             print(to_json(plain))
@@ -47,3 +47,18 @@ def run(arguments: argparse.Namespace) -> int:
     missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
     print(outgoing.lines((*told, *(f"note: {reason}" for reason in missing))), end="")
     return messages.SUCCESS
+
+
+def _nothing_to_diagnose(path: Path) -> UsageError:
+    """No rate, or nothing that could explain it."""
+    return UsageError(
+        f'"{path}" has no valid trial with a rate and its costs', "imported runs have no costs and no waits"
+    )
+
+
+def _disk_study_alone(path: Path) -> UsageError:
+    """There is no load on a server to diagnose."""
+    return UsageError(
+        f'"{path}" measured a drive without a database: nothing but the drive limits it',
+        f"use its capacities to diagnose another run: pgassay diagnose RUN --disk {path}",
+    )

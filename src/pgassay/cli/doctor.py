@@ -101,19 +101,19 @@ def _repair(ledger: "Ledger", place: Path, accounts: Collection[int]) -> None:
 
     for mark in orphans(accounts):
         end_orphans(mark)
-        messages.tell_removed(f"processes of the killed run {mark.partition('-')[0]}")
+        _tell_removed(f"processes of the killed run {mark.partition('-')[0]}")
     for path in LocalHost(ledger).repair():
-        messages.tell_put_back(path)
+        _tell_put_back(path)
     done, failed = attachment.repair(ledger.path.parent)
     for what in done:
-        messages.tell_put_back(what)
+        _tell_put_back(what)
     for error in failed:
         messages.warn(error.message, error.hint)
     for name in remove_left(place):
-        messages.tell_removed(name)
+        _tell_removed(name)
     removed, kept = scratch.remove_left()
     for each in removed:
-        messages.tell_removed(f'{each.kind}: "{each.path}"')
+        _tell_removed(f'{each.kind}: "{each.path}"')
     for each, why in kept:
         messages.warn(f'{each.kind}: "{each.path}" was not removed: {why}')
 
@@ -196,3 +196,13 @@ def _required_of(group: "Group") -> tuple[type, Collection[str]]:
 
 def _plain(finding: Finding) -> dict[str, str]:
     return {"check": finding.code, "severity": finding.severity, "text": finding.text, "remedy": finding.remedy}
+
+
+def _tell_put_back(path: str) -> None:
+    """Something that a killed pgassay had changed."""
+    print(f"pgassay: put back: {path}", file=sys.stderr)
+
+
+def _tell_removed(name: str) -> None:
+    """Something that a killed run had left."""
+    print(f"pgassay: removed: {name}", file=sys.stderr)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
 from pgassay.cli.parser import Action
+from pgassay.errors import UsageError
 from pgassay.record.calibrations import STUDY
 from pgassay.study.drives import DriveKind, kind_of
 from pgassay.study.units import format_size, parse_memory
@@ -128,7 +129,10 @@ def _create(arguments: argparse.Namespace) -> int:
     from pgassay.lab.drives import linux_kernel
 
     if kind_of(arguments.kind) not in _MADE:
-        raise messages.no_drive_of_ours(arguments.kind)
+        raise UsageError(
+            f'"{arguments.kind}" is not a kind of drive that pgassay can create',
+            "it creates: image, ssd, csd, or the drive of a description file (FILE.toml)",
+        )
     given = {"data": arguments.kind}
     given |= {f"data.{level}": value for level in _LEVELS if (value := getattr(arguments, level)) is not None}
     given |= {name: value for name in ("timing", "dilation") if (value := getattr(arguments, name)) is not None}
@@ -278,7 +282,7 @@ def _kept(directory: Path, keep: str | None) -> tuple[dict[str, Any], str]:
 def _limit_bytes(keep: str) -> int:
     limit = 0 if keep.strip() == "0" else parse_memory(keep)
     if limit < 0:
-        raise messages.negative_size("--keep", keep)
+        raise UsageError(f'--keep cannot be "{keep}"', "give a size such as 20GB, or 0")
     return limit
 
 

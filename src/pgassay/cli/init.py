@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from pgassay.cli import messages
+from pgassay.errors import UsageError
 
 _HEAD = """# Made by pgassay init from the settings of a PostgreSQL {version} server.
 # Change [factors] to what you want to know, then: pgassay run {name}
@@ -61,7 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.postgres.inspection import inspect
 
     if arguments.out.exists() and not arguments.force:
-        raise messages.file_exists(arguments.out)
+        raise UsageError(
+            f'"{arguments.out}" exists already', "name another file with --out, or overwrite it with --force"
+        )
     found = inspect(arguments.dsn)
     arguments.out.write_text(study_text(arguments.out.name, found.version, found.settings, found.left_out), "utf-8")
     print(

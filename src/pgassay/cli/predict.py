@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
 from pgassay.cli._runs import open_run
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.flash.prediction import Prediction
@@ -59,10 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
         given["--wal"] = wal
     for name, value in given.items():
         if value <= 0:
-            raise messages.not_above_zero(name)
+            raise UsageError(f"{name} must be above 0", "for example 740GB")
     largest = capacity // LEAST_SUPERBLOCKS
     if superblock is not None and not LEAST_SUPERBLOCK_BYTES <= superblock <= largest:
-        raise messages.no_superblock(format_size(LEAST_SUPERBLOCK_BYTES), format_at_most(largest))
+        raise UsageError(
+            f"--superblock must be {format_size(LEAST_SUPERBLOCK_BYTES)} to {format_at_most(largest)} here",
+            "a drive has at least 64 superblocks",
+        )
     spare = [share("--over-provisioning", each) for each in arguments.over_provisioning.split(",")]
     live = share("--live-share", arguments.live_share) if arguments.live_share else None
     records = [open_run(path) for path in arguments.runs]

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from pgassay import children
-from pgassay.cli import messages
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.host.reboot import Continuation
@@ -68,7 +68,10 @@ def reboots_of(arguments: argparse.Namespace, run: Path, bench: "Workbench") -> 
         return None
     for device in arguments.i_own:
         if not device.startswith(_LASTING_NAMES):
-            raise messages.passing_name(device)
+            raise UsageError(
+                f'"{device}" may name another disk after a reboot',
+                "with --reboot-between-blocks name it in the study and in --i-own by a stable link: /dev/disk/by-id/…",
+            )
     root = Path(os.environ.get(ROOT_VARIABLE, "/"))
     continuation = Continuation(bench.runner, command_of(arguments, run), (run, bench.data_directory.absolute()), root)
     continuation.require()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli._runs import REPORT, open_run
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
-from pgassay.cli.messages import SUCCESS, alike_names, nothing_to_check, one_run_alone
+from pgassay.cli.messages import SUCCESS, nothing_to_check
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -66,13 +67,13 @@ def _folders(arguments: argparse.Namespace) -> dict[Path, Path]:
     if len(runs) > 1:
         for option in ("junit", "markdown"):
             if getattr(arguments, option):
-                raise one_run_alone(f"--{option}")
+                raise UsageError(f"{f'--{option}'} is for one run", "write it for each run by itself")
     if arguments.out is None:
         return {path: path / REPORT for path in runs}
     if len(runs) == 1:
         return {runs[0]: arguments.out.resolve() if arguments.out.is_symlink() else arguments.out}
     if len({path.name for path in given}) < len(given):
-        raise alike_names(arguments.out)
+        raise UsageError(f'runs of the same name would have the same folder in "{arguments.out}"', "leave out --out")
     return {run: arguments.out / path.name for run, path in zip(runs, given, strict=True)}
 
 

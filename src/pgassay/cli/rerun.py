@@ -132,7 +132,10 @@ def _document(original: "Run") -> dict[str, Any]:
     from pgassay.record.formats import IMPORTED
 
     if original.header.study == STUDY or IMPORTED in original.host:
-        raise messages.not_repeatable(original.path)
+        raise UsageError(
+            f'"{original.path}" cannot be run again: pgassay did not measure a study there',
+            "a calibration is repeated by pgassay calibrate, other tools' results by those tools",
+        )
     document = repeatable(original)
     document["design"] = {key: value for key, value in document.get("design", {}).items() if key != "seed"}
     return document

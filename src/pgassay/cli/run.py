@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -269,7 +270,7 @@ def conduct(
                 return messages.SUCCESS
             ended = to_the_end(resolved, run, watcher, one_block=reboots is not None)
         except KeyboardInterrupt:
-            messages.tell_interrupted(run.path)
+            _tell_interrupted(run.path)
             return messages.INTERRUPTED
         if reboots is not None:
             reboots.wanted = not ended
@@ -358,3 +359,10 @@ def run_path(arguments: argparse.Namespace, name: str) -> Path:
     if os.path.lexists(path):
         raise already_there(path)
     return path
+
+
+def _tell_interrupted(path: Path) -> None:
+    """Ctrl-C: said on standard error, not an error. The command has a line of its own, to be copied whole."""
+    here = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    print("pgassay: interrupted; every committed trial is kept; continue with:", file=sys.stderr)
+    print(shlex.join(["pgassay", "resume", str(here)]), file=sys.stderr)

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             print(to_json({"format": 1, "url": address}), flush=True)
         else:
-            print(messages.served(address), flush=True)
+            print(f"{address}\nserving until Ctrl-C; this address is the key, so keep it to yourself", flush=True)
 
     with suppress(KeyboardInterrupt):  # the way to end it
         serve(arguments.directory, arguments.port, tell, arguments.beside)

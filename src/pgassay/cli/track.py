@@ -5,6 +5,7 @@ and ends: cron or a systemd timer calls it. `--check` makes a regression an exit
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from pgassay.cli.commits import (
 )
 from pgassay.cli.parser import duration, whole
 from pgassay.cli.run import bench_options
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.lab.run import WrittenStudy
@@ -89,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _conduct(asked, followed, written, out, arguments)
     except KeyboardInterrupt:
-        messages.tell_track_interrupted(out)
+        _tell_track_interrupted(out)
         return messages.INTERRUPTED
 
 
@@ -109,7 +111,7 @@ def _conduct(
     if arguments.dry_run:
         TRACKS.require_same(disk, out, asked)
         line = followed.due(read(disk, out), arguments.since, tell)
-        print(messages.commits_due([each.name for each in _chosen(line, arguments)]), end="")
+        print(_commits_due([each.name for each in _chosen(line, arguments)]), end="")
         return messages.SUCCESS
     tell(f"history: {out}")
     with TRACKS.opened(disk, out, asked) as tracked:
@@ -140,7 +142,9 @@ def _accept(followed: Followed, history: "History", out: Path, name: str) -> Non
 
     commit = followed.point(name)
     if commit.sha not in {each.commit.sha for each in history.points}:
-        raise messages.not_in_history(commit.name)
+        raise UsageError(
+            f"{commit.name} is no measured commit of this history", 'see "points" of the same command with --json'
+        )
     accept(RealDisk(), out, commit)
 
 
@@ -155,3 +159,13 @@ def _limit(limit_s: float | None) -> Callable[[], bool]:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _tell_track_interrupted(path: Path) -> None:
+    """Ctrl-C while a history is measured: said on standard error, not an error."""
+    print(f"pgassay: interrupted; the same command goes on; what was measured is kept in {path}", file=sys.stderr)
+
+
+def _commits_due(names: Sequence[str]) -> str:
+    """What `track --dry-run` prints."""
+    return "".join(f"due: {each}\n" for each in names) or "no commit is due\n"

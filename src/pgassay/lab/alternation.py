@@ -16,6 +16,7 @@ from pgassay.bench.counters import Sample
 from pgassay.bench.errors import ClientLostError
 from pgassay.bench.slices import Metronome
 from pgassay.design.blocks import rounds_of, turns
+from pgassay.errors import UsageError
 from pgassay.lab import messages
 from pgassay.lab.live_trial import TRANSACTIONS_MIN, LiveTrial
 from pgassay.lab.turns import FOREIGN, disturbances
@@ -134,7 +135,9 @@ class AlternatingBlock:
         if rounds - len(found) >= ROUNDS_LEFT_MIN * rounds or not found:
             return ()
         (code, count), *_ = Counter(reason.code for reason in found.values()).most_common(1)
-        return (Reason(code, messages.rounds_disturbed(len(found), rounds, count, code)),)
+        return (
+            Reason(code, f"{len(found)} of {rounds} rounds of the block were disturbed, {count} of them by {code}"),
+        )
 
 
 def _length_s(design: Design, living: Iterable[LiveTrial]) -> float:
@@ -162,7 +165,11 @@ def _longer_s(trial: LiveTrial, slice_s: float) -> float:
     needed_s = max(drain_s, TRANSACTIONS_MIN * connections / max(most, 1) * slice_s)
     longer = [each for each in LONGER_S if each > slice_s]
     if not longer:
-        raise messages.slices_too_short(trial.name, slice_s, most, connections, drain_s)
+        raise UsageError(
+            f"slices of {slice_s:g} s are too short for this load: {trial.name} ended {most} transactions of"
+            f" {connections} clients in one, and its last ones took {drain_s:.2g} s more",
+            "run the treatments one after the other (--pairing sequential)",
+        )
     return next((each for each in longer if each >= needed_s), longer[-1])
 
 

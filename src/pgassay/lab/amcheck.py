@@ -51,4 +51,9 @@ def check_relations(server: Server, most_bytes: int | None = None) -> dict[str, 
         if not server.alive():
             raise
         return {DATA: error.message}
-    return {DATA: messages.damaged_page(*found[0])} if found else {}
+    return {DATA: _damaged_page(*found[0])} if found else {}
+
+
+def _damaged_page(table: str, block: int, said: str) -> str:
+    """The first damage that amcheck found: `said` is its own message."""
+    return f'table "{table}", block {block}: {said}'

@@ -5,7 +5,7 @@ each other on the one server. It says before a run what it will change and put b
 cannot have, and tells the record what could not be read or done there. See docs/your-server.md.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,6 +17,7 @@ from pgassay.bench.places import Mount
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.drive.options import DriveOptions
+from pgassay.errors import UsageError
 from pgassay.host.storage import UNKNOWN, mount_of
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.settings import CONNECTIONS_OURS
@@ -32,6 +33,7 @@ from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.probe.registry import every_probe
 from pgassay.state import state_directory
+from pgassay.study.units import format_size
 
 DRIVERS = ("pgbench",)
 """Loads whose programs reach any server: the others take a private socket."""
@@ -62,7 +64,7 @@ class AttachedBench(Workbench):
     def __enter__(self) -> "AttachedBench":
         options = self.options
         if not (options.owns_server or options.dry_run):
-            raise messages.not_owned()
+            raise _not_owned()
         super().__enter__()
         with ExitStack() as stack:
             stack.callback(self.close)
@@ -118,7 +120,7 @@ class AttachedBench(Workbench):
             self._attached.changes.require_copyable(name, self._attached.endpoint.database)
         needed = max(arm.setup.load.connections for arm in resolved.arms) + CONNECTIONS_OURS
         if needed > self._attached.facts.connections:
-            raise messages.too_few_connections(needed, self._attached.facts.connections)
+            raise _too_few_connections(needed, self._attached.facts.connections)
 
     def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
         """What could not be done or read there, by code, for warnings and the record."""
@@ -127,14 +129,14 @@ class AttachedBench(Workbench):
         if left:
             found.append(("not_pinned", messages.unpinned(left, facts.role)))
         if not facts.checkpoints:
-            found.append(("no_checkpoint", messages.no_checkpoint(facts.role)))
+            found.append(("no_checkpoint", _no_checkpoint(facts.role)))
         hidden = self._unseen()
         if hidden:
-            found.append(("not_seen", messages.not_seen(hidden, here=facts.here)))
+            found.append(("not_seen", _not_seen(hidden, here=facts.here)))
         if not facts.superuser:
-            found.append(("no_superuser", messages.no_superuser(facts.role)))
+            found.append(("no_superuser", _no_superuser(facts.role)))
         if not facts.reads_statistics:
-            found.append(("no_monitor", messages.no_monitor(facts.role)))
+            found.append(("no_monitor", _no_monitor(facts.role)))
         return found
 
     def changes(self, resolved: ResolvedStudy) -> Sequence[str]:
@@ -147,13 +149,13 @@ class AttachedBench(Workbench):
         copies = len({arm.snapshot_key for arm in resolved.arms})
         size = max(arm.data_bytes for arm in resolved.arms)
         copied = sorted({arm.setup.copied_database for arm in resolved.arms} - {""})
-        lines = [messages.will_make(copies, size, copied)]
+        lines = [_will_make(copies, size, copied)]
         if found[Way.DATABASE]:
-            lines.append(messages.will_set_databases(list(found[Way.DATABASE])))
+            lines.append(_will_set_databases(list(found[Way.DATABASE])))
         if found[Way.SYSTEM]:
             now = {name: ways.shown(sql, name) for name in found[Way.SYSTEM]}
-            lines.append(messages.will_set_system(now))
-        return (*lines, messages.nothing_else(self._attached.ledger.path, checkpoints=facts.checkpoints))
+            lines.append(_will_set_system(now))
+        return (*lines, _nothing_else(self._attached.ledger.path, checkpoints=facts.checkpoints))
 
     def describe(self) -> dict[str, str | bool]:
         """The server, for plan and record."""
@@ -244,5 +246,73 @@ def bench_of(options: BenchOptions) -> Workbench:
     Raises `UsageError` where the user owns a server and names none.
     """
     if options.owns_server and not options.server:
-        raise messages.owns_nothing()
+        raise _owns_nothing()
     return AttachedBench(options) if options.server else Workbench(options)
+
+
+def _not_owned() -> UsageError:
+    """--server without --i-own."""
+    return UsageError(
+        "--server changes settings of that server and makes databases there, and needs your word that you may",
+        "say so with --i-own; --dry-run shows without it what would be changed and put back",
+    )
+
+
+def _owns_nothing() -> UsageError:
+    """--i-own without a device and without --server."""
+    return UsageError("--i-own names nothing", "give the device after it, or the server with --server")
+
+
+def _too_few_connections(needed: int, limit: int) -> UsageError:
+    """max_connections needs a restart."""
+    return UsageError(
+        f"the load opens up to {needed} connections, and the server lets an ordinary role have {limit}",
+        "use fewer clients (--set load.clients=…): raising max_connections takes a restart, which is not ours to make",
+    )
+
+
+def _no_checkpoint(role: str) -> str:
+    """Without pg_checkpoint."""
+    return f"no CHECKPOINT before a window, since role {role} lacks pg_checkpoint: each begins somewhere in a cycle"
+
+
+def _not_seen(sources: Sequence[str], *, here: bool) -> str:
+    """What is not available of the server's machine."""
+    why = "the server's data directory is hidden from the role" if here else "the server is not on this machine"
+    return f"not available, since {why}: {', '.join(sources)}"
+
+
+def _no_superuser(role: str) -> str:
+    """What only a superuser may read or make."""
+    return f"role {role} is no superuser: bytes of row versions (pg_statistic) and pg_prewarm are not available"
+
+
+def _no_monitor(role: str) -> str:
+    """Without pg_monitor."""
+    return f"role {role} lacks pg_monitor: what other sessions do, and the size of pg_wal, are not available"
+
+
+def _will_make(snapshots: int, size_bytes: int, copied: Sequence[str]) -> str:
+    """For the plan; `copied` are databases of the user's."""
+    kept = "one prepared" if snapshots == 1 else f"{snapshots} prepared"
+    size = format_size(size_bytes)
+    if copied:
+        kept += f" as a copy of {', '.join(copied)}, which is only read,"
+    return f"databases pgassay_…: {kept} and one copy at a time, of about {size} each; dropped at the end"
+
+
+def _will_set_databases(names: Sequence[str]) -> str:
+    """For the plan."""
+    return f"ALTER DATABASE … SET {', '.join(names)}: for databases of our own, and gone with them"
+
+
+def _will_set_system(now: Mapping[str, str]) -> str:
+    """For the plan."""
+    listed = ", ".join(f"{name} (now {value})" for name, value in now.items())
+    return f"ALTER SYSTEM SET {listed}, and a reload: put back after each trial"
+
+
+def _nothing_else(ledger: Path, *, checkpoints: bool) -> str:
+    """For the plan."""
+    also = "CHECKPOINT before each window; " if checkpoints else ""
+    return f"{also}nothing else; what is owed is listed in {ledger}, for pgassay doctor --repair after a crash"

@@ -17,6 +17,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
 from pgassay.analysis.observations import Observation
+from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import messages
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
@@ -122,7 +123,9 @@ class Bisection:
             self._step(asked, 1)
             known = self._known()
             best = max(known, key=lambda each: each.share)
-            self._tell(messages.most_probable(self.commits[best.upto].name, best.share, len(self._seen)))
+            self._tell(
+                f"{len(self._seen)} blocks; most probable: {self.commits[best.upto].name} ({100.0 * best.share:.0f} %)"
+            )
         return self._answer(mean, span)
 
     def _good_against_bad(self) -> BlockMean:
@@ -130,7 +133,10 @@ class Bisection:
         while len(self._seen) < self._limits.first and not bisection.measured(mean):
             self._step(Asked(self.last), FIRST_LOOK if not self._seen else 1)
             if self.last in self._skipped:
-                raise messages.bad_not_measured(self.commits[self.last].name, self._skipped[self.last])
+                raise PgassayError(
+                    f"the bad commit {self.commits[self.last].name} cannot be measured: {self._skipped[self.last]}",
+                    "name another one with --bad",
+                )
             mean = bisection.difference([each.contrast for each in self._seen], self._limits.first)
             self._tell(messages.good_against_bad(mean, len(self._seen)))
         return mean
@@ -162,7 +168,9 @@ class Bisection:
                 raise UnmeasuredError(messages.no_valid_block())
         except UnmeasuredError as error:
             if any(each.commit == place for each, _ in self._pairs):
-                raise messages.no_longer_measured(commit.name, str(error)) from None
+                raise PgassayError(
+                    f"commit {commit.name} was measured before and cannot be now: {error!s}", "call it again to go on"
+                ) from None
             keep_file(self._disk, note, f"{error}\n".encode())
             self._skipped[place] = str(error)
             self._tell(messages.commit_skipped(commit.name, str(error)))
@@ -211,4 +219,6 @@ def _log_ratio(pair: Pair, name: str) -> float:
 def require_ratio(response: Response) -> None:
     """Raise `UsageError` for a response without ratios."""
     if response.scale is not Scale.RATIO:
-        raise messages.not_bisected_by(response.name)
+        raise UsageError(
+            f'"{response.name}" has no ratios to go by', "name a response on a ratio scale with --primary, as tps"
+        )

@@ -16,7 +16,7 @@ from pgassay.bench.store import Needs
 from pgassay.design import messages as design_messages
 from pgassay.design.blocks import order
 from pgassay.drive.options import DriveOptions
-from pgassay.lab import messages
+from pgassay.errors import UsageError
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.decisions import preparation_s
@@ -191,7 +191,7 @@ class Calibrator:
             ahead_s = self.used_s / (block - 1) if block > 1 else 0.0
             spent_s = self.used_s + preparation_s(self.run.journal.entries)
             if design.budget_s is not None and block > BLOCKS_LEAST and spent_s + ahead_s > design.budget_s:
-                reason = messages.calibration_budget_done(block - 1)
+                reason = f"{block - 1} blocks are done; another one does not fit in the budget"
                 break
             for arm in self._restarts(block):
                 self._restart(block, arm)
@@ -239,7 +239,7 @@ class Calibrator:
     def _prepare(self, arm: Arm) -> None:
         resolved = self.resolved.of(arm)
         if self.trials and not resolved.drive.has_snapshot(resolved.snapshot_key):
-            raise messages.clusters_gone(arm.treatment.name)
+            raise _clusters_gone(arm.treatment.name)
         self.watcher.preparing(arm)
         made = prepare(resolved, journal_preparation(self.run, resolved.site))
         self.watcher.prepared(arm, made.seconds)
@@ -251,3 +251,9 @@ class Calibrator:
         line = Decision(step, inputs, used_s, used_s, arm, trial, block, 1 if trial else 0, reason)
         with self.resolved.site.held():
             self.run.decide(line.as_data())
+
+
+def _clusters_gone(cluster: str) -> UsageError:
+    """For a calibration that cannot be resumed, because a cluster that it began with is gone."""
+    hint = "run pgassay calibrate again, in a new directory"
+    return UsageError(f"{cluster} no longer exists, and a new one would not be the same", hint)

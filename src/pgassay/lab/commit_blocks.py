@@ -12,7 +12,7 @@ from typing import Any
 
 from pgassay.bench.errors import LoadError
 from pgassay.bench.running import Runner
-from pgassay.lab import messages
+from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.bisection import Pair, UnmeasuredError, require_ratio
 from pgassay.lab.commit_subject import Subject, SubjectKind, level, shows
@@ -43,7 +43,9 @@ def pair_document(document: Document, study: Study, factor: str, levels: Sequenc
     load = {**document.get("load", {}), **varied}
     named = held.get(factor) or load.get(factor.removeprefix("load."))
     if named is not None:
-        raise messages.commits_held(factor, str(named))
+        raise UsageError(
+            f'the study has "{factor}" at {named!s}', "name the repository with --git DIR, and leave it out"
+        )
     design = {
         key: value for key, value in document.get("design", {}).items() if key in ("pairing", "slice", "defaults")
     }

@@ -12,7 +12,6 @@ from typing import Any
 
 from pgassay.bench.running import Runner
 from pgassay.files import Directory
-from pgassay.lab import messages
 from pgassay.lab.bisection import UnmeasuredError
 from pgassay.lab.installed_versions import level_of
 from pgassay.lab.question import FORMAT
@@ -95,7 +94,7 @@ def level(subject: Subject, commit: Commit, trees: Path, runner: Runner) -> str:
     tree, folder = trees / commit.sha, Path(subject.repository)
     if not tree.is_dir():
         if not has_file(runner, folder, commit.sha, subject.file):
-            raise UnmeasuredError(messages.no_schema_file(subject.file))
+            raise UnmeasuredError(f"it has no {subject.file}")
         trees.mkdir(parents=True, exist_ok=True)
         fresh = trees / f".{commit.sha}"
         export(runner, folder, commit.sha, fresh, str(PurePosixPath(subject.file).parent))

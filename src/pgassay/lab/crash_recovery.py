@@ -15,7 +15,7 @@ from pgassay.bench.errors import ClusterError, QueryError, StartTimeoutError
 from pgassay.bench.ledger import LedgerLoad, LedgerState
 from pgassay.bench.server import Server
 from pgassay.files import Directory
-from pgassay.lab import amcheck, messages
+from pgassay.lab import amcheck
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.cut_surroundings import Look
 from pgassay.lab.notes import Laps
@@ -155,7 +155,11 @@ def _weigh(cut: Cut, state: LedgerState) -> None:
     if len(set(state.sums.values())) > 1:
         cut.found(HALF_TRANSACTION, sums_differ(state.sums))
     if state.differing:
-        cut.found(HALF_TRANSACTION, messages.balances_differ(state.differing))
+        cut.found(
+            HALF_TRANSACTION,
+            f"a transaction is there in part: {state.differing} balances are not what the "
+            "last row of the ledger for them says",
+        )
 
 
 def replayed_bytes(log: str) -> float | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pgassay.bench.drive_counters import WAL, Trust
+from pgassay.bench.drive_counters import WAL
 
 
 def not_told(owner: str, kind: str, device: str, responses: Sequence[str]) -> str:
@@ -13,19 +13,6 @@ def not_told(owner: str, kind: str, device: str, responses: Sequence[str]) -> st
 def one_drive(kind: str, device: str, response: str) -> str:
     """For WAL apart from the data, but on the same real drive, whose counters are the data's."""
     return f"{_named(WAL, kind, device)} is one drive with the data and counts once, so no {response}"
-
-
-def other_role(option: str, level: str, trust: Trust) -> str:
-    """A drive that is declared to be what it is not; `level` is as declared."""
-    return f"{option}={level} is declared otherwise than its proof of {trust.on} found it: {trust.role}"
-
-
-def undeclared_role(option: str, level: str, trust: Trust) -> str:
-    """A drive that claims ask for, and that nobody declared."""
-    return (
-        f"claims are about drives, and nobody declared {option}={level}: its proof of {trust.on} found it {trust.role};"
-        f" declare {option}={trust.role}={level}"
-    )
 
 
 def whole_drive(responses: Sequence[str], owner: str, kind: str, device: str, *, kept_here: bool, trim: str) -> str:

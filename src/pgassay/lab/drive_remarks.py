@@ -64,9 +64,16 @@ def roles(drives: Sequence[RealDrive], claimed: frozenset[str]) -> list[str]:
         declared = None if place is None else place.role
         bare = str(each.asked.kind) if each.asked.path is None else f"{each.asked.kind}:{each.asked.path}"
         if declared is not None and declared is not trust.role:
-            found.append(drive_messages.other_role(option, f"{declared}={bare}", trust))
+            found.append(
+                f"{option}={f'{declared}={bare}'} is declared otherwise than its proof of {trust.on} "
+                f"found it: {trust.role}"
+            )
         if declared is None and option in claimed:
-            found.append(drive_messages.undeclared_role(option, bare, trust))
+            found.append(
+                f"claims are about drives, and nobody declared {option}={bare}: its proof of {trust.on} found it"
+                f" {trust.role};"
+                f" declare {option}={trust.role}={bare}"
+            )
     return found
 
 

@@ -24,10 +24,11 @@ from pgassay.drive.block.preparation import Proof, Tell, tell_nobody
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import Root, find_root
 from pgassay.drive.smart import BelievedCounters, BelievedMounts, TrustOf, identity_of, never_proven
+from pgassay.errors import PgassayError
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
-from pgassay.lab import drive_messages, messages
+from pgassay.lab import drive_messages
 from pgassay.lab.gone import end_killed
 from pgassay.postgres import repair
 from pgassay.record import counter_proofs
@@ -229,7 +230,7 @@ def _tidy(directory: Path) -> None:
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise messages.unusable_place(directory, error) from error
+        raise _unusable_place(directory, error) from error
     for leftover in repair.leftovers([directory]):
         repair.end(leftover)
 
@@ -243,7 +244,7 @@ def _makeable(directory: Path) -> None:
         if there != directory.parent.resolve() and not os.access(there, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise messages.unusable_place(directory, error) from error
+        raise _unusable_place(directory, error) from error
 
 
 def owned(names: Sequence[str]) -> frozenset[Path]:
@@ -260,3 +261,11 @@ def remove_left(directory: Path) -> list[str]:
 def remove_leftovers(directory: Path, root: Root) -> list[str]:
     """Remove what killed runs have left below `directory`; returns what, a line each. Raises `DriveError`."""
     return [*end_killed(directory, root), *named.repair(root)]
+
+
+def _unusable_place(place: Path, error: OSError) -> PgassayError:
+    """For a directory for clusters that cannot be made."""
+    return PgassayError(
+        f'could not make "{place}" for clusters: {(error.strerror or str(error)).lower()}',
+        "name a directory that this account may write in with --data-dir, or with $PGASSAY_DATA_DIR",
+    )

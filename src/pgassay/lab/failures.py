@@ -13,7 +13,6 @@ from pathlib import Path
 from pgassay.bench.drive_counters import DATA, WAL
 from pgassay.bench.errors import BenchError, ClusterError, HostError, SpaceError
 from pgassay.bench.store import Clones
-from pgassay.lab import messages
 
 NO_SPACE = "no_space"
 SHARED_MEMORY_FULL = "shared_memory_full"
@@ -65,8 +64,8 @@ def of_error(error: BenchError | OSError, settings: Mapping[str, str]) -> dict[s
     """
     if isinstance(error, OSError):
         if error.errno not in _FULL:
-            raise messages.operating_system(error) from error
-        return {NO_SPACE: messages.operating_system(error).message}
+            raise _operating_system(error) from error
+        return {NO_SPACE: _operating_system(error).message}
     if isinstance(error, SpaceError):
         return {NO_SPACE: error.message}
     if isinstance(error, HostError):
@@ -146,3 +145,9 @@ def _refused(drive: Clones, place: Path) -> dict[str, float]:
         for name, value in read().items()
         if name in names
     }
+
+
+def _operating_system(error: OSError) -> BenchError:
+    """For a system call that failed for pgassay itself."""
+    where = f'"{error.filename}": ' if error.filename else ""
+    return BenchError(f"{where}{(error.strerror or str(error)).lower()}")

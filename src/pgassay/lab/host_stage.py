@@ -19,7 +19,7 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.load.options import REST
 from pgassay.study.model import ALTERNATE
-from pgassay.study.units import parse_memory, split_quantity
+from pgassay.study.units import format_size, parse_memory, split_quantity
 
 CORES = "host.cores"
 
@@ -65,7 +65,7 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     except ClusterError as error:
         if failures.code_of_start(error.message, settings) != failures.HUGE_PAGES_MISSING:
             raise
-    found = messages.huge_pages_taken(hosting.obtain())
+    found = _huge_pages_taken(hosting.obtain())
     try:
         return arm.installation.start(clone, settings, sockets, hosting.placement, listening=listening), found
     except ClusterError as error:
@@ -140,7 +140,22 @@ def _require_room(arm: ResolvedArm) -> None:
         return
     wanted, limit = parse_memory(typed), arm.setup.memory_bytes
     if limit is not None and wanted >= limit:
-        raise messages.buffers_beyond(typed, messages.server_memory(limit))
+        raise _buffers_beyond(typed, f"host.memory = {format_size(limit)}")
     if wanted >= arm.site.memory_bytes:
-        error = messages.buffers_beyond(typed, messages.machine_memory(arm.site.memory_bytes))
+        error = _buffers_beyond(typed, f"the memory of this machine, {format_size(arm.site.memory_bytes)}")
         arm.site.lacking.name("memory for shared_buffers", error)
+
+
+def _buffers_beyond(typed: str, limit: str) -> UsageError:
+    """For shared_buffers (as typed) that exceed the memory, which `limit` names."""
+    return UsageError(
+        f"server.shared_buffers = {typed} does not fit in {limit}",
+        "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
+    )
+
+
+def _huge_pages_taken(count: int) -> str:
+    """What the record says where a server missed its huge pages at first, though they had been free a moment before."""
+    if count == 0:
+        return "the server did not get its huge pages at once, although they were free"
+    return f"other programs took {count} huge pages before the server started; as many were obtained again"

@@ -7,7 +7,7 @@ own. Nothing of an upgraded package is left, so the reference is another version
 import hashlib
 
 from pgassay.bench.places import Version
-from pgassay.lab import messages
+from pgassay.errors import UsageError
 from pgassay.postgres.builds.commits import Commit
 from pgassay.postgres.find import Finder
 
@@ -33,4 +33,10 @@ def level_of(point: Commit) -> str:
 def require_different(reference: Commit, followed: Commit) -> None:
     """Raise `UsageError` where both are one version: nothing could be told apart."""
     if level_of(reference) == level_of(followed):
-        raise messages.same_version(level_of(followed))
+        raise _same_version(level_of(followed))
+
+
+def _same_version(version: str) -> UsageError:
+    """A history of installed versions whose reference is the followed one."""
+    hint = "keep another version installed as the reference, or track the tags of a clone with --git"
+    return UsageError(f"the reference and what is followed are both PostgreSQL {version}", hint)

@@ -22,7 +22,7 @@ from pgassay.postgres.attached.messages import ONE_SERVER
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL
 from pgassay.study.regime import UNPINNED
-from pgassay.study.units import parse_memory
+from pgassay.study.units import format_size, parse_memory
 
 CYCLE = "cycle"
 PLACES_ONLY = ("host.cores", "host.memory_nodes", "host.scheduling")
@@ -46,7 +46,10 @@ def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
     design = resolved.study.design
     reasons = refusals(resolved) if design.pairing != SEQUENTIAL else ()
     if design.pairing == ALTERNATE and reasons:
-        raise messages.no_turns(reasons)
+        raise UsageError(
+            f"the servers of a block cannot take turns: {'; '.join(reasons)}",
+            "run them one after the other (--pairing sequential), or let pgassay choose (--pairing auto)",
+        )
     pairing = SEQUENTIAL if design.pairing == SEQUENTIAL or reasons else ALTERNATE
     placement, slice_s = design.placement, None
     if placement == AUTO and pairing == ALTERNATE:
@@ -85,14 +88,17 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
             yield from filter(None, (arm.load.ungated,))
     for name in (study.primary, *study.design.settle):
         if name not in IN_SLICES and any(name == each.name for arm in arms for each in arm.load.responses):
-            yield messages.not_in_slices(name)
+            yield f"{name} is not measured in slices"
     try:
         wanted, most = max(((_memory_bytes(each), each) for each in together), key=lambda found: found[0])
     except UsageError:
         return  # A size that is no size is refused by PostgreSQL itself, in its own words.
     limit = int(MEMORY_SHARE * resolved.site.memory_bytes)
     if wanted > limit:
-        yield messages.memory_for_turns(len(most), wanted, limit, _memory_bytes(most[:1]))
+        yield (
+            f"{len(most)} servers at once need {format_size(wanted)} of memory with their data"
+            f" (one needs {format_size(_memory_bytes(most[:1]))}), and {format_size(limit)} may be used"
+        )
 
 
 def _of_arm(arm: ResolvedArm) -> Iterator[str]:
@@ -103,10 +109,10 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
         yield messages.WORK_IS_COUNTED
     for bound in arm.at(Stage.HOST):
         if bound.name not in PLACES_ONLY:
-            yield messages.changes_the_host(bound.name)
+            yield f"{bound.name} changes the whole machine, and all servers of a block would see it"
     first = kinds_in(arm.drive.kind)[0]
     if first is not None and first.holds_one_cluster:
-        yield messages.one_cluster(arm.drive.kind)
+        yield f"a drive of the kind {arm.drive.kind} holds one cluster at a time"
 
 
 def _memory_bytes(arms: Sequence[ResolvedArm]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
-from pgassay.lab import messages
+from pgassay.errors import UsageError
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
 from pgassay.postgres.find import Finder
 
@@ -63,4 +63,10 @@ def require_kept(directory: Path | None, resolved: "ResolvedStudy") -> None:
     drives = [each for arm in resolved.arms for each in arm.setup.drive.drives]
     if directory is None or not (resolved.site.attached or all(each.kind.holds_one_cluster for each in drives)):
         return
-    raise messages.nothing_kept(directory)
+    raise _nothing_kept(directory)
+
+
+def _nothing_kept(place: Path) -> UsageError:
+    """For `--snapshots-in` without a directory or device among the drives."""
+    why = "images, emulated drives and the server of --server keep it by themselves"
+    return UsageError(f'no prepared data of this study would be kept in "{place}": {why}', "leave out --snapshots-in")

@@ -22,7 +22,8 @@ from pgassay.bench.ledger import LedgerLoad, LedgerState
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.design import risk
-from pgassay.lab import amcheck, crash_recovery, messages
+from pgassay.errors import UsageError
+from pgassay.lab import amcheck, crash_recovery
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.crash_recovery import Cut
 from pgassay.lab.cut_surroundings import Look, Surroundings
@@ -73,7 +74,10 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
 def require(arm: ResolvedArm) -> None:
     """Raise `UsageError` where cuts are asked of a drive that cannot be cut."""
     if arm.setup.load.cuts and (arm.setup.drive.wal is not None or not arm.setup.drive.data.kind.emulated):
-        raise messages.no_cuts(arm.setup.drive.data.label)
+        raise UsageError(
+            f'"load.cuts" needs an emulated drive for data and WAL together, not {arm.setup.drive.data.label}',
+            'add --set drive.data=ssd (root and FUSE are needed; "pgassay doctor" tells)',
+        )
 
 
 def require_risk(study: Study, options: Sequence[LoadOptions]) -> None:
@@ -81,9 +85,14 @@ def require_risk(study: Study, options: Sequence[LoadOptions]) -> None:
     if study.design.risk_below is None:
         return
     if study.primary != risk.UNSAFE or study.design.settle:
-        raise messages.risk_of_another_response(study.primary, risk.UNSAFE)
+        raise UsageError(
+            f'"design.risk_below" is about power cuts, and the study settles "{study.primary}"',
+            f'set responses.primary = "{risk.UNSAFE}", and leave design.settle out',
+        )
     if not all(each.cuts for each in options):
-        raise messages.risk_without_cuts()
+        raise UsageError(
+            '"design.risk_below" needs power cuts in every treatment', "add --set load.cuts=100, or run pgassay cut"
+        )
 
 
 def spread_s(window_s: float | None, count: int) -> float:
@@ -314,11 +323,11 @@ def judge(
     if record.verdict != SOUND:
         return record
     if found.holes or (found.lost and found.loss_ms > allowed_ms):
-        return replace(
-            record, verdict=LOST_COMMITS, detail=messages.lost_commits(found.lost, found.holes, found.loss_ms)
-        )
+        return replace(record, verdict=LOST_COMMITS, detail=_lost_commits(found.lost, found.holes, found.loss_ms))
     if found.invented:
-        return replace(record, verdict=NEVER_SENT, detail=messages.invented_commits(found.invented))
+        return replace(
+            record, verdict=NEVER_SENT, detail=f"{found.invented} transactions are there that no client had sent"
+        )
     return record
 
 
@@ -390,3 +399,10 @@ def _cut_record(report: CrashReport, wish: CrashWish) -> CutRecord:
         strip=[list(each) for each in report.strip],
         memory_bytes=report.memory_bytes,
     )
+
+
+def _lost_commits(lost: int, holes: int, loss_ms: float) -> str:
+    """Commits that were acknowledged are not there."""
+    if holes:
+        return f"{lost + holes} acknowledged commits are missing, {holes} of them before one that is there"
+    return f"{lost} acknowledged commits are missing, the first from {loss_ms:.0f} ms before the cut"

@@ -6,15 +6,16 @@ Small pages waste a larger share of the disk on headers, and most on the smalles
 their disk and were stored as results (Vondra 2022), so room is asked for by page size.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DATABASES, DriveOutline
 from pgassay.drive.sizing import WAL_KEPT_BYTES
-from pgassay.errors import PgassayError, UsageError
-from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
+from pgassay.errors import PgassayError, UsageError, did_you_mean
+from pgassay.lab import compression, host_stage, maintenance, page_space, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
 from pgassay.lab.building import STAND_IN
 from pgassay.lab.pairing import most_at_once, room_bytes
@@ -24,6 +25,7 @@ from pgassay.study.drives import DATA, WAL, kinds_in
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import METRONOME, Response
 from pgassay.study.thresholds import resolve
+from pgassay.study.units import format_size
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def check(resolved: ResolvedStudy) -> Checked:
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
         if name not in known:
-            raise messages.unknown_response(name, known)
+            raise _unknown_response(name, known)
     resolve(study.decide, responses, (study.primary, *study.secondary), compared=len(study.treatments) > 1)
     for arm in arms:
         host_stage.require(arm)
@@ -136,7 +138,7 @@ def _check_settings(resolved: ResolvedStudy) -> None:
             except NotSettableError as error:
                 namesakes = resolved.site.catalogue.namesakes(error.name)
                 if namesakes:
-                    raise messages.no_setting_but(error, namesakes) from None
+                    raise UsageError(error.message, f"did you mean {' or '.join(namesakes)}?") from None
                 raise
 
 
@@ -251,9 +253,7 @@ def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
     for room in rooms:
         if room.least_bytes > room.mount.free_bytes:
             movable = _holds_snapshots(resolved, room.mount)
-            error = messages.too_little_space(
-                room.mount.path, room.least_bytes, room.mount.free_bytes, holds_snapshots=movable
-            )
+            error = _too_little_space(room.mount.path, room.least_bytes, room.mount.free_bytes, holds_snapshots=movable)
             resolved.site.lacking.name(f"room on {room.mount.path}", error)
     return rooms
 
@@ -263,3 +263,20 @@ def _holds_snapshots(resolved: ResolvedStudy, mount: Mount) -> bool:
     drives = [arm.drive for arm in resolved.arms if _beside(arm.drive) and arm.drive.kind != DATABASES]
     here = [drive.mount() for drive in drives if drive.snapshot_mount() is None]
     return (mount.mount_point, mount.device) in {(each.mount_point, each.device) for each in here}
+
+
+def _unknown_response(name: str, known: Iterable[str]) -> UsageError:
+    """For a primary or secondary response that neither the load nor a probe yields."""
+    words = list(known)
+    hint = did_you_mean(name, words, f"this load and its probes measure: {', '.join(words)}")
+    return UsageError(f'the response "{name}" is not measured', hint)
+
+
+def _too_little_space(place: Path, needed: int, free: int, *, holds_snapshots: bool) -> PgassayError:
+    """For a file system with too little room, in bytes; `holds_snapshots`: of those that could lie elsewhere."""
+    apart = " keep them on another drive (pgassay run --snapshots-in DIR)," if holds_snapshots else ""
+    return PgassayError(
+        f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
+        f"make room there (pgassay drive snapshots shows and removes prepared data),{apart} name another place"
+        " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
+    )

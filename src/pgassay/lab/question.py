@@ -12,7 +12,6 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from pgassay.errors import UsageError
-from pgassay.lab import messages
 from pgassay.record.disk import Disk, HeldError, keep_file
 
 FORMAT = 1
@@ -63,7 +62,7 @@ class Kept(Generic[Question]):
         """Raise `UsageError` where the directory is another question's."""
         before = self.read(disk, folder)
         if before is not None and before.key != asked.key:
-            raise messages.other_question(folder, self.kind, before.what)
+            raise UsageError(f'"{folder}" holds a {self.kind} of {before.what}', "name another directory with --out")
 
     @contextmanager
     def opened(self, disk: Disk, folder: Path, asked: Question) -> Iterator[Question]:
@@ -76,14 +75,16 @@ class Kept(Generic[Question]):
         try:
             lock = disk.lock(folder / "lock", self.kind)
         except HeldError:
-            raise messages.directory_in_use(folder) from None
+            raise UsageError(f'another pgassay works on "{folder}"', "wait until it has ended") from None
         try:
             yield before
         finally:
             lock.release()
 
     def _unusable(self, folder: Path, why: str) -> UsageError:
-        return messages.no_question(folder, self.kind, why)
+        return UsageError(
+            f'"{folder}" is no {self.kind} that can be gone on with: {why}', "name another directory with --out"
+        )
 
 
 def without_seed(document: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Makes a record's decisions again: the same design must decide the same from the same record (`pgassay check`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pgassay import __version__
@@ -31,7 +31,7 @@ def replay(path: Path) -> Iterator[Finding]:
     rules, version = rules_of(run.header, run.journal), run.header.program_version
     told = rules - {UNTOLD}
     if told - RULES or len(told) > 1:
-        text = messages.other_rule(version, sorted(told - {RULE}), RULE)
+        text = _other_rule(version, sorted(told - {RULE}), RULE)
         yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
         return
     try:
@@ -42,14 +42,21 @@ def replay(path: Path) -> Iterator[Finding]:
         study = parse(run.header.study, run.study, every_factor())
         lines = disagreements(study, run.header, run.trials, run.journal)
     except PgassayError as error:
-        yield Finding(CODE, Severity.ERROR, messages.not_replayed(error.message), where="journal.jsonl")
+        yield Finding(
+            CODE, Severity.ERROR, f"its decisions could not be replayed: {error.message}", where="journal.jsonl"
+        )
         return
     if lines and (UNTOLD in rules or version != __version__):
         text = messages.older_decisions(version, lines, rule_known=UNTOLD not in rules)
         yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
         return
     for line in lines:
-        yield Finding(CODE, Severity.ERROR, messages.other_decision(), where=f"journal.jsonl line {line}")
+        yield Finding(
+            CODE,
+            Severity.ERROR,
+            "the decision differs from the one that follows from the study, the seed and the trials before it",
+            where=f"journal.jsonl line {line}",
+        )
 
 
 def _unknown(run: Run) -> list[str]:
@@ -60,3 +67,10 @@ def _unknown(run: Run) -> list[str]:
     names = [name for name, _ in levels if catalogue.find(name) is None]
     names += [f'the load "{each.typed}"' for name, each in levels if name == "load.driver" and each.typed not in loads]
     return list(dict.fromkeys(names))
+
+
+def _other_rule(version: str, rules: Sequence[int], rule: int) -> str:
+    """`check` does not ask the design again, which decides by another rule than the record's."""
+    theirs = " and ".join(map(str, rules))
+    made = f"pgassay {version} made them with rule {theirs}, this one has rule {rule}"
+    return f"its decisions were not replayed: {made}"

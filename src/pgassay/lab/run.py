@@ -17,7 +17,7 @@ from typing import Any
 from pgassay import __version__
 from pgassay.bench.places import Mount
 from pgassay.design.schedule import RULE, RULES
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import PgassayError, RunStoppedError, UsageError
 from pgassay.host.accounts import describe
 from pgassay.host.doctor import busy_neighbour
 from pgassay.host.facts import collect
@@ -41,7 +41,6 @@ from pgassay.lab.scale_model import Machine, modelled, with_likeness
 from pgassay.lab.settings import check_block_counts
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load import drivers
-from pgassay.postgres.attached.messages import another_than_before
 from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.postgres.builds.cache import read_manifest
 from pgassay.record import disk_capacities, stopping
@@ -56,6 +55,7 @@ from pgassay.study.document import Document, Overrides
 from pgassay.study.findings import Severity
 from pgassay.study.model import ALTERNATE, AUTO, Study
 from pgassay.study.parsing import parse, parse_recorded
+from pgassay.study.units import format_size
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,20 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     checked = check(resolved)
     told = (Remark(code, text, text) for code, text in (*bench.remarks(resolved), *drive_remarks(resolved, bench)))
     remarks = (*surroundings(bench, checked.mount, resolved.study), *_scant(checked), *told)
-    return Prepared(resolved, bench, checked, remarks, messages.one_after_the_other(reasons) if reasons else "")
+    return Prepared(
+        resolved, bench, checked, remarks, f"one server after the other: {'; '.join(reasons)}" if reasons else ""
+    )
 
 
 def _scant(checked: Checked) -> Iterator[Remark]:
     """The file systems that are too small for the most WAL that a load could write, in one remark."""
     said = "; ".join(
-        messages.scant_room(room.mount.path, room.needed_bytes, room.mount.free_bytes) for room in checked.scant
+        (
+            f'"{room.mount.path}" has {format_size(room.mount.free_bytes)} free, and a load that writes WAL as'
+            " fast as any can would need"
+            f" {format_size(room.needed_bytes)} in all: server.max_wal_size or a shorter load.duration takes less"
+        )
+        for room in checked.scant
     )
     if said:
         yield Remark("room", said, said)
@@ -297,7 +304,7 @@ def journalled(run: RunDirectory) -> Iterator[None]:
             raise
         except PgassayError as error:
             run.interrupted(error.message)
-            raise messages.bench_failed(error.message, error.hint, run.path) from None
+            raise _bench_failed(error.message, error.hint, run.path) from None
 
 
 def run_study(
@@ -434,17 +441,28 @@ def _allowed(place: Mapping[str, Any], command: Sequence[str], name: str, now: b
 def require_same_server(before: Mapping[str, Any], now: Mapping[str, str | bool]) -> None:
     """Raise `UsageError` when another server of the user's would serve the rest of the run."""
     if before.get("system") and before["system"] != now.get("system"):
-        raise another_than_before(str(now.get("address")))
+        raise UsageError(
+            f"the server at {now.get('address')!s} is not the one that this run began on", "begin a new run there"
+        )
 
 
 def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:
     """Raise `UsageError` when another version would serve the rest of the run, a minor one or a build included."""
     was, would = ({_identity(each) for each in found} for found in (before, now))
     if was and was != would:
-        raise messages.other_postgres(was, would)
+        raise UsageError(
+            f"the run began with {', '.join(sorted(was))} and would continue with {', '.join(sorted(would))}",
+            "name the same PostgreSQL with --pg-bindir, or start a new run",
+        )
 
 
 def _identity(found: Mapping[str, str]) -> str:
     """Its version; of a build also the key that its folder is named by: same version, another compiler or page size."""
     key = Path(found.get("bindir", "")).parent.name
     return f"{found['version']}, build {key}" if found.get("found_by") == FOUND_BY else found["version"]
+
+
+def _bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
+    """For a run that stops because pgassay, not a treatment, failed; committed trials stay."""
+    kept = f"committed trials are kept; continue with: pgassay resume {path}"
+    return PgassayError(detail, hint) if hint else RunStoppedError(detail, kept)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.load import LoadOptions
-from pgassay.lab import messages
+from pgassay.errors import UsageError
 from pgassay.lab.setup import Setup
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
@@ -135,7 +135,10 @@ def require_connections(setup: Setup) -> None:
     given = setup.settings.get("max_connections", "")
     needed = setup.load.connections + CONNECTIONS_OURS
     if given.isdecimal() and int(given) < needed:
-        raise messages.too_few_connections(given, setup.load.connections, needed)
+        raise UsageError(
+            f'"server.max_connections" = {given} is too small for a load of {setup.load.connections} connections',
+            f"set it to at least {needed}, or leave it out: pgassay then makes it large enough",
+        )
 
 
 def sizes_of(study: Study, name: str) -> tuple[int, ...]:
@@ -163,7 +166,10 @@ def check_block_counts(study: Study) -> None:
         for level in _levels(study, name):
             quantity = split_quantity(level.typed)
             if quantity is not None and not quantity[1] and quantity[0] not in (-1, 0):
-                raise messages.bare_blocks(name, level.typed)
+                raise UsageError(
+                    f'"{name}" = {level.typed} counts blocks, whose size this study varies',
+                    f'give it a unit, so that it means the same for every page size: "{name}" = "64MB"',
+                )
 
 
 def _check_direct_io(levels: Mapping[str, Level]) -> None:
@@ -173,7 +179,10 @@ def _check_direct_io(levels: Mapping[str, Level]) -> None:
     for word, name in (("data", BLOCK_SIZE), ("wal", WAL_BLOCK_SIZE), ("wal_init", WAL_BLOCK_SIZE)):
         size = levels.get(name)
         if word in words and size is not None and parse_memory(size.canonical) < DIRECT_IO_BYTES:
-            raise messages.direct_io_too_small(word, name, size.typed)
+            raise UsageError(
+                f'"server.debug_io_direct" = {word} does not work with "{name}" = {size.typed}',
+                f"direct I/O needs blocks of at least 4kB: leave out the smaller ones with --levels {name}=4kB,8kB",
+            )
 
 
 def pinned_in_bytes(study: Study, setup: Setup) -> dict[str, str]:

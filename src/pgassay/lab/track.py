@@ -9,12 +9,13 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import log
+from math import exp, log
 from pathlib import Path
 
 import msgspec
 
 from pgassay.analysis.tracking import Course, course_of
+from pgassay.errors import UsageError
 from pgassay.lab import messages
 from pgassay.lab.bisection import SKIPPED, Blocks, Pair, UnmeasuredError
 from pgassay.postgres.builds.commits import Commit
@@ -139,7 +140,7 @@ class Track:
         """
         for name in read(self._disk, self._folder).unfinished:
             if not any(each.sha.startswith(name) for each in commits):
-                keep_file(self._disk, _beside(self._path(name), SKIPPED), f"{messages.given_up()}\n".encode())
+                keep_file(self._disk, _beside(self._path(name), SKIPPED), f"{_given_up()}\n".encode())
         for commit in commits:
             if enough():
                 break
@@ -156,7 +157,10 @@ class Track:
             self._tell(messages.commit_skipped(commit.name, str(error)))
             return
         keep_file(self._disk, _beside(path, POINT), _encoded(point))
-        self._tell(messages.point_measured(commit.name, point.mean, point.blocks))
+        self._tell(
+            f"measured: {commit.name}: {100.0 * (exp(point.mean) - 1.0):+.1f} % against the "
+            f"reference, {point.blocks} blocks"
+        )
 
     def _path(self, name: str) -> Path:
         """That of the commit's run: the one that is there, or the next number."""
@@ -205,12 +209,24 @@ def _decoded(data: bytes, path: Path) -> Point:
     try:
         whole = msgspec.json.decode(data, type=_File)
         if whole.format != FORMAT:
-            raise messages.damaged_point(path, f"its format is {whole.format}, {FORMAT} is known")
+            raise _damaged_point(path, f"its format is {whole.format}, {FORMAT} is known")
         if hashlib.sha256(whole.point).hexdigest() != whole.sha256:
-            raise messages.damaged_point(path, "its checksum is another")
+            raise _damaged_point(path, "its checksum is another")
         found = msgspec.json.decode(whole.point, type=Point)
     except msgspec.MsgspecError as error:
-        raise messages.damaged_point(path, str(error).partition("\n")[0]) from None
+        raise _damaged_point(path, str(error).partition("\n")[0]) from None
     if not found.contrasts.get(found.primary.name):
-        raise messages.damaged_point(path, f"it has no {found.primary.name}")
+        raise _damaged_point(path, f"it has no {found.primary.name}")
     return found
+
+
+def _given_up() -> str:
+    """Why a commit of a history whose run was cut short is not gone on with."""
+    return "its run was cut short, and the commit is asked for no more"
+
+
+def _damaged_point(path: Path, detail: str) -> UsageError:
+    """A file of a history that cannot be read."""
+    return UsageError(
+        f'"{path}" is no point of a history: {detail}', "its run is beside it: remove the file, and it is read again"
+    )

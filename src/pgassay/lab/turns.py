@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pgassay.bench.counters import Reading
 from pgassay.bench.slices import Slice
-from pgassay.lab import checks, messages
+from pgassay.lab import checks
 from pgassay.lab.checks import Evidence
 from pgassay.load import responses
 from pgassay.record.slices import SliceRecord
@@ -100,7 +100,7 @@ def disturbances(turn: Turn, foreign_share_max: float) -> tuple[Reason, ...]:
     """What from outside disturbs a turn; empty if nothing does."""
     length_ns = turn.charged_ns
     if abs(turn.drift_ns) > CLOCK_SHARE_MAX * length_ns:
-        return (Reason("clock_jump", messages.clock_jumped(turn.drift_ns / 1e9)),)
+        return (Reason("clock_jump", f"the wall clock jumped by {turn.drift_ns / 1e9:.2g} s during the slice"),)
     evidence = Evidence(
         problems={},
         server_alive=True,

@@ -23,7 +23,7 @@ from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.smart import BelievedMounts, SmartOfMounts
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.host import accounts
 from pgassay.host.caches import PageCache
 from pgassay.host.changes import Ledger, LocalHost, boot_of
@@ -45,7 +45,6 @@ from pgassay.load.network import Loopback, NetworkReference
 from pgassay.load.player import LocalMetronome
 from pgassay.load.yardstick import CpuYardstick
 from pgassay.postgres import effective, ownership
-from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import LocalInstallation
@@ -209,7 +208,7 @@ class Workbench:
         named = self.options.bindir
         if build is not None:
             if named or version:
-                raise build_messages.named_and_built()
+                raise UsageError("--pg-bindir names the programs, build.* factors build them", "leave one of them out")
             if self.options.dry_run and self.missing_builds([build]):
                 return stand_in(self.finder, build.version)
             return self._builder().installation(build, may_build=self.options.building.allowed)

@@ -183,7 +183,10 @@ class _Site:
         try:
             end(path, pid)
         except OSError as failure:
-            raise messages.not_stopped((failure.strerror or str(failure)).lower()) from failure
+            raise PgassayError(
+                f"the run could not be stopped: {(failure.strerror or str(failure)).lower()}",
+                "Ctrl-C in its terminal stops it",
+            ) from failure
         return RedirectResponse(f"/run/{known.identity}/live", status_code=303)
 
     def data(self, request: Request) -> Response:

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from pgassay.live import messages
+from pgassay.errors import PgassayError
 from pgassay.live.summary import Listed, identity_of, listed
 from pgassay.record.directory import HEADER_FILE
 from pgassay.record.journal import FILE as JOURNAL_FILE
@@ -106,7 +106,9 @@ class Catalogue:
                     _refresh(database, self.root)
                     return ask(database)
             except (sqlite3.Error, OSError) as failure:
-                raise messages.not_kept(self._kept, str(failure)) from failure
+                raise PgassayError(
+                    f'could not keep the index of runs in "{self._kept}": {failure!s}', "set XDG_CACHE_HOME"
+                ) from failure
 
 
 def _opened(path: Path) -> sqlite3.Connection:

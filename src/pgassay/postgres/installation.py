@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench import versions
-from pgassay.bench.errors import ClusterError
+from pgassay.bench.errors import ClusterError, StartTimeoutError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account, Endpoint, Listening, Version
 from pgassay.bench.running import Clock, Runner, Running
 from pgassay.bench.server import READY_S
+from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import adoption, messages, network, ownership, processes, settings
 from pgassay.postgres.messages import complaint
@@ -48,7 +49,9 @@ class LocalInstallation:
         Raises `ClusterError`.
         """
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-            raise messages.not_empty(directory)
+            raise ClusterError(
+                f'directory "{directory}" is not empty', "clusters are only made in empty directories of ours"
+            )
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if COPY_OF in options:
             self._adopt(directory, options)
@@ -59,7 +62,9 @@ class LocalInstallation:
         command = [str(self.bindir / "initdb"), f"--pgdata={directory}", f"--username={SUPERUSER}", *flags]
         outcome = self.runner.run(command, timeout_s=_INITDB_S)
         if outcome.status != 0:
-            raise messages.initdb_failed(directory, complaint(outcome.stderr or outcome.stdout)[0])
+            raise ClusterError(
+                f'initdb could not create a cluster in "{directory}": {complaint(outcome.stderr or outcome.stdout)[0]}'
+            )
         with Directory.open(directory) as cluster:
             made = cluster.read("postgresql.conf")
             cluster.replace("postgresql.conf", made + f"\ninclude '{settings.FILE}'\n".encode(), self.account.owner)
@@ -112,7 +117,7 @@ class LocalInstallation:
         marker = ownership.require_mark(directory)
         self._require_version(directory)
         if (pid := processes.postmaster(directory)) is not None:
-            raise messages.already_running(directory, pid)
+            raise ClusterError(f'cluster "{directory}" is already served by process {pid}')
         sockets, port = ownership.prepare_socket_directory(socket_directory, self.account)
         self._write_settings(directory, settings)
         opened = None
@@ -182,7 +187,9 @@ class LocalInstallation:
         except FileNotFoundError as error:  # as the server itself would say
             raise ClusterError(f'"{directory}" is not a valid data directory: PG_VERSION is missing') from error
         if found != str(self.version.major):
-            raise messages.version_mismatch(directory, found, self.version.major)
+            raise ClusterError(
+                f'cluster "{directory}" was made by PostgreSQL {found}, these programs are {self.version.major}'
+            )
 
     def _write_settings(self, directory: Path, values: Mapping[str, str]) -> None:
         with Directory.open(directory) as cluster:
@@ -198,7 +205,9 @@ class LocalInstallation:
                 ended = running.wait(0.0)
             except TimeoutError:
                 if self.clock.monotonic_ns() > deadline:
-                    raise messages.start_timeout(ready_s, complaint(tail(log))[0]) from None
+                    raise StartTimeoutError(
+                        f"server was not ready after {ready_s:.0f} s; its last message: {complaint(tail(log))[0]}"
+                    ) from None
                 self.clock.sleep(_POLL_S)
                 continue
             words = complaint(tail(log))[0]
@@ -241,7 +250,7 @@ def initdb_flags(options: Mapping[str, str], version: Version) -> list[str]:
         elif name == "wal_segment_size":
             found.append(f"--wal-segsize={wal_segment_bytes(value) // _MB}")
         else:
-            raise messages.unknown_init_option(name, INITDB_OPTIONS)
+            raise UsageError(f'unknown initdb option "init.{name}"', f"known are: {', '.join(INITDB_OPTIONS)}")
     return found
 
 
@@ -255,5 +264,5 @@ def wal_segment_bytes(text: str) -> int:
     """`"64MB"` (or a bare number of MB, as initdb takes it) in bytes: a power of two from 1MB to 1GB."""
     size = int(text) * _MB if text.isdecimal() else parse_memory(text)
     if size not in {2**power * _MB for power in range(11)}:
-        raise messages.bad_init_option("wal_segment_size", text, "a power of two from 1MB to 1GB")
+        raise UsageError(f'"init.wal_segment_size" cannot be "{text}"', "it takes a power of two from 1MB to 1GB")
     return size

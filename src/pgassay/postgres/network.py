@@ -17,10 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgassay import children
+from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Account, Endpoint, Listening, Network
 from pgassay.bench.running import Runner
 from pgassay.files import Directory
-from pgassay.postgres import messages, ownership
+from pgassay.postgres import ownership
 from pgassay.postgres.messages import complaint
 
 OPENSSL = "openssl"
@@ -120,7 +121,7 @@ def open_to(listening: Listening, database: str, place: Path, runner: Runner, ac
 def require(runner: Runner) -> None:
     """Raise `BenchError` where no certificate can be made."""
     if children.which(OPENSSL) is None:
-        raise messages.no_certificate("openssl is not installed")
+        raise _no_certificate("openssl is not installed")
 
 
 def bound(listening: Listening) -> socket.socket:
@@ -136,7 +137,7 @@ def bound(listening: Listening) -> socket.socket:
             failure = error
         else:
             return tried
-    raise messages.no_port(listening.named, (failure.strerror or str(failure)).lower())
+    raise BenchError(f"could not listen on {listening.named}: {(failure.strerror or str(failure)).lower()}")
 
 
 def rules(database: str, role: str, peer: str) -> str:
@@ -169,4 +170,9 @@ def _make_certificate(opening: Opening, runner: Runner) -> None:
     named = ("-subj", "/CN=pgassay", "-addext", f"subjectAltName=IP:{opening.listening.address}")
     done = runner.run([OPENSSL, "req", "-x509", *_CURVE, *files, *named])
     if done.status:
-        raise messages.no_certificate(complaint(done.stderr)[0])
+        raise _no_certificate(complaint(done.stderr)[0])
+
+
+def _no_certificate(said: str) -> BenchError:
+    """What openssl said, or that it is missing."""
+    return BenchError(f"could not make the certificate of a server: {said}", "it takes the program openssl")

@@ -22,7 +22,6 @@ from pgassay import scratch
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
 from pgassay.files import Directory, UntrustedError
-from pgassay.postgres import messages
 from pgassay.postgres.processes import started_ticks
 
 MARKER_FILE = "PGASSAY_CLUSTER"
@@ -65,9 +64,14 @@ def require_mark(directory: Path) -> Marker:
         with Directory.open(directory) as cluster:
             return Marker(**json.loads(cluster.read(MARKER_FILE)))
     except (FileNotFoundError, NotADirectoryError, UntrustedError):
-        raise messages.foreign_cluster(directory) from None
+        raise ClusterError(
+            f'directory "{directory}" was not made by pgassay, and is left alone',
+            "only clusters with our marker file are started or stopped",
+        ) from None
     except (OSError, ValueError, TypeError) as error:
-        raise messages.bad_marker(directory / MARKER_FILE, str(error)) from None
+        raise ClusterError(
+            f'marker file "{directory / MARKER_FILE}" cannot be read: {error!s}', "the cluster is left alone"
+        ) from None
 
 
 def mark_again(directory: Path, source: Path, account: Account) -> None:
@@ -166,7 +170,11 @@ def prepare_socket_directory(directory: Path, account: Account) -> tuple[Path, i
     place = directory / SOCKETS
     longest = place / ".s.PGSQL.65535"
     if len(os.fsencode(longest)) > SOCKET_PATH_BYTES_MAX:
-        raise messages.socket_path_too_long(longest, SOCKET_PATH_BYTES_MAX)
+        raise ClusterError(
+            f'socket path "{longest}" is {len(str(longest).encode())} bytes long, the '
+            f"system allows {SOCKET_PATH_BYTES_MAX}",
+            "choose a shorter directory",
+        )
     if not directory.exists():
         directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with Directory.open(directory.parent) as parent:
@@ -175,7 +183,10 @@ def prepare_socket_directory(directory: Path, account: Account) -> tuple[Path, i
     with Directory.open(directory) as private:
         mode = os.fstat(private.descriptor).st_mode & 0o777
         if mode & 0o067:
-            raise messages.socket_directory_open(directory, mode)
+            raise ClusterError(
+                f'socket directory "{directory}" is open to others (mode {mode:04o})',
+                "it must be ours alone (mode 0700)",
+            )
         private.require_ours()
         if private.status(SOCKETS) is None:
             private.mkdir(SOCKETS, 0o700, account.owner)

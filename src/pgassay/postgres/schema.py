@@ -11,7 +11,6 @@ from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.kinds import NONE
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.postgres import messages
 from pgassay.postgres.statements import statements
 from pgassay.study.levels import Level
 
@@ -38,7 +37,7 @@ class SchemaChange(Factor):
         """The SQL without the blanks and semicolons at its end; raises `UsageError` where nothing is left."""
         text = typed.strip().rstrip("; \n\t")
         if not statements(text):
-            raise messages.no_schema_change(name)
+            raise UsageError(f'"{name}" wants SQL, or none', 'for example "CREATE INDEX ON orders (customer_id)"')
         return Level(typed, text)
 
     def on_loaded_data(self, name: str, level: Level, server: Server) -> None:

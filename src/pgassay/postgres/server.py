@@ -15,7 +15,7 @@ from pgassay.bench.errors import QueryError, WrittenWronglyError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
 from pgassay.bench.running import Running
-from pgassay.postgres import messages, ownership, processes
+from pgassay.postgres import ownership, processes
 from pgassay.postgres.messages import complaint
 from pgassay.postgres.network import Opening
 
@@ -165,7 +165,7 @@ class Session:
             return cursor.fetchall() if cursor.description is not None else []
         except psycopg.Error as error:
             words = error.diag.message_primary or complaint(str(error))[0]
-            failed = messages.query_failed(sql, words, error.diag.message_hint)
+            failed = _query_failed(sql, words, error.diag.message_hint)
             if error.sqlstate and error.sqlstate.startswith(_WRITTEN_WRONGLY):
                 raise WrittenWronglyError(failed.message, failed.hint, words, error.sqlstate) from None
             raise failed from None
@@ -188,5 +188,12 @@ class Session:
                     self._endpoint.conninfo(), autocommit=True, prepare_threshold=None, options=""
                 )
             except psycopg.Error as error:
-                raise messages.no_connection(complaint(str(error))[0]) from None
+                raise QueryError(f"could not connect to the server: {complaint(str(error))[0]}") from None
         return self._connection
+
+
+def _query_failed(sql: str, words: str, hint: str | None) -> QueryError:
+    """The server's own words about a statement."""
+    line = " ".join(sql.split())
+    shown = line if len(line) <= 80 else f"{line[:77]}..."
+    return QueryError(f'"{shown}" failed: {words}', hint)

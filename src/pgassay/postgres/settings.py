@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError, SpaceError
+from pgassay.bench.errors import BenchError, NotSettableError, SettingError, SpaceError
 from pgassay.bench.running import Runner
-from pgassay.errors import UsageError
+from pgassay.errors import UsageError, did_you_mean
 from pgassay.postgres import messages
 from pgassay.postgres.messages import complaint
 from pgassay.study.scale_model import ModelSize
@@ -47,15 +47,15 @@ _TIMEOUT_S = 60.0
 def require_name(name: str) -> None:
     """Raise unless `name` has the form of a setting's name and is free to be set."""
     if not _NAME.fullmatch(name):
-        raise messages.bad_setting_name(name)
+        raise _bad_setting_name(name)
     if name.lower() in PRIVATE:
-        raise messages.private_setting(name)
+        raise UsageError(f'setting "{name}" cannot be a factor', "pgassay sets it to keep its clusters private")
 
 
 def quoted(name: str, value: str) -> str:
     """The value as a configuration file takes it."""
     if any(character in value for character in "\n\r\0"):
-        raise messages.unwritable_value(name)
+        raise SettingError(f'the value of setting "{name}" contains a line break or a null byte')
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -80,7 +80,7 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
     """
     for each in (*settings, name):
         if not _NAME.fullmatch(each):
-            raise messages.bad_setting_name(each)
+            raise _bad_setting_name(each)
     command = [str(bindir / "postgres"), "-D", str(directory), *as_options(settings), "-C", name]
     outcome = runner.run(command, timeout_s=_TIMEOUT_S)
     if outcome.status == 0:
@@ -92,9 +92,9 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
         raise SpaceError(f'"postgres -C {name}" found no space: {words}')
     unknown = re.search(r'unrecognized configuration parameter "([^"]+)"', words)
     if unknown:
-        raise messages.unknown_setting(unknown[1], names(runner, bindir))
+        raise _unknown_setting(unknown[1], names(runner, bindir))
     blamed = next((each for each in settings if f'"{each}"' in words), name)
-    raise messages.refused_setting(blamed, settings.get(blamed, ""), words, hint)
+    raise _refused_setting(blamed, settings.get(blamed, ""), words, hint)
 
 
 def names(runner: Runner, bindir: Path) -> tuple[str, ...]:
@@ -113,7 +113,10 @@ def require_libraries(settings: Mapping[str, str]) -> None:
     for name in settings:
         prefix, dot, _ = name.partition(".")
         if dot and prefix not in loaded and prefix != "plpgsql":
-            raise messages.library_not_loaded(name, prefix)
+            raise SettingError(
+                f'setting "{name}" belongs to an extension that is not loaded',
+                f'add "server.shared_preload_libraries" = "{prefix}"',
+            )
 
 
 def check(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, str]) -> None:
@@ -187,3 +190,23 @@ def same(typed: str, setting: Setting) -> bool:
 def _word(text: str) -> str:
     """A boolean word as on or off, anything else as it stands."""
     return canonical(text) if text.strip().isalpha() else text
+
+
+def _bad_setting_name(name: str) -> SettingError:
+    """A text without the form of a setting's name."""
+    return SettingError(f'"{name}" is not the name of a setting')
+
+
+def _unknown_setting(name: str, known: Iterable[str]) -> NotSettableError:
+    """This PostgreSQL has no such setting."""
+    hint = did_you_mean(name, known, "SHOW ALL lists the settings of this version")
+    return NotSettableError(f'PostgreSQL has no setting "{name}"', hint, name)
+
+
+def _refused_setting(name: str, value: str, words: str, hint: str | None) -> SettingError:
+    """The server's own words about a value, with its own hint if it gives one."""
+    text = f"PostgreSQL refuses {name} = '{value}': {words}"
+    if words.endswith("cannot be changed"):
+        return NotSettableError(text, "settings of the context internal in pg_settings are fixed", name)
+    asked = hint or f"pg_settings has the accepted values: SELECT * FROM pg_settings WHERE name = '{name}'"
+    return SettingError(text, asked)

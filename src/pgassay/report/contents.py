@@ -28,7 +28,6 @@ from pgassay.report import (
     ladder,
     likeness,
     measurements,
-    messages,
     network,
     power_cuts,
     provenance,
@@ -120,12 +119,17 @@ def _guarded(section: Section) -> Section:
         try:
             yield from tuple(section.blocks(findings))
         except Exception as error:
-            yield Sentences((messages.section_failed(section.name, error),))
+            yield Sentences((_section_failed(section.name, error),))
 
     def plain(findings: "Findings") -> Mapping[str, object]:
         try:
             return dict(section.plain(findings))
         except Exception as error:
-            return {section.name: {"error": messages.section_failed(section.name, error)}}
+            return {section.name: {"error": _section_failed(section.name, error)}}
 
     return replace(section, blocks=blocks, plain=plain)
+
+
+def _section_failed(name: str, error: Exception) -> str:
+    """A section of another package that cannot cope with a run."""
+    return f'section "{name}" of another package failed: {type(error).__name__}: {error}'

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.capacities import DRIVE, MeasuredCapacity, Resource
 from pgassay.analysis.disk_caches import SECONDS_LEAST, Sign, cliff, reread, too_fast
+from pgassay.errors import UsageError
 from pgassay.record.disk_capacities import FACT
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import messages, words
+from pgassay.report import words
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import load_level, middle
 from pgassay.study.levels import Place
@@ -68,7 +69,9 @@ def measured_by(run: Run) -> tuple[MeasuredCapacity, ...]:
     """What a run of the study `disk` measured of its drive; raises `UsageError` for a run of another study."""
     found = best(run.trials)
     if not found:
-        raise messages.no_disk_study(run.path)
+        raise UsageError(
+            f'"{run.path}" is no run of the study disk: no valid trial of the driver fio', "pgassay run disk"
+        )
     return tuple(
         MeasuredCapacity(each, value, f"measured by {run.path.name} at {place}")
         for each, (value, place) in found.items()

@@ -10,6 +10,7 @@ from typing import Any
 
 from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.environments import Difference, difference
+from pgassay.errors import UsageError
 from pgassay.record.reading import Run
 from pgassay.report import messages, words
 from pgassay.report.findings import Findings
@@ -82,7 +83,10 @@ def _require_alike(first: Findings, other: Findings) -> None:
     if other.study.primary != first.study.primary:
         raise messages.different_primaries(first.study.primary, other.study.primary, other.run.path)
     if not set(_places(first)) & set(_places(other)):
-        raise messages.no_common_arms(other.run.path)
+        raise UsageError(
+            f'"{other.run.path}" has no valid trials of any combination that the first run has',
+            "pgassay show RUN --verbose lists the combinations of each",
+        )
 
 
 def by_host(findings: Findings) -> list[Findings]:
@@ -109,7 +113,7 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
     if len(all_findings) == 1:
         all_findings = by_host(all_findings[0])
     if len(all_findings) < 2:
-        raise messages.one_run()
+        raise UsageError("one run alone cannot be compared", "name two runs or more, the first is compared with")
     first, *others = all_findings
     places = _places(first)
     for other in others:

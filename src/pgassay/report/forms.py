@@ -4,8 +4,9 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pgassay.errors import UsageError
 from pgassay.outgoing import cell
-from pgassay.report import contents, messages
+from pgassay.report import contents
 from pgassay.report.section import Block, Folded, Surface, Table
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def _join(whole: dict[str, Any], part: Mapping[str, object], name: str) -> None:
         if isinstance(known, dict) and isinstance(value, Mapping):
             _join(known, value, name)
         elif key in whole:
-            raise messages.key_taken(name, key)
+            raise UsageError(
+                f'section "{name}" writes "{key}" to --json, which another section has', "give it another key"
+            )
         else:
             whole[key] = value
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.messages import per_cent
 from pgassay.record.values import TrialRecord
-from pgassay.report import latencies, messages, seconds, turns, words
+from pgassay.report import latencies, seconds, turns, words
 from pgassay.report.case import joined
 from pgassay.report.colours import INK
 from pgassay.report.phrases import of
@@ -68,7 +68,7 @@ def distribution(findings: "Findings", response: Response) -> Drawing | str | No
     if not rows:
         return None
     if constant(row["value"] for row in rows):
-        return messages.constant(words.titled(response, ""), _shown(findings, rows[0]["value"], response))
+        return f"{words.titled(response, '')}: {_shown(findings, rows[0]['value'], response)} in every valid trial"
     treatments, places = _treatments(findings.study), _places(findings.study)
     if len(treatments) == 1 < len(places):  # places are compared then, on one axis
         rows = [{**row, "treatment": row["condition"], "condition": ""} for row in rows]

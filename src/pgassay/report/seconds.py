@@ -69,7 +69,7 @@ class Seconds:
         series = (each for each in sorted(self._unread.items()) if each[0] not in lost)
         return (
             *(messages.unread_trial(*each) for each in self._run.left_out),
-            *(messages.unread_series(*each) for each in series),
+            *(_unread_series(*each) for each in series),
         )
 
 
@@ -290,3 +290,8 @@ def _chosen(trials: Sequence[TrialRecord], names: Sequence[str]) -> set[int]:
     for name in names:
         chosen.update(numbers.get(name, [])[-share:])
     return chosen
+
+
+def _unread_series(number: int, reason: str) -> str:
+    """A trial whose result counts, though its course is not known."""
+    return f"the seconds of trial {number} cannot be read, so its course is not known: {reason}"

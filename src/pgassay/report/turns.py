@@ -15,7 +15,7 @@ from pgassay.analysis.spectrum import Turns, blocks_as_narrow, turns_of
 from pgassay.errors import PgassayError
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
-from pgassay.report import messages, words
+from pgassay.report import words
 from pgassay.report.colours import GREY, PALETTE
 from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Table
 from pgassay.study.responses import Status
@@ -79,7 +79,7 @@ def slices_of(findings: "Findings") -> Read:
         try:
             slices = read_slices(findings.run, trial.number)
         except PgassayError as error:
-            unread.append(messages.unread_slices(trial.number, error.message))
+            unread.append(f"the slices of trial {trial.number} cannot be read and are left out here: {error.message}")
             continue
         if slices:
             played.append(Played(trial, slices))

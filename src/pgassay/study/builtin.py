@@ -3,12 +3,12 @@
 `find` takes what a user types: the name of a built-in study, or the path of a file.
 """
 
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.errors import UsageError
-from pgassay.study import messages
+from pgassay.errors import UsageError, did_you_mean
 
 QUICK = "quick"
 
@@ -28,7 +28,7 @@ def find(name: str) -> tuple[str, str]:
         return name, (resources.files("pgassay.study") / "studies" / f"{name}.toml").read_text(encoding="utf-8")
     if path.is_file():
         return path.stem, _text(path)
-    raise messages.unknown_study(name, names())
+    raise _unknown_study(name, names())
 
 
 def sized(name: str) -> tuple[str, str]:
@@ -48,3 +48,12 @@ def _text(path: Path) -> str:
             f'could not read study file "{path!s}": {detail.lower()}',
             'name another file, or a built-in study: see "pgassay studies"',
         ) from None
+
+
+def _unknown_study(name: str, known: Iterable[str]) -> UsageError:
+    """Neither a file nor a built-in study."""
+    words = list(known)
+    return UsageError(
+        f'no study file and no built-in study is called "{name}"',
+        did_you_mean(name, words, f"the built-in studies are: {', '.join(words)}"),
+    )

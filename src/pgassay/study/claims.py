@@ -10,7 +10,7 @@ and never computed with.
 from collections.abc import Iterable
 from typing import Any
 
-from pgassay.errors import UsageError
+from pgassay.errors import UsageError, did_you_mean
 from pgassay.study import messages
 from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.quantities import typed
@@ -36,7 +36,7 @@ def require_factors(claims: Iterable[Claim], names: Iterable[str]) -> None:
     known = tuple(dict.fromkeys(names))
     for claim in claims:
         if claim.each and claim.each not in known:
-            raise messages.each_of_no_factor(claim.text, claim.each, known)
+            raise _each_of_no_factor(claim.text, claim.each, known)
 
 
 def parse_published(value: object) -> tuple[Published, ...]:
@@ -138,3 +138,10 @@ def _levels(value: object, where: str = "[[claims]]") -> dict[str, str]:
     if not isinstance(value, dict):
         raise messages.wrong_type(where, "treatment", "a table of levels", value)
     return {name: typed(level) for name, level in value.items()}
+
+
+def _each_of_no_factor(text: str, name: str, known: Iterable[str]) -> UsageError:
+    """A claim is made at each level of what the study neither varies nor holds."""
+    words = list(known)
+    hint = did_you_mean(name, words, f"factors of this study: {', '.join(words)}")
+    return UsageError(f'claim "{text}" has each = "{name}", which is no factor of this study', hint)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from pgassay.errors import UsageError
+from pgassay.errors import UsageError, did_you_mean
 from pgassay.study import messages, quantities
 from pgassay.study.catalogue import FactorNames
 from pgassay.study.claims import parse_claims, parse_published, require_factors
@@ -198,7 +198,7 @@ def _list(where: str, table: Mapping[str, Any], key: str) -> list[Any]:
 def _level(where: str, name: str, value: object, catalogue: FactorNames) -> Level:
     factor = catalogue.find(name)
     if factor is None:
-        raise messages.unknown_factor(where, name, catalogue.names())
+        raise _unknown_factor(where, name, catalogue.names())
     text = quantities.typed(value).strip()
     if isinstance(value, dict | list):
         raise messages.wrong_type(where, name, "a single value", value)
@@ -305,7 +305,7 @@ def _design(
     names = {name for treatment in treatments for name in treatment.levels}
     for name in order:
         if name not in names:
-            raise messages.unknown_factor("design.fixed_order", name, names)
+            raise _unknown_factor("design.fixed_order", name, names)
     reboots = table.get("reboots", False)
     if not isinstance(reboots, bool):
         raise messages.wrong_type("[design]", "reboots", "true or false", reboots)
@@ -315,7 +315,7 @@ def _design(
     settle = tuple(str(each) for each in _list("[design]", table, "settle"))
     for name in settle:
         if name not in responses:
-            raise messages.settles_nothing(name, responses)
+            raise _settles_nothing(name, responses)
     return Design(
         baseline=_baseline(table.get("baseline"), treatments, catalogue),
         resolution=quantities.share("design.resolution", table.get("resolution", "2%")),
@@ -400,3 +400,20 @@ def _duplicate_level(name: str, first: str, second: str) -> UsageError:
 def _twice(name: str, first: str, second: str) -> UsageError:
     """A name in two places of the study."""
     return UsageError(f'"{name}" is in {first} and in {second}', "a factor is either varied or held")
+
+
+def _unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
+    """No factor of this name."""
+    hint = did_you_mean(
+        name, known, 'settings are factors as "server.NAME"; for all others see "pgassay studies --factors"'
+    )
+    if name == "schema.partition":
+        hint = 'make the table a partitioned one by SQL of your own: "schema.change", or ask --change'
+    return UsageError(f'unknown factor "{name}" in {where}', hint)
+
+
+def _settles_nothing(name: str, responses: Iterable[str]) -> UsageError:
+    """The schedule would wait for a response that the study does not ask for."""
+    words = list(responses)
+    hint = did_you_mean(name, words, f"list it under secondary, or name one of: {', '.join(words)}")
+    return UsageError(f'"design.settle" names "{name}", which is not a response of this study', hint)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from math import inf
 from typing import Any
 
-from pgassay.errors import UsageError
+from pgassay.errors import UsageError, did_you_mean
 from pgassay.study import messages
 from pgassay.study.responses import Response, Scale, full_name
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT
@@ -157,7 +157,7 @@ def _response(name: str, responses: Sequence[Response], named: Sequence[str]) ->
             f'the response "{name}" of a threshold may be several', f"name one of: {', '.join([e.name for e in found])}"
         )
         if found
-        else messages.unknown_response(name, first, known)
+        else _unknown_response(name, first, known)
     )
 
 
@@ -228,3 +228,9 @@ def _not_a_threshold(text: str) -> UsageError:
 def _threshold_unit(text: str, response: str, wanted: str) -> UsageError:
     """A threshold in a unit that its response does not have."""
     return UsageError(f'the threshold "{text}" does not fit the response {response}', f"give {wanted}")
+
+
+def _unknown_response(name: str, named: Iterable[str], known: Iterable[str]) -> UsageError:
+    """A threshold on what the load and the probes do not measure; `named` are the study's own responses."""
+    hint = did_you_mean(name, known, f"this study asks for: {', '.join(named)}")
+    return UsageError(f'the response "{name}" of a threshold is not measured', hint)

@@ -8,8 +8,10 @@ from pathlib import Path
 from time import monotonic
 
 from pgassay import copying
+from pgassay.capture.messages import CaptureError
 from pgassay.capture.physical import messages
 from pgassay.postgres import control, copied
+from pgassay.study.units import format_size
 
 _GROWTH = 1.02
 _WAL_BYTES = 64 << 20
@@ -43,7 +45,11 @@ class Estimate:
 def require_room(estimate: Estimate, place: Path) -> None:
     """Raise `CaptureError` where the files would not fit."""
     if estimate.room_bytes > estimate.free_bytes:
-        raise messages.no_room(place, estimate.room_bytes, estimate.free_bytes)
+        raise CaptureError(
+            f'the files need {format_size(estimate.room_bytes)} in "{place}", which has '
+            f"{format_size(estimate.free_bytes)} free",
+            "name another place with --out; --data dump is smaller, --data synthetic smallest",
+        )
 
 
 def existing(path: Path) -> Path:

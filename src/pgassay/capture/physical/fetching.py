@@ -21,6 +21,7 @@ from pgassay.bench.places import Account
 from pgassay.capture.dump import CONNECTS, connection_words, ticket
 from pgassay.capture.messages import CaptureError
 from pgassay.capture.physical import messages
+from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.host.accounts import require_reach
 from pgassay.postgres import adoption, copied
@@ -54,11 +55,11 @@ def words_of(text: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise messages.bad_command(text, str(error).lower().rstrip(".")) from None
+        raise _bad_command(text, str(error).lower().rstrip(".")) from None
     if not any(PLACE in word for word in words):
-        raise messages.bad_command(text, f"{PLACE}, the directory to fill, is not in it")
+        raise _bad_command(text, f"{PLACE}, the directory to fill, is not in it")
     if shell := next((word for word in words if word in _SHELL), None):
-        raise messages.bad_command(text, f'"{shell}" means something to a shell only, and none runs it')
+        raise _bad_command(text, f'"{shell}" means something to a shell only, and none runs it')
     return words
 
 
@@ -67,7 +68,10 @@ def installation_for(major: int, finder: Finder, bindir: Path | None = None) -> 
     for found in [finder.named(bindir)] if bindir else finder.all():
         if found.version.major == major and (found.bindir / "pg_basebackup").exists():
             return found
-    raise messages.no_such_programs(major)
+    raise CaptureError(
+        f"no PostgreSQL {major} is on this machine, and no other version can read its files",
+        f"install PostgreSQL {major}, or name it with --pg-bindir; --data dump can be loaded by any version",
+    )
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,7 @@ def _copy(source: Path, target: Path, programs: adoption.Programs) -> None:
             raise messages.not_copied(source, str(error)) from None
     copied.require_not_served(source)
     if copied.identity(source) != before:
-        raise messages.changed_meanwhile(source)
+        raise CaptureError(f'"{source}" changed while it was copied', "no server may run on it: take a base backup")
 
 
 def _led_to(link: Path, cluster: Directory) -> Directory:
@@ -195,7 +199,10 @@ def _led_to(link: Path, cluster: Directory) -> Directory:
     """
     place = link.resolve()
     if not place.is_dir():
-        raise messages.tablespace_missing(link, place)
+        raise CaptureError(
+            f'the copy is incomplete: "{link.name}" leads to "{place}", which is not there',
+            "copy the tablespaces with it; pg_basebackup maps each by --tablespace-mapping",
+        )
     found = Directory.open(place)
     theirs, ours = os.fstat(found.descriptor).st_uid, os.fstat(cluster.descriptor).st_uid
     if theirs != ours:
@@ -217,9 +224,11 @@ def _restore(words: Sequence[str], target: Path, found: LocalInstallation) -> No
         done = found.runner.run([word.replace(PLACE, str(target)) for word in words])
     if done.status:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        raise messages.restore_failed(words[0], done.status, " / ".join(lines[-_LAST_LINES:]))
+        raise _restore_failed(words[0], done.status, " / ".join(lines[-_LAST_LINES:]))
     if not any(target.iterdir()):
-        raise messages.nothing_restored(words[0])
+        raise CaptureError(
+            f"{words[0]} left the directory empty", "%p in the command is the directory that it has to fill"
+        )
 
 
 @contextmanager
@@ -263,4 +272,21 @@ def verify(target: Path, found: LocalInstallation) -> None:
         [str(program), "--exit-on-error", "--no-parse-wal", str(target)], privileged="reads a backup in our directory"
     )
     if done.status:
-        raise messages.incomplete_backup(_said(done.stderr, "pg_verifybackup"))
+        raise CaptureError(
+            f"the backup is not whole: {_said(done.stderr, 'pg_verifybackup')}",
+            "pg_verifybackup DIR says more; take the backup again",
+        )
+
+
+def _bad_command(text: str, why: str) -> UsageError:
+    """A restore command that cannot be run."""
+    return UsageError(
+        f'--restore-command "{text}" cannot be run: {why}',
+        "it is a program with its words, not a shell's: --restore-command \"pgbackrest --stanza=app --pg1-path=%p"
+        ' restore"; what needs a shell goes into a script of your own',
+    )
+
+
+def _restore_failed(program: str, status: int, words: str) -> CaptureError:
+    """The user's own program failed."""
+    return CaptureError(f"{program} ended with status {status}: {words or 'it printed nothing'}")

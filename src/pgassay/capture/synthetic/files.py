@@ -27,7 +27,9 @@ def read(folder: Path) -> Synthesis:
     try:
         return Synthesis(untrusted.json(untrusted.read_bytes(folder / FILE), Schema))
     except (OSError, ValueError) as error:
-        raise messages.unreadable(folder / FILE, str(error)) from None
+        raise messages.SyntheticError(
+            f'could not read "{folder / FILE}": {error!s}', "pgassay capture --data synthetic writes it"
+        ) from None
 
 
 def playable(synthesis: Synthesis, before: str, after: str, folder: Path) -> Path:

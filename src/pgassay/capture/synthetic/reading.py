@@ -105,7 +105,10 @@ class _Reader:
             if table in names and parent in names:
                 foreign.setdefault(table, []).append(ForeignKey(tuple(mine), names[parent], tuple(theirs)))
             elif table in names:
-                self._notes.append(messages.not_followed(names[table], ", ".join(mine)))
+                self._notes.append(
+                    f"the foreign key of {names[table]} ({', '.join(mine)}) is not followed: it "
+                    "refers to a table that is partitioned"
+                )
         for oid, name, rows, heap, _, visible, fillfactor, schema, relation in found:
             self._tables[name] = Table(
                 name, max(0, round(rows)), heap, tuple(columns.get(oid, ())), tuple(indexes.get(oid, ())),
@@ -124,7 +127,10 @@ class _Reader:
             columns.setdefault(oid, []).append(column)
         for oid, some in columns.items():
             if tables[oid][2] > 0 and not any(self._described[names[oid], one.name].analysed for one in some):
-                self._notes.append(messages.no_statistics(names[oid]))
+                self._notes.append(
+                    f"{names[oid]} has no statistics, so its values are only of the right types: "
+                    "ANALYZE it before the capture"
+                )
             _, _, rows, _, toast, *_ = tables[oid]
             self._widen(names[oid], some, rows, toast)
         return columns
@@ -139,8 +145,12 @@ class _Reader:
             kind = _ARRAYS.get(element, "other")
         if kind == "other":
             if not_null:
-                raise messages.no_values(table, name, declared)
-            self._notes.append(messages.left_null(table, name, declared))
+                raise messages.SyntheticError(
+                    f'no values can be invented for column "{name}" of {table}, which has type {declared} '
+                    "and is not null",
+                    "capture the data themselves with --data dump",
+                )
+            self._notes.append(f'column "{name}" of {table} stays null: no values of type {declared} can be invented')
         column = Column(
             name, declared, kind, null_fraction or 0.0, width or _UNKNOWN_WIDTH_BYTES,
             distinct or -1.0, correlation, (), not not_null,

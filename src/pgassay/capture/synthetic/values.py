@@ -119,7 +119,10 @@ def codes(count: int, longest: int | None, name: str) -> list[str]:
         if longest is None or length <= longest:
             break
     else:
-        raise messages.no_room(name, count, longest)
+        raise messages.SyntheticError(
+            f'column "{name}" has {count} distinct values of at most {longest} characters: so many cannot be invented',
+            "capture the data themselves with --data dump",
+        )
     left = np.arange(count) * (base**length // max(count, 1))
     letters: npt.NDArray[np.uint8] = np.empty((count, length), np.uint8)
     table = np.frombuffer(alphabet, np.uint8)

@@ -8,7 +8,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import VARIABLES, Endpoint
+from pgassay.errors import UsageError
 from pgassay.postgres.attached import messages
 
 CONNECT_S = 10
@@ -24,10 +26,13 @@ def require_no_secret(dsn: str) -> None:
     if "password" in given or "sslpassword" in given:
         raise messages.password_given()
     if "," in given.get("host", "") or "," in given.get("port", ""):
-        raise messages.several_hosts()
+        raise UsageError("--server names several hosts", "name the one that may be changed")
     for name in given:
         if name not in (*VARIABLES, *_OURS, *_OWN_FIELDS):
-            raise messages.not_a_parameter(name)
+            raise UsageError(
+                f'--server cannot have the parameter "{name}"',
+                "give host, port, dbname, user, service and what encrypts the connection; settings belong to the study",
+            )
 
 
 def resolve(dsn: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
@@ -49,7 +54,10 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
             more["client_encoding"] = "UTF8"  # else psycopg has no texts from a server of SQL_ASCII, but bytes
             return Endpoint(Path(found.host), found.port, found.dbname, found.user, more=tuple(sorted(more.items())))
     except psycopg.Error as error:
-        raise messages.not_reached(str(error).strip().splitlines()[0]) from None
+        raise ClusterError(
+            f"could not connect to the server of --server: {str(error).strip().splitlines()[0]}",
+            "try the same with psql",
+        ) from None
 
 
 def _parsed(dsn: str) -> dict[str, str]:
@@ -59,7 +67,10 @@ def _parsed(dsn: str) -> dict[str, str]:
     try:
         return {name: str(value) for name, value in conninfo_to_dict(dsn).items() if value is not None}
     except psycopg.ProgrammingError as error:
-        raise messages.no_connection_string(str(error).strip()) from None
+        raise UsageError(
+            f"--server is no connection string: {str(error).strip()}",
+            'write "host=staging1 dbname=postgres", or postgresql://…',
+        ) from None
 
 
 def _from_root(name: str, value: str) -> str:

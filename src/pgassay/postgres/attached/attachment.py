@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError, QueryError
+from pgassay.bench.errors import BenchError, ClusterError, QueryError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError
@@ -57,13 +57,21 @@ def attach(
     try:
         found = facts.ask(sql)
         if found.standby:
-            raise messages.is_standby()
+            raise ClusterError(
+                "the server of --server is a standby in recovery, where nothing can be made", "name a primary"
+            )
         ledger = AttachedLedger.of(directory, endpoint, found.system)
         made = Attachment(endpoint, sql, found, ledger, ServerChanges(sql, ledger, found))
         if not planned:
             _take(made)
         if not found.creates_databases:
-            lacking.name("CREATEDB", messages.no_createdb(found.role))
+            lacking.name(
+                "CREATEDB",
+                ClusterError(
+                    f'role "{found.role}" may not create databases, and the load works in databases of our own',
+                    f'ALTER ROLE "{found.role}" CREATEDB',
+                ),
+            )
         others = facts.others(sql)
         if others:
             lacking.name("other clients", messages.other_clients(others))
@@ -77,10 +85,10 @@ def attach(
 
 def _take(made: Attachment) -> None:
     if not made.ledger.take():
-        raise messages.attached_already(made.ledger.place)
+        raise _attached_already(made.ledger.place)
     try:
         if made.sql.query("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY]) != [(True,)]:
-            raise messages.attached_already(made.ledger.place)
+            raise _attached_already(made.ledger.place)
         if made.ledger.path.exists():
             _settle(made)
     except BaseException:
@@ -92,7 +100,10 @@ def _settle(made: Attachment) -> tuple[str, ...]:
     """What a killed lab owes to this very server."""
     known = AttachedLedger.read(made.ledger.path)
     if known is not None and known.system != made.facts.system:
-        raise messages.other_server(made.ledger.place)
+        raise BenchError(
+            f"the server at {made.ledger.place} is not the one that is owed something there",
+            "start that one again at its address, then: pgassay doctor --repair",
+        )
     return made.changes.give_back()
 
 
@@ -131,3 +142,8 @@ def owed(directory: Path) -> list[Finding]:
         text = f"a killed pgassay left on the server at {ledger.place}: {names}"
         found.append(Finding("attached_servers", Severity.WARNING, text, "pgassay doctor --repair"))
     return found
+
+
+def _attached_already(place: str) -> BenchError:
+    """Another lab has it."""
+    return BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pgassay.bench import versions
 from pgassay.bench.errors import QueryError
+from pgassay.errors import UsageError
 from pgassay.postgres.attached import messages
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.attached.ledger import DATABASE, SETTING, AttachedLedger, Debt
@@ -85,11 +86,17 @@ class ServerChanges:
         """Raise `UsageError` for a database of the user's that cannot be copied; we are `connected` to another."""
         rows = self._sql.query(_COPYABLE, [name])
         if not rows:
-            raise messages.no_such_database(name)
+            raise UsageError(f'the server has no database "{name}" that could be copied', "psql -l lists them")
         if name == connected:
-            raise messages.connected_to_copied(name)
+            raise UsageError(
+                f'the database "{name}" cannot be copied while --server connects to it',
+                "name another database of that server in --server, such as dbname=postgres",
+            )
         if rows != [(True,)]:
-            raise messages.may_not_copy(name, self._facts.role)
+            raise UsageError(
+                f'role "{self._facts.role}" may not copy the database "{name}"',
+                "connect as its owner (with CREATEDB) or as a superuser, or let ALTER DATABASE … IS_TEMPLATE allow it",
+            )
 
     def copy_database(self, name: str, source: str) -> None:
         """A copy of the user's database, which is only read; what it sets for its sessions will hold in ours, too.
@@ -150,7 +157,7 @@ class ServerChanges:
             for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
                 if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
                     self.drop_database(name)
-                    done.append(messages.dropped(name))
+                    done.append(_dropped(name))
         except QueryError as error:
             raise messages.still_owed(self._ledger.place, error.message) from None
         self._databases.clear()
@@ -170,10 +177,10 @@ class ServerChanges:
             if now == value:
                 continue
             if now is not None and canonical(now) not in ours:
-                done.append(messages.left_alone(name, now))
+                done.append(f"nothing of {name}, which somebody has set to {now} since")
                 continue
             self._restore(name, value)
-            done.append(messages.set_back(name, value))
+            done.append(f"{name} of the server" if value is None else f"{name} = {value} of the server")
         if done:
             self._reload()
         return done
@@ -190,7 +197,7 @@ class ServerChanges:
             if self._sql.query("SELECT pg_conf_load_time()") != [(before,)]:
                 return
             self._pause(_POLL_S)
-        raise messages.no_reload(_RELOAD_S)
+        raise QueryError(f"the server has not read its configuration {_RELOAD_S:.0f} s after pg_reload_conf()")
 
 
 def _require_ours(name: str) -> None:
@@ -213,3 +220,8 @@ def _assigned(name: str, value: str) -> str:
     if name.lower() in _LISTS:
         return f"{name} = {', '.join(_literal(each.strip().strip(chr(34))) for each in value.split(','))}"
     return f"{name} = {_literal(value)}"
+
+
+def _dropped(name: str) -> str:
+    """What was done."""
+    return f'database "{name}"'

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.errors import QueryError
+from pgassay.bench.errors import DriveError, QueryError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DATABASES, Ageing, DriveOutline, Trait
-from pgassay.postgres.attached import messages
 from pgassay.postgres.attached.changes import ServerChanges
 
 
@@ -65,12 +64,12 @@ class Databases:
     def clone(self, key: str, name: str) -> Path:
         """CREATE DATABASE … TEMPLATE; raises `DriveError` where the server refuses or has no such snapshot."""
         if key not in self._snapshots:
-            raise messages.no_snapshot(key)
+            raise DriveError(f'there is no prepared database "{key}" on the server')
         made = self._changes.new_name()
         try:
             self._changes.create_database(made, self._snapshots[key])
         except QueryError as error:
-            raise messages.not_cloned(error) from None
+            raise DriveError(f"the server could not copy a database: {error.message}", error.hint) from None
         return Path(made)
 
     def how_cloned(self) -> str:

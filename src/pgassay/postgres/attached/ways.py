@@ -78,7 +78,7 @@ def row(sql: Sql, name: str) -> Row:
     require_name(name)
     rows = sql.query(_ROW, [name])
     if not rows:
-        raise messages.no_such_setting(name)
+        raise NotSettableError(f'the server has no setting "{name}"', "SHOW ALL lists the settings", name)
     *own, least, most, words, _, automatic = rows[0]
     return Row(Setting(*own), least, most, words, bool(automatic))
 
@@ -91,16 +91,16 @@ def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
         return Way.HELD
     never = NEVER.get(setting.name) or (_OTHERS if _of_the_place(setting.name) else "")
     if never:
-        raise messages.never_set(setting.name, never)
+        raise SettingError(f"{setting.name} is not changed on a server that is not ours: {never}")
     if setting.context in _SESSION:
         _require_session(sql, facts, setting, value)
         return Way.DATABASE
     if setting.context not in _RELOADED:
-        raise messages.needs_restart(setting.name, shown(sql, setting.name), setting.context)
+        raise _needs_restart(setting.name, shown(sql, setting.name), setting.context)
     _require_value(found, value)
     require_system(sql, facts, setting.name)
     if setting.source in ("command line", "environment variable"):
-        raise messages.on_command_line(setting.name)
+        raise SettingError(f"{setting.name} is given on the server's command line, which goes before ALTER SYSTEM")
     return Way.SYSTEM
 
 
@@ -121,14 +121,17 @@ def may_set_system(sql: Sql, facts: Facts, name: str) -> bool:
 def require_system(sql: Sql, facts: Facts, name: str) -> None:
     """Raise `SettingError` unless our role may change the setting for the server, and may see what it was before."""
     if sql.query(_ALTER_SYSTEM) == [("off",)]:
-        raise messages.alter_system_off(name)
+        raise SettingError(f"{name} takes ALTER SYSTEM, which allow_alter_system = off forbids")
     allowed = facts.superuser
     if not allowed and facts.version.major >= versions.PARAMETER_PRIVILEGES:
         allowed = sql.query(_MAY, [name, "ALTER SYSTEM"]) == [(True,)]
     if not allowed:
-        raise messages.no_alter_system(name, facts.role)
+        raise SettingError(f'{name} takes ALTER SYSTEM, which role "{facts.role}" may not use for it')
     if not (facts.reloads and facts.reads_settings):
-        raise messages.not_put_back(name, facts.role)
+        raise SettingError(
+            f'{name} could not be put back: role "{facts.role}" lacks pg_read_all_settings '
+            "(pg_monitor) or pg_reload_conf()"
+        )
 
 
 def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Way]:
@@ -154,11 +157,13 @@ def _of_the_place(name: str) -> bool:
 def _require_session(sql: Sql, facts: Facts, setting: Setting, value: str) -> None:
     """May our role set it, does the server take the value, and does nothing of the role's go before it?"""
     if sql.query(_OF_ROLE, [setting.name]):
-        raise messages.role_sets_it(setting.name, facts.role)
+        raise SettingError(
+            f'{setting.name} is set for role "{facts.role}" by ALTER ROLE, which goes before what a database sets'
+        )
     try:
         sql.query("SELECT set_config(%s, %s, true)", [setting.name, value])  # for this one statement
     except QueryError as error:
-        raise messages.refused(setting.name, value, error.message) from None
+        raise _refused(setting.name, value, error.message) from None
 
 
 def _require_value(found: Row, value: str) -> None:
@@ -166,16 +171,27 @@ def _require_value(found: Row, value: str) -> None:
     setting = found.setting
     if setting.kind == "enum":
         if found.words is not None and value.strip().lower() not in [each.lower() for each in found.words]:
-            raise messages.refused(setting.name, value, f"available values: {', '.join(found.words)}")
+            raise _refused(setting.name, value, f"available values: {', '.join(found.words)}")
     elif setting.kind == "bool":
         try:
             parse_boolean(value)
         except UsageError as error:
-            raise messages.refused(setting.name, value, str(error)) from None
+            raise _refused(setting.name, value, str(error)) from None
     elif setting.kind in ("integer", "real"):
         amount = in_base_unit(value, setting.unit)
         if amount is None:
-            raise messages.refused(setting.name, value, f"it is no {setting.kind} in {setting.unit or 'plain numbers'}")
+            raise _refused(setting.name, value, f"it is no {setting.kind} in {setting.unit or 'plain numbers'}")
         if not float(found.least or amount) <= round(amount, 6) <= float(found.most or amount):
             unit = f" {setting.unit}" if setting.unit else ""
-            raise messages.refused(setting.name, value, f"outside {found.least} … {found.most}{unit}")
+            raise _refused(setting.name, value, f"outside {found.least} … {found.most}{unit}")
+
+
+def _needs_restart(name: str, now: str, context: str) -> SettingError:
+    """`postmaster` or `internal`."""
+    how = "takes a restart, which is not ours to make" if context == "postmaster" else "cannot be changed at all"
+    return SettingError(f"{name} {how} (it is {now})")
+
+
+def _refused(name: str, value: str, detail: str) -> SettingError:
+    """The server does not take the value."""
+    return SettingError(f"the server refuses {name} = '{value}': {detail}")

@@ -18,6 +18,7 @@ from statistics import median
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
 from pgassay.copying import copy_into
+from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import ownership
 from pgassay.postgres.builds import extensions, messages
@@ -146,7 +147,10 @@ class Builder:
         with self.cache.alone(recipe.key):
             if self.cache.manifest(recipe.key) is None:
                 if not may_build:
-                    raise messages.not_built(recipe.name)
+                    raise UsageError(
+                        f"PostgreSQL {recipe.name} is not built yet, and a dry run builds nothing",
+                        "build it first: pgassay postgres build",
+                    )
                 if extension is None:
                     self._build(recipe, source)
                 else:

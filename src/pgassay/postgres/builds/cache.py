@@ -9,13 +9,14 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pgassay import scratch
+from pgassay.errors import UsageError
 from pgassay.files import UntrustedError
 from pgassay.locks import alone
 from pgassay.postgres.builds import messages
@@ -80,9 +81,9 @@ class Cache:
         """The key that a user means by its first digits; raises `UsageError`."""
         matching = [key for key in self.all_keys() if key.startswith(text)]
         if not matching:
-            raise messages.unknown_build(text, self.all_keys())
+            raise _unknown_build(text, self.all_keys())
         if len(matching) > 1:
-            raise messages.ambiguous_build(text, matching)
+            raise UsageError(f'"{text}" matches several builds: {", ".join(matching)}', "give more digits")
         return matching[0]
 
     def manifest(self, key: str) -> Manifest | None:
@@ -113,7 +114,7 @@ class Cache:
         """Read every file and compare it with the manifest; raises `BuildError`."""
         manifest = self.manifest(key)
         if manifest is None:
-            raise messages.unknown_build(key, self.all_keys())
+            raise _unknown_build(key, self.all_keys())
         for name, (_, sha256) in manifest.files.items():
             if file_sha256(self.directory(key) / name) != sha256:
                 raise messages.damaged(key, f"{name} has other contents")
@@ -169,7 +170,10 @@ class Cache:
                     each.chmod(0o755)
                 (self.root / MARKER).touch()
             except OSError as error:
-                raise messages.no_cache(self.root, (error.strerror or str(error)).lower()) from None
+                raise UsageError(
+                    f'builds cannot be kept in "{self.root}": {(error.strerror or str(error)).lower()}',
+                    "name another place with PGASSAY_CACHE",
+                ) from None
         return folder
 
 
@@ -206,3 +210,8 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _unknown_build(text: str, known: Iterable[str]) -> UsageError:
+    """No such key in the cache."""
+    return UsageError(f'no build "{text}" is in the cache', f"the cache holds: {', '.join(known) or 'none'}")

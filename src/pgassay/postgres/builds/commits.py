@@ -50,10 +50,13 @@ def between(runner: Runner, folder: Path, good: str, bad: str) -> tuple[Commit, 
         raise messages.no_such_source(folder)
     first, last = (commit_of(runner, folder, name) for name in (good, bad))
     if first == last:
-        raise messages.same_commit(good, bad)
+        raise UsageError(f'"{good}" and "{bad}" are the same commit', "name two commits that differ")
     found = _line(runner, folder, first.sha, last.sha)
     if found is None:
-        raise messages.not_before(good, bad)
+        raise UsageError(
+            f'"{good}" is not on the line of first parents of "{bad}"',
+            f"git log --first-parent {bad} lists the commits that can be the good one",
+        )
     return (first, *found)
 
 
@@ -95,10 +98,10 @@ def export(runner: Runner, folder: Path, sha: str, into: Path, below: str = ".")
     try:
         if outcome.status != 0:
             said = (outcome.stderr.strip().splitlines() or ["git archive failed"])[0]
-            raise messages.not_exported(folder, sha, said)
+            raise _not_exported(folder, sha, said)
         extract(archive, into)
     except NoArchiveError as error:
-        raise messages.not_exported(folder, sha, str(error)) from None
+        raise _not_exported(folder, sha, str(error)) from None
     finally:
         archive.unlink(missing_ok=True)
 
@@ -117,7 +120,7 @@ def _commit(line: str) -> Commit:
 
 def _resolved(runner: Runner, folder: Path, name: str) -> str:
     if name.startswith("-"):
-        raise messages.unknown_commit(folder, name, "no such commit")
+        raise _unknown_commit(folder, name, "no such commit")
     outcome = git(runner, folder, "rev-parse", "--verify", f"{name}^{{commit}}")
     if outcome.status == 0:
         return outcome.stdout.strip()
@@ -128,12 +131,15 @@ def refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> UsageE
     """Why git knows no such commit, by what it said: no repository, none with a commit, another name."""
     said = (stderr.strip().splitlines() or ["no such commit"])[0]
     if "not a git repository" in said:
-        return messages.not_a_checkout(folder)
+        return UsageError(f'"{folder}" is not a git repository', f"a source without one is named as directory:{folder}")
     if not _git(runner, folder, "rev-list", "--all", "--max-count=1"):
-        return messages.no_commits(folder)
+        return UsageError(f'"{folder}" has no commits', "commit the sources first, or name another repository")
     if not _git(runner, folder, "for-each-ref", "--count=1", "refs/tags"):
-        return messages.no_tags(folder, name)
-    return messages.unknown_commit(folder, name, said)
+        return UsageError(
+            f'"{folder}" has no commit "{name}", and no tags',
+            f"git -C {folder} fetch --tags brings those of its origin",
+        )
+    return _unknown_commit(folder, name, said)
 
 
 def _git(runner: Runner, folder: Path, *words: str) -> str:
@@ -162,3 +168,15 @@ def git(runner: Runner, folder: Path, *words: str) -> Completed:
             if there.exists():
                 (made / name).symlink_to(there)
         return runner.run(["git", f"--git-dir={made}", *words], privileged=_GIT, timeout_s=_TIMEOUT_S)
+
+
+def _not_exported(folder: Path, sha: str, detail: str) -> messages.BuildError:
+    """git cannot write a commit's files, or the disk cannot take them."""
+    return messages.BuildError(
+        f'commit {sha[:12]} of "{folder}" cannot be exported: {detail}', "check the repository with git fsck"
+    )
+
+
+def _unknown_commit(path: Path, commit: str, words: str) -> UsageError:
+    """git knows no such commit; `words` are its own."""
+    return UsageError(f'"{path}" has no commit "{commit}": {words}', f"git -C {path} log --oneline lists them")

@@ -19,6 +19,7 @@ from typing import IO
 
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Completed, Runner
+from pgassay.errors import UsageError
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.cache import file_sha256
 
@@ -44,7 +45,7 @@ def exact_version(version: str, opener: Opener) -> str:
             rows = json.load(response)
         return next(f"{row['major']}.{row['latestMinor']}" for row in rows if str(row["major"]) == version)
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
-        raise messages.not_fetched(f"the latest version of PostgreSQL {version}", _words(error)) from None
+        raise _not_fetched(f"the latest version of PostgreSQL {version}", _words(error)) from None
 
 
 def fetch_official(version: str, folder: Path, opener: Opener) -> Path:
@@ -58,7 +59,7 @@ def fetch_official(version: str, folder: Path, opener: Opener) -> Path:
             shutil.copyfileobj(response, file)
     except (OSError, ValueError) as error:
         target.unlink(missing_ok=True)
-        raise messages.not_fetched(url, _words(error)) from None
+        raise _not_fetched(url, _words(error)) from None
     require_checksum(target, checksum)
     return target
 
@@ -67,7 +68,10 @@ def require_checksum(path: Path, checksum: str) -> None:
     """Raise `BuildError`, and remove nothing, if the file is not what its checksum says."""
     found = file_sha256(path)
     if found != checksum:
-        raise messages.wrong_checksum(path.name, checksum, found)
+        raise messages.BuildError(
+            f"{path.name} has the SHA-256 {found[:16]}…, its checksum says {checksum[:16]}…",
+            "the file is damaged or not the one that was published: it was not used; fetch it again",
+        )
 
 
 def checksum_in(text: str) -> str:
@@ -152,9 +156,12 @@ def fetch_distribution(
     major, _, minor = version.partition(".")
     package = f"postgresql-{major}"
     if not entries:
-        raise messages.no_package_source("this machine has no apt source entries")
+        raise _no_package_source("this machine has no apt source entries")
     if not allowed and not have_sources(entries):
-        raise messages.needs_consent(package)
+        raise UsageError(
+            f"the source package {package} is not available: apt has no source entries",
+            "--allow-deb-src lets apt read them from a private configuration; the machine's own stays unchanged",
+        )
     options = _private_apt(folder / "apt", entries)
     updated, versions = _look(runner, options, package, version if minor else "")
     newer = newer_entries(entries) if not versions else {}
@@ -163,7 +170,7 @@ def fetch_distribution(
         updated, versions = _look(runner, options, package, version if minor else "")
     if not versions:
         words = (updated.stderr.strip().splitlines() or ["no such package"])[-1]
-        raise messages.no_package_source(f"{package} {version} ({words})", newer=bool(newer) and not allowed)
+        raise _no_package_source(f"{package} {version} ({words})", newer=bool(newer) and not allowed)
     words = ""
     for candidate in versions[:_TRIES]:
         command = ["apt-get", *options, "source", "--download-only", f"{package}={candidate}"]
@@ -171,7 +178,7 @@ def fetch_distribution(
         if outcome.status == 0:
             return _checked(folder, package)
         words = (outcome.stderr.strip().splitlines() or [""])[-1]
-    raise messages.not_fetched(f"the source package {package}", words)
+    raise _not_fetched(f"the source package {package}", words)
 
 
 def _look(runner: Runner, options: Sequence[str], package: str, exact: str) -> tuple[Completed, list[str]]:
@@ -212,7 +219,7 @@ def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) 
             timeout_s=_APT_TIMEOUT_S,
         )
     except BenchError:
-        raise messages.no_package_source("this machine has no apt-get") from None
+        raise _no_package_source("this machine has no apt-get") from None
 
 
 def _versions(showsrc: str) -> list[str]:
@@ -231,7 +238,7 @@ def _checked(folder: Path, package: str) -> Path:
     text = control.read_text(encoding="utf-8")
     found = re.search(r"(?m)^ ([0-9a-f]{64}) \d+ (\S+\.orig\.tar\.\w+)$", text)
     if not found:
-        raise messages.no_package_source(f"{control.name} names no tarball")
+        raise _no_package_source(f"{control.name} names no tarball")
     tarball = folder / found[2]
     require_checksum(tarball, found[1])
     return tarball
@@ -240,3 +247,18 @@ def _checked(folder: Path, package: str) -> Path:
 def _field(stanza: str, name: str) -> str:
     found = re.search(rf"(?mi)^{name}:(.*(?:\n[ \t].*)*)", stanza)
     return found[1] if found else ""
+
+
+def _not_fetched(what: str, detail: str) -> messages.BuildError:
+    """The network or the server refused."""
+    return messages.BuildError(
+        f"could not fetch {what}: {detail}",
+        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 beside it, it is checked)",
+    )
+
+
+def _no_package_source(detail: str, *, newer: bool = False) -> messages.BuildError:
+    """apt is not here, or found nothing; `newer`: it was not allowed to look into newer suites."""
+    look = "let apt look into Debian's newer suites with --allow-deb-src, or " if newer else ""
+    hint = f"{look}use build.source = official or tarball:FILE"
+    return messages.BuildError(f"no source package of PostgreSQL: {detail}", hint)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.running import Runner
+from pgassay.errors import UsageError
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.commits import commit_of, export, has_file
 from pgassay.postgres.builds.compilation import Making
@@ -43,10 +44,10 @@ def identify(runner: Runner, spec: Spec) -> ExtensionSource:
     if spec.kind == "git":
         sha = commit_of(runner, spec.path, spec.commit).sha
         if not any(has_file(runner, spec.path, sha, name) for name in _MAKEFILES):
-            raise messages.no_extension(str(spec))
+            raise _no_extension(str(spec))
         return ExtensionSource(spec, spec.path, hashlib.sha256(sha.encode()).hexdigest(), sha)
     if not any((spec.path / name).is_file() for name in _MAKEFILES):
-        raise messages.no_extension(str(spec))
+        raise _no_extension(str(spec))
     return ExtensionSource(spec, spec.path, tree_sha256(spec.path))
 
 
@@ -77,3 +78,8 @@ def make(source: ExtensionSource, making: Making, staging: Path) -> None:
     stale = () if source.commit else ("clean",)  # what was made in place was made for another PostgreSQL
     for goal in (*stale, "all", "install"):
         making.step("make", ["make", "-s", "-C", str(tree), "USE_PGXS=1", f"PG_CONFIG={program}", goal], tree)
+
+
+def _no_extension(what: str) -> UsageError:
+    """Nothing that PostgreSQL's makefiles for extensions (PGXS) build."""
+    return UsageError(f"{what} has no Makefile: it is no extension that PGXS builds", "name the extension's own folder")

@@ -7,11 +7,12 @@ Everything that can change the programs is in the recipe: the same key means the
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pgassay.postgres.builds import messages
-from pgassay.study.units import parse_memory
+from pgassay.errors import UsageError
+from pgassay.study.units import format_bytes, parse_memory
 
 BLOCK_BYTES = tuple(1024 * 2**power for power in range(6))
 """The page sizes that PostgreSQL knows: 1 to 32 kB."""
@@ -75,16 +76,20 @@ def compiler_flags(text: str) -> str:
     """Flags of the compiler, with one space between them; raises `UsageError` for what is none."""
     words = text.split()
     if not all(re.fullmatch(r"-[\w=,.+:/-]+", word) for word in words):
-        raise messages.bad_flags(text)
+        raise UsageError(
+            f'"build.cflags" cannot be "{text}"', "give compiler flags separated by spaces: -O3 -march=native"
+        )
     return " ".join(words)
 
 
 def _one_of(name: str, text: str, known: tuple[int, ...]) -> int:
     if text.strip().isdecimal():
-        raise messages.bare_block_size(name, text, known)
+        raise _bare_block_size(name, text, known)
     size = parse_memory(text)
     if size not in known:
-        raise messages.unknown_block_size(name, text, known)
+        raise UsageError(
+            f'"{name}" cannot be "{text}"', f"PostgreSQL knows {', '.join(format_bytes(size) for size in known)}"
+        )
     return size
 
 
@@ -112,17 +117,32 @@ def parse_spec(text: str) -> Spec:
     if kind in FETCHED and not colon:
         return Spec(kind)
     if kind not in _PATHS or not rest:
-        raise messages.bad_source(text)
+        raise _bad_source(text)
     commit = ""
     if kind == "git":
         rest, at, commit = rest.rpartition("@")
         if not at or not rest or not commit or commit.startswith("-"):
-            raise messages.bad_source(text)
+            raise _bad_source(text)
     return Spec(kind, Path(rest).expanduser().resolve(), commit)
 
 
 def parse_extension(text: str) -> Spec:
     """The source of an extension that a text names: directory:DIR or git:DIR@COMMIT; raises `UsageError`."""
     if text.strip().partition(":")[0] not in ("directory", "git"):
-        raise messages.bad_extension(text)
+        raise UsageError(f'"{text}" names no source of an extension', "give directory:DIR or git:DIR@COMMIT")
     return parse_spec(text)
+
+
+def _bare_block_size(name: str, text: str, known: Sequence[int]) -> UsageError:
+    """8192 or 8? SHOW counts bytes, configure kB; at most one of them is a size that PostgreSQL knows."""
+    meant = [size for size in known if size in (int(text), int(text) * 1024)]
+    hint = f'write "{format_bytes(meant[0])}"' if meant else f"PostgreSQL knows {', '.join(map(format_bytes, known))}"
+    return UsageError(f'"{name}" = {text} has no unit', hint)
+
+
+def _bad_source(text: str) -> UsageError:
+    """A level of `build.source` that is none."""
+    return UsageError(
+        f'"{text}" names no source of PostgreSQL',
+        "give official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT",
+    )

@@ -50,7 +50,9 @@ class Sources:
         else:
             source = self._local(spec)
         if version and not fits(source.version, version):
-            raise messages.other_version(source.spec, version, source.version)
+            raise UsageError(
+                f"{source.spec} is PostgreSQL {source.version}, not {version}", "change build.version or build.source"
+            )
         return source
 
     def unpack(self, source: Source, into: Path) -> Path:
@@ -59,9 +61,9 @@ class Sources:
         if spec.kind in FETCHED:
             tarball = self._kept(source)
             if not tarball.is_file():
-                raise messages.damaged_source(tarball.with_suffix(".json"), "its tarball is gone")
+                raise _damaged_source(tarball.with_suffix(".json"), "its tarball is gone")
             if file_sha256(tarball) != source.sha256:
-                raise messages.damaged_source(tarball, "it is not what was fetched")
+                raise _damaged_source(tarball, "it is not what was fetched")
             return unpack(tarball, into)
         assert spec.path is not None
         if spec.kind == "tarball":
@@ -90,7 +92,10 @@ class Sources:
         if found is not None:
             return found
         if not version:
-            raise messages.unknown_version("none is installed here to take it from")
+            raise UsageError(
+                "no version of PostgreSQL to build is given, and none is installed here to take it from",
+                "name one: build.version = 17.5",
+            )
         return self._fetch(spec, version)
 
     def _fetch(self, spec: Spec | None, version: str) -> Source:
@@ -145,7 +150,7 @@ class Sources:
             try:
                 configure = self._git(path, "show", f"{commit}:configure")
             except UsageError:
-                raise messages.not_a_source(path) from None
+                raise _not_a_source(path) from None
             version = version_in(configure, str(spec))
             return Source(str(spec), hashlib.sha256(commit.encode()).hexdigest(), version, commit)
         return self._tarball(spec, path)
@@ -156,7 +161,10 @@ class Sources:
             try:
                 download.require_checksum(path, download.checksum_in(beside.read_text(encoding="utf-8")))
             except ValueError as error:
-                raise messages.bad_checksum_file(beside, str(error)) from None
+                raise messages.BuildError(
+                    f'"{beside}" holds no checksum: {error!s}',
+                    "fetch it again beside its tarball, or remove it to build unchecked",
+                ) from None
         sha256 = file_sha256(path)
         for source in self.known():
             if source.sha256 == sha256:
@@ -183,9 +191,9 @@ def _noted(path: Path) -> Source:
         parse_spec(source.spec)
         readable = bool(_numbers(source.version))
     except (OSError, ValueError, TypeError, AttributeError, UsageError) as error:
-        raise messages.damaged_source(path, f"it cannot be read ({error})") from None
+        raise _damaged_source(path, f"it cannot be read ({error})") from None
     if not readable or source.sha256 != path.stem:
-        raise messages.damaged_source(path, "it belongs to another source")
+        raise _damaged_source(path, "it belongs to another source")
     return source
 
 
@@ -211,7 +219,7 @@ def version_in(configure: str, what: str) -> str:
     """`PACKAGE_VERSION` of a configure script's text; raises `BuildError`."""
     found = _VERSION.search(configure)
     if not found:
-        raise messages.no_version(what)
+        raise messages.BuildError(f"{what} does not say which version of PostgreSQL it is")
     return found[1]
 
 
@@ -223,9 +231,11 @@ def version_of(tree: Path) -> str:
 def require_source(tree: Path) -> None:
     """Raise `UsageError` unless this is PostgreSQL's source, untouched by a build in place."""
     if not (tree / "configure").is_file() or not (tree / "src" / "backend").is_dir():
-        raise messages.not_a_source(tree)
+        raise _not_a_source(tree)
     if (tree / "config.status").exists():
-        raise messages.configured_in_place(tree)
+        raise UsageError(
+            f'"{tree}" is configured and built in place', f"run make distclean there, or use git:{tree}@COMMIT"
+        )
 
 
 def tree_sha256(tree: Path) -> str:
@@ -243,8 +253,26 @@ def unpack(tarball: Path, into: Path) -> Path:
     try:
         extract(tarball, into)
     except NoArchiveError as error:
-        raise messages.not_unpacked(tarball, str(error)) from None
+        raise messages.BuildError(
+            f'"{tarball}" cannot be unpacked: {error!s}',
+            "fetch it again; it must be a tar file, plain or with gzip, bzip2 or xz",
+        ) from None
     for folder in (into, *sorted(each for each in into.iterdir() if each.is_dir())):
         if (folder / "configure").is_file():
             return folder
-    raise messages.not_a_source(tarball)
+    raise _not_a_source(tarball)
+
+
+def _not_a_source(path: Path) -> UsageError:
+    """A folder or tarball that holds something else."""
+    return UsageError(
+        f'"{path}" does not hold the source of PostgreSQL', "its top has a file configure and a folder src/backend"
+    )
+
+
+def _damaged_source(path: Path, detail: str) -> messages.BuildError:
+    """A tarball or a note of the cache was changed by hand."""
+    return messages.BuildError(
+        f'"{path}" in the cache is damaged: {detail}',
+        "remove that file: a source is fetched again when it is needed",
+    )

@@ -81,7 +81,10 @@ class Toolchain:
 
     def _lacking(self, tools: Sequence[str]) -> messages.BuildError:
         named = ["a C compiler" if tool == "cc" else tool for tool in tools]
-        return messages.missing_tools(named, install_command(tools, debian=self.debian))
+        return messages.BuildError(
+            f"building PostgreSQL needs {', '.join(named)}, which this machine lacks",
+            install_command(tools, debian=self.debian),
+        )
 
     def _has(self, library: str) -> bool:
         if not self.which("pkg-config"):

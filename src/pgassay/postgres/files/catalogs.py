@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench import versions
+from pgassay.bench.errors import ClusterError
 from pgassay.postgres import messages
 from pgassay.postgres.files.inventory import FIRST_USER_OID, SHARED, Inventory, Name, RelationFile, kind_of
 
@@ -55,7 +56,7 @@ def ask(conninfo: str) -> LiveDatabase:
     assert found is not None
     directory, identifier, database, oid = Path(str(found[0])), int(found[1]), str(found[2]), int(found[3])
     if _identifier(directory) != identifier & 0xFFFF_FFFF_FFFF_FFFF:
-        raise messages.server_elsewhere(directory)
+        raise _server_elsewhere(directory)
     names: dict[RelationFile, Name] = {}
     for path, number, schema, name, relkind, of in rows:
         # base/5/16384, global/1262, pg_tblspc/16999/PG_15_202209061/5/16384
@@ -73,7 +74,7 @@ def _identifier(directory: Path) -> int:
         with (directory / "global" / "pg_control").open("rb") as control:
             return int(struct.unpack("=Q", control.read(8))[0])
     except FileNotFoundError:
-        raise messages.server_elsewhere(directory) from None
+        raise _server_elsewhere(directory) from None
     except PermissionError:
         raise messages.unreadable_cluster(directory) from None
 
@@ -187,3 +188,11 @@ def _living(data: bytes) -> Iterator[bytes]:
             deleted = infomask & _XMAX_COMMITTED and not infomask & _NO_DELETION
             if not never and not deleted:
                 yield row[row[22] :]
+
+
+def _server_elsewhere(directory: Path) -> ClusterError:
+    """The server's files are on another machine."""
+    return ClusterError(
+        f'the server\'s data directory "{directory}" is not on this machine',
+        "run this where the server runs; its files are read directly",
+    )

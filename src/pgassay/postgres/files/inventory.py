@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.postgres.messages import not_a_cluster, unreadable_cluster
+from pgassay.bench.errors import ClusterError
+from pgassay.postgres.messages import unreadable_cluster
 
 _RELATION_FILE = re.compile(r"(\d+)(?:_(fsm|vm|init))?(?:\.(\d+))?")
 _WAL_FILE = re.compile(r"[0-9A-F]{24}")
@@ -52,10 +53,10 @@ def take(directory: Path) -> Inventory:
     try:
         major = (directory / "PG_VERSION").read_text(encoding="ascii", errors="replace").strip()
         if not re.fullmatch(r"\d+(\.\d+)?", major) or not (directory / "base").is_dir():
-            raise not_a_cluster(directory)
+            raise _not_a_cluster(directory)
         found = tuple(_walk(directory))
     except (FileNotFoundError, NotADirectoryError):
-        raise not_a_cluster(directory) from None
+        raise _not_a_cluster(directory) from None
     except PermissionError as error:
         raise unreadable_cluster(Path(error.filename)) from None
     return Inventory(directory, major, found)
@@ -146,3 +147,11 @@ def is_recycled(path: Path, segment_bytes: int) -> bool:
     # A name is timeline, then the segment's number as two words: the upper 32 bits of its address, and the rest.
     high, low = int(path.name[8:16], 16), int(path.name[16:], 16)
     return bool(address != (high << 32) + low * segment_bytes)
+
+
+def _not_a_cluster(directory: Path) -> ClusterError:
+    """`pgassay compressibility` was given another directory."""
+    return ClusterError(
+        f'"{directory}" is not the data directory of a PostgreSQL cluster',
+        "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
+    )
