@@ -23,8 +23,8 @@ from pgassay import library
 from pgassay.analysis.scale_law import Point, judge
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from pgassay.study.messages import in_four_digits
 from pgassay.study.responses import Scale, Status
+from pgassay.study.scale_model import in_four_digits
 
 SIZES = ("physical_bytes", "database_bytes")
 SCALE_FREE = (

@@ -14,7 +14,7 @@ from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.bench.errors import SettingError
 from pgassay.errors import UsageError
-from pgassay.host import messages as host_messages
+from pgassay.host.host_factor import NO_ROOT
 from pgassay.lab.catalogue import every_factor
 from pgassay.postgres.described import Described
 from tests.host import made
@@ -59,7 +59,7 @@ def test_two_ways_to_the_same_pages_are_not_tried_together(tmp_path: Path, monke
 
 def test_what_this_user_may_not_change_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert barred([KNOWN["host.huge_pages"]], PGBENCH, CATALOGUE) == {"host.huge_pages": host_messages.NO_ROOT}
+    assert barred([KNOWN["host.huge_pages"]], PGBENCH, CATALOGUE) == {"host.huge_pages": NO_ROOT}
     assert list(barred([KNOWN["table.fillfactor"]], Question({}, "tps"), CATALOGUE)) == ["table.fillfactor"]
 
 

@@ -114,6 +114,6 @@ def test_an_effect_on_the_edge_may_be_out_of_reach() -> None:
 
 @pytest.mark.parametrize(("seconds", "words"), [(40.0, "40 s"), (720.0, "12 min"), (15_600.0, "4 h 20 min")])
 def test_durations_read_as_people_say_them(seconds: float, words: str) -> None:
-    from pgassay.analysis.messages import duration
+    from pgassay.analysis.numbers import duration
 
     assert duration(seconds) == words

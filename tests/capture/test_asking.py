@@ -11,8 +11,8 @@ from pgassay.bench.places import Version
 from pgassay.bench.running import Completed
 from pgassay.capture import asking
 from pgassay.capture.asking import Asked
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Statement
-from pgassay.capture.messages import CaptureError
 from pgassay.capture.mixture import ScriptedLoad, UnplayedStatement
 from pgassay.capture.question import parse
 from pgassay.testing.fakes.server import FakeInstallation

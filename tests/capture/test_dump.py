@@ -7,7 +7,8 @@ import pytest
 
 from pgassay.bench.running import Completed
 from pgassay.capture import dump
-from pgassay.capture.messages import CaptureError, dump_failed
+from pgassay.capture.dump import dump_failed
+from pgassay.capture.errors import CaptureError
 
 CONTENTS = """;
 ; Archive created at 2026-01-01

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.capture import files
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Moment, Statement
-from pgassay.capture.messages import CaptureError
 from pgassay.errors import UsageError
 from tests.capture.test_scripts import capture
 

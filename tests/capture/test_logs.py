@@ -10,9 +10,9 @@ from random import Random
 import pytest
 
 from pgassay.capture import files, logs
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Statement
 from pgassay.capture.logs import LogFiles
-from pgassay.capture.messages import CaptureError
 from pgassay.capture.mixture import scripted
 from pgassay.capture.question import clients_of
 from pgassay.capture.scripts import script

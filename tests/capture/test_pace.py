@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.capture import pace
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Logged, Statement
-from pgassay.capture.messages import CaptureError
 from pgassay.capture.mixture import CapturedScript
 from pgassay.capture.question import AT_OWN_PACE, parse
 from pgassay.lab.run import write_study

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.capture.messages import CaptureError
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.reads import MARK
 from pgassay.capture.source import Session
 from pgassay.cli import main

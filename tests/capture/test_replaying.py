@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from pgassay._core import ServerLogReader
-from pgassay.capture import likeness, logs, messages, question, replaying
+from pgassay.capture import likeness, logs, question, replaying
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Logged, Statement
 from pgassay.capture.logs import LogFiles
-from pgassay.capture.messages import CaptureError
+from pgassay.capture.server import kept_log
 from pgassay.cli import main
 from pgassay.host.clock import SystemClock
 from pgassay.load.player import ReplayedLog, facts_of
@@ -64,7 +65,7 @@ def test_secrets_and_utility_statements_stay_behind(tmp_path: Path) -> None:
     assert keep(tmp_path, [*KEPT, *SECRET]) == (4, 2)
     text = (tmp_path / replaying.FILE).read_text()
     assert not any(word in text for word in ("password_hash", TOKEN, "geheim", "CREATE TABLE"))
-    assert "2 more seem to hold a secret" in messages.kept_log(4, 2)
+    assert "2 more seem to hold a secret" in kept_log(4, 2)
 
 
 def test_other_databases_stay_behind(tmp_path: Path) -> None:

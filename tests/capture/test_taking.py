@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pgassay.capture import reads
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Data, Function, View
-from pgassay.capture.messages import CaptureError
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.source import Rows
 from pgassay.capture.statements import HIDDEN

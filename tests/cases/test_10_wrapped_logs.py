@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.capture import logs
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.logs import LogFiles
-from pgassay.capture.messages import CaptureError
 
 CASE = Path(__file__).parent / "10-wrapped-logs"
 

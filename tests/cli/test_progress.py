@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.cli import messages
+from pgassay.cli.printing import warn
 from pgassay.cli.progress import build_bar, build_line, watcher_for
 from pgassay.lab.notes import Assignment, HostState
 from pgassay.outgoing import visible
@@ -154,7 +154,7 @@ def test_texts_beside_a_bar_are_shown_and_not_obeyed(tmp_path: Path, monkeypatch
         watcher.trial_finished(replace(lost, reasons=(Reason("aborted", attack),)))
         watcher.dropped(attack, attack)
         watcher.hosts([HostState(attack, 1, 10.0, 5.0, late=False)])
-        messages.warn(attack, attack)
+        warn(attack, attack)
     assert sys.stderr is stream
     drawn = re.sub(r"\x1b\[\??[\d;]*[A-Za-z]|\r", "", stream.getvalue())  # rich's own, and what it writes over
     assert "2J" not in "".join(re.findall(r"\x1b\[[^m]*?[A-Za-z]", stream.getvalue()))

@@ -13,9 +13,8 @@ from pgassay.bench.versions import parse_version
 from pgassay.cli import main, track
 from pgassay.lab import commit_blocks
 from pgassay.lab.installed_versions import point_of
-from pgassay.postgres.find import Finder
+from pgassay.postgres.find import Finder, version_not_found
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.postgres.messages import version_not_found
 from pgassay.record.reading import Run
 from pgassay.testing.fakes.commits import FakeBlocks
 from pgassay.testing.planted import make_run

@@ -15,8 +15,8 @@ from pgassay.cli import main
 from pgassay.errors import UsageError
 from pgassay.fleet import addresses, certificates, own_files, task, worker
 from pgassay.fleet.dask_crew import Terms, checked, differences
+from pgassay.fleet.errors import FleetError
 from pgassay.fleet.job import names_its_postgres
-from pgassay.fleet.messages import FleetError
 from pgassay.testing import real
 
 STUDY = """

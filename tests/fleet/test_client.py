@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.fleet import client, playing
-from pgassay.fleet.messages import FleetError
+from pgassay.fleet.errors import FleetError
 from pgassay.testing.fakes.runner import FakeRunner
 
 ADDRESS = "tls://198.18.0.2:39811"

@@ -16,7 +16,7 @@ from pgassay.fleet import dask_crew, own_files, pace
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.crew import Crew
 from pgassay.fleet.dask_crew import DaskCrew, Terms
-from pgassay.fleet.messages import FleetError
+from pgassay.fleet.errors import FleetError
 from pgassay.fleet.task import Shipped
 from pgassay.record.journal import Kind
 from pgassay.testing.fakes.crew import FakeCrew

@@ -18,9 +18,9 @@ import pytest
 from pgassay.cli import main
 from pgassay.fleet import addresses, certificates
 from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard, names
+from pgassay.fleet.errors import FleetError
 from pgassay.fleet.head import FleetConductor
 from pgassay.fleet.job import Bench, Jobs
-from pgassay.fleet.messages import FleetError
 from pgassay.lab.notes import HostState
 from pgassay.lab.runner import Watcher
 from pgassay.record.check import check

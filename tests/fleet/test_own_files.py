@@ -18,8 +18,7 @@ from pgassay.errors import UsageError
 from pgassay.fleet import own_files
 from pgassay.fleet.blocks import BlockOrder, HostedBlock
 from pgassay.fleet.job import Bench, Job, Jobs
-from pgassay.fleet.messages import DamagedError
-from pgassay.fleet.own_files import OwnFile
+from pgassay.fleet.own_files import DamagedError, OwnFile
 from pgassay.fleet.parcels import Arrived
 from pgassay.host import accounts
 from pgassay.lab.arms import ResolvedStudy, resolve

@@ -10,7 +10,7 @@ import pytest
 
 from pgassay.fleet import inbox
 from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.messages import FleetError
+from pgassay.fleet.errors import FleetError
 from pgassay.fleet.parcels import Arrived, Parcel, unpack
 from pgassay.record.disk import RealDisk
 from tests.fleet.fleet_of_fakes import hosted

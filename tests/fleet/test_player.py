@@ -17,7 +17,7 @@ from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
 from pgassay.fleet import conversing
 from pgassay.fleet.client import Worker, WorkerClient
-from pgassay.fleet.messages import FleetError
+from pgassay.fleet.errors import FleetError
 from pgassay.host.clock import SystemClock
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions

@@ -7,8 +7,8 @@ import pytest
 
 from pgassay.bench.factor import Factor
 from pgassay.errors import UsageError
-from pgassay.host import messages
-from pgassay.host.factors import HugePages, Memory, TransparentHugePages
+from pgassay.host.factors import NO_MEMORY_GROUP, NO_TRANSPARENT, HugePages, Memory, TransparentHugePages
+from pgassay.host.host_factor import NO_ROOT
 from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
 from pgassay.study.levels import Level
 from pgassay.testing.fakes.server import FakeInstallation
@@ -22,7 +22,7 @@ def root(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_root_only_the_cores_are_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     for factor in (HugePages(tmp_path), TransparentHugePages(tmp_path), Memory(tmp_path)):
-        assert factor.unavailable(factor.pattern) == messages.NO_ROOT
+        assert factor.unavailable(factor.pattern) == NO_ROOT
     assert Cores(tmp_path).unavailable("host.cores") is None
 
 
@@ -33,8 +33,8 @@ def test_a_kernel_that_lacks_it_is_named(tmp_path: Path) -> None:
     mounts.write_text("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
     (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
     (tmp_path / "sys/fs/cgroup/cgroup.controllers").write_text("cpu io\n")
-    assert Memory(tmp_path).unavailable("host.memory") == messages.NO_MEMORY_GROUP
-    assert TransparentHugePages(tmp_path).unavailable("host.transparent_huge_pages") == messages.NO_TRANSPARENT
+    assert Memory(tmp_path).unavailable("host.memory") == NO_MEMORY_GROUP
+    assert TransparentHugePages(tmp_path).unavailable("host.transparent_huge_pages") == NO_TRANSPARENT
     (tmp_path / "sys/fs/cgroup/cgroup.controllers").write_text("cpu io memory\n")
     assert Memory(tmp_path).unavailable("host.memory") is None
 

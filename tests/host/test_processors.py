@@ -12,10 +12,19 @@ from pgassay.bench.factor import Readable
 from pgassay.bench.hosting import Hosting, Placement
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.host import messages, processors
+from pgassay.host import processors
 from pgassay.host.changes import LocalHost
 from pgassay.host.host_factor import HostFactor
-from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Siblings
+from pgassay.host.processors import (
+    NO_IDLE_STATES,
+    NO_NODES,
+    NO_SIBLINGS,
+    SIBLINGS_WOULD_STAY_AWAY,
+    Cores,
+    CpuLatency,
+    MemoryNodes,
+    Siblings,
+)
 from pgassay.testing.fakes.server import FakeInstallation
 from tests.host.made import host, put
 
@@ -85,16 +94,16 @@ def test_siblings_of_a_killed_lab_come_back(tmp_path: Path) -> None:
 
 def test_siblings_that_cannot_be_switched_or_would_not_come_back_are_named(tmp_path: Path) -> None:
     factor = Siblings(tmp_path)
-    assert factor.unavailable("host.smt") == messages.NO_SIBLINGS
+    assert factor.unavailable("host.smt") == NO_SIBLINGS
     for word in ("notsupported", "forceoff", "notimplemented"):
         put(tmp_path, CONTROL, word)
-        assert factor.unavailable("host.smt") == messages.NO_SIBLINGS
+        assert factor.unavailable("host.smt") == NO_SIBLINGS
     machine(tmp_path)
     put(tmp_path, "proc/mounts", "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n")
     put(tmp_path, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-3\n")
     assert factor.unavailable("host.smt") is None, "no group but the root's"
     put(tmp_path, "sys/fs/cgroup/cpuset/docker/cpuset.cpus", "0-3\n")
-    assert factor.unavailable("host.smt") == messages.SIBLINGS_WOULD_STAY_AWAY
+    assert factor.unavailable("host.smt") == SIBLINGS_WOULD_STAY_AWAY
 
 
 def test_cpus_are_chosen_once_the_siblings_are_gone(
@@ -147,9 +156,9 @@ def test_a_limit_that_another_program_holds_lower_is_refused_before_a_run(tmp_pa
 
 def test_a_machine_without_idle_states_is_named(tmp_path: Path) -> None:
     factor = CpuLatency(tmp_path)
-    assert factor.unavailable("host.cpu_latency") == messages.NO_IDLE_STATES
+    assert factor.unavailable("host.cpu_latency") == NO_IDLE_STATES
     put(tmp_path, LATENCY, "")
-    assert factor.unavailable("host.cpu_latency") == messages.NO_IDLE_STATES
+    assert factor.unavailable("host.cpu_latency") == NO_IDLE_STATES
 
 
 def test_a_node_gives_its_cpus_and_its_memory(tmp_path: Path, lab: LocalHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +176,7 @@ def test_memory_of_nodes_that_are_not_there_or_not_allowed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = MemoryNodes(tmp_path)
-    assert memory.unavailable("host.memory_nodes") == messages.NO_NODES
+    assert memory.unavailable("host.memory_nodes") == NO_NODES
     machine(tmp_path)
     assert memory.unavailable("host.memory_nodes") is None
     with pytest.raises(UsageError, match="no such NUMA node"):

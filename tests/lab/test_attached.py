@@ -10,11 +10,11 @@ import pytest
 from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.attached import AsLeft, bench_of, refusals
+from pgassay.lab.pairing import ONE_SERVER
 from pgassay.lab.pairing import refusals as no_turns
 from pgassay.lab.preparation import prepare
 from pgassay.lab.settings import PREPARING, settings_of
 from pgassay.lab.workbench import BenchOptions
-from pgassay.postgres.attached.messages import ONE_SERVER
 from pgassay.report.regimes import regimes_of
 from pgassay.study.responses import Status
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer

@@ -13,9 +13,9 @@ from pgassay.bench.hosting import Hosting, Placement
 from pgassay.bench.lacking import Lacking
 from pgassay.errors import UsageError
 from pgassay.lab import host_stage as stage
-from pgassay.lab import messages
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
+from pgassay.lab.host_stage import host_factors_unavailable
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
 from pgassay.lab.site import Site
@@ -131,7 +131,7 @@ def test_missing_factors_are_refused_all_at_once_or_left_out(place: Path) -> Non
         with pytest.raises(UsageError, match=r"host\.absent: needs root") as caught:
             stage.require(resolve(study, site).arms[0])
         assert caught.value.hint == "run as root, or leave them out with --without-host-factors"
-    other = messages.host_factors_unavailable({"host.absent": "no such controller"})
+    other = host_factors_unavailable({"host.absent": "no such controller"})
     assert other.hint == "leave them out with --without-host-factors", "root would not help"
     document = {**DOCUMENT, "fixed": {"host.absent": "x", "host.early": "y"}}
     gone = stage.unavailable(names_in(document), CATALOGUE)

@@ -3,7 +3,8 @@
 import pytest
 from starlette.testclient import TestClient
 
-from pgassay.live import access, messages
+from pgassay.live import access
+from pgassay.live.access import FOREIGN_HOST, FOREIGN_ORIGIN, NO_TOKEN
 from tests.live.served import PORT, TOKEN, address
 
 PLACES = ("/", "/compare", address("one"), f"{address('one')}files/", "/static/page.css", "/nowhere")
@@ -12,7 +13,7 @@ PLACES = ("/", "/compare", address("one"), f"{address('one')}files/", "/static/p
 @pytest.mark.parametrize("path", PLACES)
 def test_without_the_token_nothing_is_told(stranger: TestClient, path: str) -> None:
     answer = stranger.get(path)
-    assert (answer.status_code, answer.text) == (403, f"{messages.NO_TOKEN}\n")
+    assert (answer.status_code, answer.text) == (403, f"{NO_TOKEN}\n")
 
 
 @pytest.mark.parametrize("token", ["", "wrong", TOKEN + "x", "\u00e9\ud800".encode(errors="replace").decode()])
@@ -49,7 +50,7 @@ def test_the_way_to_the_address_stays_here(stranger: TestClient) -> None:
 
 @pytest.mark.parametrize("host", ["elsewhere.example", f"127.0.0.1.example:{PORT}", "", "127.0.0.1@x", "[", "a b"])
 def test_another_name_is_refused(known: TestClient, host: str) -> None:
-    assert known.get("/", headers={"host": host}).text == f"{messages.FOREIGN_HOST}\n"
+    assert known.get("/", headers={"host": host}).text == f"{FOREIGN_HOST}\n"
 
 
 @pytest.mark.parametrize("host", ["localhost:9000", "127.0.0.1", "[::1]:9000"])
@@ -62,7 +63,7 @@ def test_a_forwarded_port_is_not(known: TestClient, host: str) -> None:
     "origin", ["http://elsewhere.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1"]
 )
 def test_another_origin_is_refused(known: TestClient, origin: str) -> None:
-    assert known.get("/", headers={"origin": origin}).text == f"{messages.FOREIGN_ORIGIN}\n"
+    assert known.get("/", headers={"origin": origin}).text == f"{FOREIGN_ORIGIN}\n"
 
 
 def test_our_own_is_not(known: TestClient) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from pgassay.live import messages
+from pgassay.live.access import FOREIGN_ORIGIN
 from pgassay.live.progress import KILLED
 from pgassay.record import stopping
 from pgassay.testing.planted import make_run
@@ -135,7 +135,7 @@ def test_a_page_of_another_origin_cannot_stop_it_through_a_forwarded_port(run: G
             page.goto("http://elsewhere.localhost/")
             page.get_by_role("button", name="Win").click()
             page.wait_for_url(f"http://localhost:{port}/**")
-            assert page.locator("body").inner_text().strip() == messages.FOREIGN_ORIGIN
+            assert page.locator("body").inner_text().strip() == FOREIGN_ORIGIN
         assert not (run.path / stopping.FILE).exists()
 
 

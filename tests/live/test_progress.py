@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pgassay.live import figures, messages
-from pgassay.live.progress import KILLED, Watched
+from pgassay.live import figures
+from pgassay.live.progress import KILLED, NOTHING_YET, Watched
 from pgassay.live.seconds import Seconds
 from pgassay.live.stream import events
 from pgassay.live.summary import FINISHED, INTERRUPTED
@@ -84,7 +84,7 @@ def test_before_the_first_look_there_is_no_verdict(tmp_path: Path) -> None:
         tmp_path / "new", RunDirectory.open(made).header, (made / "study.toml").read_text(), {}
     ) as run:
         told = Watched(run.path).progress()
-        assert told.answer.sentences == (messages.NOTHING_YET,)
+        assert told.answer.sentences == (NOTHING_YET,)
         assert told.note == "no verdict before block 5: 0 whole blocks so far"
         run.begin_trial(1, {"block": 3, "attempt": 1, "arm": "x"})
         assert Watched(run.path).progress().note == "no verdict before block 5: 2 whole blocks so far"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pgassay.live import messages
+from pgassay.live.app import NOT_RUNNING
 from pgassay.record import stopping
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
@@ -101,7 +101,7 @@ def test_a_run_that_does_not_run_is_not_stopped(
 ) -> None:
     answer = browser.post(f"{address('one')}{what}", data={"writing": writing(browser)}, headers=ORIGIN)
     assert answer.status_code == 409
-    assert messages.NOT_RUNNING[1:] in answer.text
+    assert NOT_RUNNING[1:] in answer.text
     assert killed == []
     assert not (tmp_path / "runs" / "one" / stopping.FILE).exists()
 

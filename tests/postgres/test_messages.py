@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.errors import QueryError
 from pgassay.bench.places import Endpoint
-from pgassay.postgres.messages import complaint
+from pgassay.postgres.complaints import complaint
 from pgassay.postgres.server import Session
 
 REFUSED = """\

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from pgassay.analysis.messages import rounded, tenths
+from pgassay.analysis.numbers import rounded, tenths
 from pgassay.report.case import listed, short
 
 

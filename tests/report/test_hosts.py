@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-from pgassay.analysis import messages
 from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval, nested
+from pgassay.analysis.verdicts import more_hosts
 from pgassay.record.reading import Run
 from pgassay.report import headline, hosts, page
 from pgassay.report.charts import specified
@@ -123,4 +123,4 @@ def test_hosts_differ_too_much_only_where_that_was_shown(values: tuple[float, ..
     between = nested(np.asarray(values), ("a", "a", "b", "b"))
     assert between is not None
     assert (between.low > 0) is ("too much" in why)
-    assert why in messages.more_hosts(2, differ=between.low > 0)
+    assert why in more_hosts(2, differ=between.low > 0)

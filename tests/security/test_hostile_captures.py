@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.capture import files
+from pgassay.capture.errors import CaptureError, SyntheticError
 from pgassay.capture.format import Capture, Column, Data, Statement, Table
-from pgassay.capture.messages import CaptureError
 from pgassay.capture.synthetic import files as synthetic
-from pgassay.capture.synthetic.messages import SyntheticError
 from pgassay.cli import _trust, main
 from pgassay.files import UntrustedError
 from tests.capture.test_asking import KEYED, asked

@@ -11,7 +11,7 @@ from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres.builds.cache import Cache
 from pgassay.postgres.builds.commits import after, between, export, first_parents, has_file
-from pgassay.postgres.builds.messages import BuildError
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.postgres.builds.sources import Sources
 from tests.cli.test_bisect import git

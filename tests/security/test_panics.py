@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from pgassay import cli
-from pgassay.fleet import messages, parcels
+from pgassay.fleet import parcels
+from pgassay.fleet.errors import FleetError
 from pgassay.record import compaction
 from pgassay.record.disk import RealDisk
 from pgassay.record.series import unpanicked
@@ -56,6 +57,6 @@ def test_an_index_that_panics_counts_as_missing(tmp_path: Path) -> None:
 
 
 def test_a_parcel_of_a_fleet_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(messages.FleetError, match="its series cannot be read"):
+    with pytest.raises(FleetError, match="its series cannot be read"):
         parcels._samples(1, PANICS.read_bytes())
     assert capfd.readouterr().err == ""

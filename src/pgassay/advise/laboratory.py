@@ -27,7 +27,7 @@ from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import Task, Tell
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
-from pgassay.analysis.messages import duration
+from pgassay.analysis.numbers import duration
 from pgassay.analysis.observations import Observation
 from pgassay.errors import PgassayError, RunStoppedError, UsageError
 from pgassay.lab.arms import resolve as resolve_arms

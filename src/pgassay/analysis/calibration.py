@@ -15,8 +15,9 @@ from math import exp, inf, isfinite, log, nan, sqrt
 import numpy as np
 from scipy.stats import chi2  # type: ignore[import-untyped]
 
-from pgassay.analysis import messages
 from pgassay.analysis.boundaries import Floats, fixed_critical
+from pgassay.analysis.factorial import incomplete
+from pgassay.analysis.numbers import plural
 
 LEAST = 2
 """Clusters, restarts and runs below which sources of noise cannot be separated."""
@@ -135,7 +136,7 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
             for each in cells
         )
         whole += [block] if usable else []
-        left_out += [] if usable else [messages.incomplete(block)]
+        left_out += [] if usable else [incomplete(block)]
     if min(len(clusters), len(whole), len(runs)) < LEAST:
         return _no_calibration(len(clusters), len(whole), len(runs))
     grid = [[[seen[cluster, block, run] for run in runs] for block in whole] for cluster in clusters]
@@ -193,6 +194,6 @@ def _change(middle: float, half: float) -> Change:
 def _no_calibration(clusters: int, blocks: int, runs: int) -> str:
     """Too few trials to tell one source of noise from another."""
     return (
-        f"{clusters} {messages.plural('cluster', clusters)}, {blocks} whole {messages.plural('block', blocks)} and "
-        f"{runs} {messages.plural('run', runs)} after each restart: at least two of each are needed"
+        f"{clusters} {plural('cluster', clusters)}, {blocks} whole {plural('block', blocks)} and "
+        f"{runs} {plural('run', runs)} after each restart: at least two of each are needed"
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite, nan
 
-from pgassay.analysis import messages
+from pgassay.analysis.numbers import rounded
 
 OVERUSED = 1.05
 """Beyond this share in use a capacity is understated: what was measured of it, at another time or load, was too low."""
@@ -69,7 +69,7 @@ def bounds(costs: Mapping[str, float | None], capacities: Sequence[Capacity], me
                 found.append(Bound(capacity, cost, limit, used))
     found.sort(key=lambda bound: bound.per_s)
     if not found:
-        return Bounds((), tuple(left_out), messages.nothing_bounds())
+        return Bounds((), tuple(left_out), nothing_bounds())
     first = found[0]
     return Bounds(tuple(found), tuple(left_out), _saturates_first(first.capacity.title, first.per_s, first.used))
 
@@ -131,7 +131,7 @@ def _saturates_first(title: str, per_s: float, used: float) -> str:
     """The tightest bound in a sentence: `per_s` transactions a second, of which the share `used` was measured."""
     if used >= 0.995:
         return f"{title} is full: all of it was in use"
-    text = f"{title} saturates first, at about {messages.rounded(per_s)} transactions per second"
+    text = f"{title} saturates first, at about {rounded(per_s)} transactions per second"
     return f"{text}; {100 * used:.0f} % of it was in use"
 
 
@@ -139,3 +139,8 @@ def _understated(title: str, used: float, source: str) -> str:
     """A capacity of which the load used more than there is: it says nothing about the limit."""
     told = f"{title}: the load used {used:.2g} times the capacity that was measured"
     return f"{told} ({source}), so that figure is too low for a limit"
+
+
+def nothing_bounds() -> str:
+    """No capacity or no cost at all."""
+    return "no resource could be bounded"

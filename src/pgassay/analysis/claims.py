@@ -10,15 +10,17 @@ from enum import StrEnum
 from itertools import product
 from math import inf, isfinite, log
 
-from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.effects import Effect, few_blocks
 from pgassay.analysis.forecast import blocks_to_distinguish
-from pgassay.analysis.verdicts import Verdict
+from pgassay.analysis.numbers import duration
+from pgassay.analysis.verdicts import Verdict, needs, not_compared
 from pgassay.study.drives import DATA, WAL, DriveKind, kind_of, role_of
 from pgassay.study.levels import Levels
 from pgassay.study.model import Claim, Study
 from pgassay.study.responses import Scale
+
+NO_SUCH_ARM = "no arm of this run has these levels"
 
 
 class Mark(StrEnum):
@@ -60,11 +62,11 @@ def judge(
     if claim.low is None and claim.high is None:
         return not_testable(claim, "the claim states no range that a run could test")
     if effect is not None and effect.refused:
-        return not_testable(claim, messages.refused(effect.refused))
+        return not_testable(claim, not_compared(effect.refused))
     if effect is None or effect.blocks == 0:
         return not_testable(claim, "this run has no block with valid trials of both treatments")
     if effect.blocks < FIRST_LOOK or not effect.bounded:
-        return not_testable(claim, messages.few_blocks(effect.blocks, FIRST_LOOK))
+        return not_testable(claim, few_blocks(effect.blocks, FIRST_LOOK))
     low, high = _ends(claim)
     if claim.magnitude is not None and low <= effect.none <= high:
         return not_testable(claim, "its range includes no effect, and a size was published")
@@ -76,7 +78,7 @@ def judge(
     if not repeatable:
         return not_testable(claim, f"the interval is too wide {wide}")
     if verdict is not None and not verdict.settled:
-        blocks, needed = verdict.more_blocks, f"the verdict comes first: it {messages.needs(verdict.more_blocks, None)}"
+        blocks, needed = verdict.more_blocks, f"the verdict comes first: it {needs(verdict.more_blocks, None)}"
     else:
         blocks = _more_blocks(effect, low, high, blocks_max)
         needed = _claim_needs(blocks, settled=verdict is not None)
@@ -248,11 +250,11 @@ def beyond(claim: Claim, *, data_bytes: float | None, memory_bytes: float | None
         elif data_bytes < claim.data_of_memory * memory_bytes:
             found.append(f"{asked}, and here they were {data_bytes / memory_bytes:.2g} times it")
     if claim.window_s is not None:
-        asked = f"it is about windows of at least {messages.duration(claim.window_s)}"
+        asked = f"it is about windows of at least {duration(claim.window_s)}"
         if window_s is None:
             found.append(f"{asked}, and this run does not know how long its own were")
         elif window_s < claim.window_s:
-            found.append(f"{asked}, and here they lasted {messages.duration(window_s)}")
+            found.append(f"{asked}, and here they lasted {duration(window_s)}")
     return "; ".join(found)
 
 
@@ -281,5 +283,33 @@ def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> in
 def _claim_needs(blocks: int | None, *, settled: bool) -> str:
     """What a claim would take by itself; where its comparison is `settled`, why it takes more than the verdict."""
     if not settled:
-        return f"it {messages.needs(blocks, None)}"
-    return f"the verdict asks only for a difference and is settled, to tell this range {messages.needs(blocks, None)}"
+        return f"it {needs(blocks, None)}"
+    return f"the verdict asks only for a difference and is settled, to tell this range {needs(blocks, None)}"
+
+
+def absent_levels(levels: Sequence[str], undeclared: Sequence[str] = ()) -> str:
+    """A claim is about levels that the run neither varied nor held; nobody said what the `undeclared` drives are."""
+    said = f"it is about {', '.join(levels)}, which this run did not have"
+    if not undeclared:
+        return said
+    return f"{said}; is {' or '.join(undeclared)} such a drive? declare it as normal=… or compressing=…"
+
+
+def no_such_treatment(levels: Mapping[str, str]) -> str:
+    """A claim compares with a treatment that the run, though it had each of these levels, did not have."""
+    listed = ", ".join(f"{name}={typed}" for name, typed in levels.items())
+    return f"no treatment of this run is {listed} and no more"
+
+
+def no_such_pair(against: Mapping[str, str], than: Sequence[Mapping[str, str]] = ()) -> str:
+    """A claim compares arms that differ in these levels alone, perhaps `than` others do; the run has no such arms."""
+    if not against:
+        return NO_SUCH_ARM
+    listed = ", ".join(f"{name}={typed}" for name, typed in against.items())
+    there = " or ".join(", ".join(f"{name}={typed}" for name, typed in each.items()) for each in than)
+    return f"no two arms of this run differ in {listed} alone" + (f", and do so with {there}, too" if there else "")
+
+
+def not_recorded(responses: Sequence[str]) -> str:
+    """A claim is about responses that the run did not declare."""
+    return f"this run did not measure {' and '.join(responses)}"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import inf, nan
 
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.study.drives import Canonical, dilation, emulated, timed
 from pgassay.study.levels import Place
 from pgassay.study.model import Study

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 
-from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Certainty, Effect, mean_of
+from pgassay.analysis.explanation import not_judged_yet
 from pgassay.analysis.observations import Observation, arrange, tables
+from pgassay.analysis.verdicts import not_compared
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response
 from pgassay.study.thresholds import Limit
@@ -91,14 +92,14 @@ def judge_value(limit: Limit, mean: Mean, objection: str = "") -> Judgement:
 
 def judge_change(limit: Limit, effect: Effect, objection: str = "") -> Judgement:
     """A threshold on a change against the baseline, by the effect's own interval."""
-    refused = messages.refused(effect.refused) if effect.refused else ""
+    refused = not_compared(effect.refused) if effect.refused else ""
     why = objection or refused or effect.nothing_in_common or _too_early(effect.blocks, effect.high)
     return _judgement(limit, effect.place, effect, why)
 
 
 def _too_early(blocks: int, high: float) -> str:
     if blocks < FIRST_LOOK:
-        return messages.not_judged_yet(blocks, FIRST_LOOK)
+        return not_judged_yet(blocks, FIRST_LOOK)
     return "" if isfinite(high) else "there is no interval"
 
 

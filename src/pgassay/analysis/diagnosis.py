@@ -11,7 +11,7 @@ from enum import StrEnum
 from math import isfinite
 
 from pgassay.analysis.capacities import OVERUSED, Capacity
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 
 FULL = 0.9
 """A resource in use for this share of the window has nothing left to give: the rest is scheduling and ramps."""

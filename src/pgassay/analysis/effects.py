@@ -10,7 +10,6 @@ from math import exp, inf, isfinite, nan, sqrt
 
 import numpy as np
 
-from pgassay.analysis import messages
 from pgassay.analysis.boundaries import (
     FIRST_LOOK,
     Floats,
@@ -21,6 +20,7 @@ from pgassay.analysis.boundaries import (
     with_more_freedom,
 )
 from pgassay.analysis.hosts import BetweenHosts, nested
+from pgassay.analysis.numbers import plural
 from pgassay.analysis.observations import Contrasts
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
@@ -297,7 +297,7 @@ def _half_width(blocks: int, spread: float, certainty: Certainty, alpha: float, 
 def _cautions(blocks: int, spread: float, certainty: Certainty) -> tuple[str, ...]:
     least = FIRST_LOOK if certainty.every_block else 2
     if blocks < least:
-        return (messages.few_blocks(blocks, least),)
+        return (few_blocks(blocks, least),)
     cautions = (
         [f"all {blocks} blocks give exactly the same contrast, so the interval has no width"] if spread == 0.0 else []
     )
@@ -306,3 +306,8 @@ def _cautions(blocks: int, spread: float, certainty: Certainty) -> tuple[str, ..
             f"{blocks} blocks where {certainty.horizon} were planned: the interval was widened for the extra looks"
         )
     return tuple(cautions)
+
+
+def few_blocks(blocks: int, least: int) -> str:
+    """Too few blocks have both the treatment and its baseline for an interval, which needs `least`."""
+    return f"{blocks} {plural('block', blocks)} in common with the baseline; an interval needs {least}"

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, log
 
-from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
+from pgassay.analysis.numbers import change, plural
+from pgassay.analysis.verdicts import not_compared
 from pgassay.study.responses import Better, Response, Scale
 
 LEAST = 0.01
@@ -122,9 +123,9 @@ def _gain(cost: Effect, response: Response) -> int:
 
 def _change(effect: Effect, response: Response) -> str:
     if effect.refused:
-        return f"was {messages.refused(effect.refused)}"
+        return f"was {not_compared(effect.refused)}"
     if effect.blocks < FIRST_LOOK:
-        return messages.not_judged_yet(effect.blocks, FIRST_LOOK)
+        return not_judged_yet(effect.blocks, FIRST_LOOK)
     if not effect.bounded:
         return "cannot be judged yet"
     if not _differs(effect):
@@ -138,7 +139,7 @@ def amount(effect: Effect, response: Response) -> str:
         if effect.estimate >= 3.0:  # as in tables, which write smaller changes in per cent
             return f"{effect.estimate:.2f} times the baseline's"
         word = "higher" if effect.estimate > 1.0 else "lower"
-        return f"{messages.change(effect.estimate - 1.0)} {word}"
+        return f"{change(effect.estimate - 1.0)} {word}"
     word = "higher" if effect.estimate > 0.0 else "lower"
     if response.unit == "share":
         return f"{abs(effect.estimate) * 100:.3g} percentage points {word}"
@@ -151,5 +152,10 @@ def _listed(costs: Sequence[Effect], by_name: dict[str, Response]) -> str:
     parts = [f"{by_name[cost.response].title} {amount(cost, by_name[cost.response])}" for cost in costs[:SHOWN]]
     rest = len(costs) - SHOWN
     if rest > 0:
-        parts.append(f"{rest} more {messages.plural('cost', rest)}")
+        parts.append(f"{rest} more {plural('cost', rest)}")
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def not_judged_yet(blocks: int, least: int) -> str:
+    """What an explanation says of a response below the `least` number of blocks, whatever its interval."""
+    return f"cannot be judged yet ({blocks} {plural('block', blocks)}; a verdict takes {least})"

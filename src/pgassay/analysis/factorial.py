@@ -11,9 +11,9 @@ from itertools import combinations, product
 
 import numpy as np
 
-from pgassay.analysis import messages
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.effects import Certainty, Effect, estimate
+from pgassay.analysis.numbers import plural
 from pgassay.analysis.observations import Contrasts, Observation, Table, tables
 from pgassay.study.responses import Response, Scale
 
@@ -140,7 +140,7 @@ def _contrasts(table: Table, terms: Sequence[Term], scale: Scale) -> Contrasts:
     # Only blocks with every pair: another mixture of pairs in some blocks would be another estimand.
     whole = [bool(np.isfinite(column).all()) for column in stacked.T] if rows else [False] * len(blocks)
     kept = tuple(block for block, keep in zip(blocks, whole, strict=True) if keep)
-    left_out = tuple(messages.incomplete(block) for block, keep in zip(blocks, whole, strict=True) if not keep)
+    left_out = tuple(incomplete(block) for block, keep in zip(blocks, whole, strict=True) if not keep)
     if len(rows) < len(terms):
         left_out += (_pairs_missing(len(terms) - len(rows), len(terms)),)
     means = stacked[:, np.asarray(whole, dtype=bool)].mean(axis=0) if rows else np.zeros(0)
@@ -155,5 +155,10 @@ def _moved_together(factors: Sequence[str]) -> str:
 
 def _pairs_missing(missing: int, of: int) -> str:
     """A factorial contrast averaged over fewer combinations than the study has."""
-    combinations = messages.plural("combination", of)
+    combinations = plural("combination", of)
     return f"{missing} of {of} {combinations} of the other factors have no valid trial and are left out"
+
+
+def incomplete(block: int) -> str:
+    """A block without all treatments of a factorial contrast."""
+    return f"block {block}: not every treatment of this comparison has a value"

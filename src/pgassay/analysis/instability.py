@@ -11,8 +11,8 @@ from math import inf, nan, sqrt
 
 import numpy as np
 
-from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
+from pgassay.analysis.effects import few_blocks
 from pgassay.analysis.observations import Observation, tables
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
@@ -64,7 +64,7 @@ def _instability(x: np.ndarray, y: np.ndarray, treatment: str, cell: Cell, level
         return Instability(treatment, cell.condition, cell.covariate, n, ratio, low, high, level, reasons)
 
     if n < FIRST_LOOK:
-        return result(nan, 0.0, inf, messages.few_blocks(n, FIRST_LOOK))
+        return result(nan, 0.0, inf, few_blocks(n, FIRST_LOOK))
     ours, theirs = float(x.std(ddof=1)), float(y.std(ddof=1))
     if ours == 0.0 or theirs == 0.0:
         return result(

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite, log
 
-from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect, moderated_spread
 from pgassay.analysis.forecast import blocks_on_hosts, blocks_to_verdict
+from pgassay.analysis.numbers import change, duration, plural, tenths
 from pgassay.study.responses import Better, Response, Scale
 
 SETTLED = "settled"
@@ -78,9 +78,9 @@ def verdict(
     `failure` says why the treatment was taken out of play, when it failed; what it showed before does not count then.
     """
     if failure is not None:
-        return Verdict(Kind.FAILED, messages.failed(failure))
+        return Verdict(Kind.FAILED, failed(failure))
     if effect.refused:
-        return Verdict(Kind.NOT_COMPARED, messages.refused(effect.refused))
+        return Verdict(Kind.NOT_COMPARED, not_compared(effect.refused))
     width = margin(effect.baseline_mean, response, resolution)
     if effect.blocks >= FIRST_LOOK and effect.bounded:
         if _within(*(effect.inner or (effect.low, effect.high)), effect.scale, width):
@@ -91,14 +91,14 @@ def verdict(
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
-        text = messages.unresolved_yet(needed or 0, FIRST_LOOK, left, effect.nothing_in_common)
+        text = unresolved_yet(needed or 0, FIRST_LOOK, left, effect.nothing_in_common)
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
     total = _total(effect, width, blocks_max)
     if total is None and effect.between is not None:
         hosts = effect.between
-        return Verdict(Kind.UNRESOLVED, messages.more_hosts(len(hosts.hosts), differ=hosts.low > 0))
+        return Verdict(Kind.UNRESOLVED, more_hosts(len(hosts.hosts), differ=hosts.low > 0))
     needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
-    return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)
+    return Verdict(Kind.UNRESOLVED, unresolved(needed, seconds, left), needed, seconds)
 
 
 def _total(effect: Effect, width: float, blocks_max: int) -> int | None:
@@ -197,14 +197,14 @@ def _amount(effect: Effect, response: Response) -> str:
     """`10 % higher`, or `0.12 lower` with the unit on a difference scale."""
     word = "higher" if effect.estimate > effect.none else "lower"
     if effect.scale is Scale.RATIO:
-        return f"{messages.change(effect.estimate - 1.0)} {word}"
+        return f"{change(effect.estimate - 1.0)} {word}"
     return f"{abs(effect.estimate):.3g}{' ' + response.unit if response.unit else ''} {word}"
 
 
 def _equivalent(effect: Effect, response: Response, width: float, resolution: float) -> str:
-    shown = messages.change(resolution)
+    shown = change(resolution)
     if effect.scale is Scale.DIFFERENCE and response.unit == "share":
-        shown = f"{messages.tenths(100.0 * width)} points"
+        shown = f"{tenths(100.0 * width)} points"
     elif effect.scale is Scale.DIFFERENCE:
         shown = f"{width:.3g}{' ' + response.unit if response.unit else ''}"
     text = f"equivalent within ±{shown}"
@@ -222,7 +222,59 @@ def _equivalent(effect: Effect, response: Response, width: float, resolution: fl
 def _unresolved_of_others(blocks: int, least: int, why: str, objections: Sequence[str]) -> str:
     """The verdict on runs of others that show neither a difference nor equivalence: nobody can add blocks to them."""
     if blocks < least:
-        text = f"unresolved: {blocks} {messages.plural('block', blocks)}, and a verdict takes {least}"
+        text = f"unresolved: {blocks} {plural('block', blocks)}, and a verdict takes {least}"
     else:
         text = "unresolved: these runs show neither a difference nor equivalence"
     return "; ".join([text, *([why] if why else []), *objections])
+
+
+def more_hosts(hosts: int, *, differ: bool) -> str:
+    """The verdict on a kind of host that no number of blocks on these hosts is likely to settle.
+
+    `differ`: they were shown to differ; else they are too few to tell how far hosts do.
+    """
+    why = "differ too much" if differ else "are too few to tell how far hosts differ"
+    return f"unresolved: {hosts} hosts {why}; more blocks on them will hardly help, more hosts will"
+
+
+def needs(blocks: int | None, seconds: float | None) -> str:
+    """What an answer would take: `needs about 12 more blocks, 25 min`; None for more blocks than a forecast reaches."""
+    if blocks is None:
+        return "needs more blocks than can be run"
+    time = f", {duration(seconds)}" if seconds is not None else ""
+    return f"needs about {blocks} more {plural('block', blocks)}{time}"
+
+
+def unresolved(blocks: int | None, seconds: float | None, left: int | None = None) -> str:
+    """The verdict while neither a difference nor equivalence is shown; `left` more blocks are allowed.
+
+    `unresolved: needs about 12 more blocks, 25 min; 5 were left`.
+    """
+    text = f"unresolved: {needs(blocks, seconds)}"
+    if blocks is not None and left is not None and 0 < left < blocks:
+        text += _left(left)
+    return text
+
+
+def _left(blocks: int) -> str:
+    return f"; {blocks} {'was' if blocks == 1 else 'were'} left"
+
+
+def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
+    """The verdict below the `least` number of blocks: so few give no honest forecast, only how many are missing.
+
+    `left` more blocks are allowed; `why` names what keeps even one block from being compared.
+    """
+    text = f"unresolved: needs at least {blocks} more {plural('block', blocks)} (a verdict takes {least})"
+    text = f"{text}{_left(left)}" if 0 < left < blocks else text
+    return f"{text}; {why}" if why else text
+
+
+def not_compared(reason: str) -> str:
+    """The verdict on two that may not be compared."""
+    return f"not compared: {reason}"
+
+
+def failed(reason: str) -> str:
+    """The verdict on a treatment without results."""
+    return f"failed: {reason}" if reason else "failed: no valid trial"

@@ -4,12 +4,11 @@ A kind has two functions that undo each other: `parse` makes the typed value fro
 canonical text. Two levels are the same if their canonical texts are. A room declares kinds of its own with its options.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from pgassay.bench import messages
 from pgassay.errors import UsageError
 from pgassay.study.units import format_bytes, parse_boolean, parse_memory, parse_time_ms
 
@@ -46,7 +45,7 @@ class Kind(Generic[Value]):
     def canonical(self, name: str, text: str) -> str:
         """The canonical text of what was typed for the option `name`; raises `UsageError`."""
         if not text.strip():
-            raise messages.no_value(name)
+            raise no_value(name)
         return self.show(self.parse(name, text))
 
 
@@ -89,7 +88,7 @@ def choice(*words: str) -> Kind[str]:
     def parse(name: str, text: str) -> str:
         word = text.strip()
         if word not in words:
-            raise messages.not_a_choice(name, text, words)
+            raise not_a_choice(name, text, words)
         return word
 
     return Kind(parse, str, ", ".join(words))
@@ -136,7 +135,7 @@ def _parse_switch(name: str, text: str) -> bool:
 def _parse_path(name: str, text: str) -> Path:
     stripped = text.strip()
     if not stripped:
-        raise messages.no_value(name)
+        raise no_value(name)
     return Path(stripped).expanduser().absolute()
 
 
@@ -170,3 +169,13 @@ def _not_seconds(name: str, text: str, least: int) -> UsageError:
 def _not_a_size(name: str, text: str, least: str) -> UsageError:
     """A level that must be an amount of memory or storage."""
     return UsageError(f'"{name}" must be a size of at least {least}, not "{text}"', 'for example "8kB", "1GB"')
+
+
+def no_value(name: str) -> UsageError:
+    """A level without any text."""
+    return UsageError(f'"{name}" has no value')
+
+
+def not_a_choice(name: str, text: str, choices: Iterable[str]) -> UsageError:
+    """A level that must be one of a few words."""
+    return UsageError(f'"{name}" cannot be "{text}"', f"it takes: {', '.join(choices)}")

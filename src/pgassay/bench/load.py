@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 from pgassay import children
-from pgassay.bench import messages
 from pgassay.bench.client import HERE, PlayerHost
 from pgassay.bench.counters import Sample
 from pgassay.bench.file_hashes import FileHashes
@@ -19,6 +18,7 @@ from pgassay.bench.options import OptionFactor, Options, factors_of, option
 from pgassay.bench.running import Clock, Elsewhere, Runner, Starter
 from pgassay.bench.server import READY_S, Server
 from pgassay.bench.slices import SlicePlayer
+from pgassay.errors import UsageError
 from pgassay.study.responses import Response
 from pgassay.study.work import TRANSACTION, Work
 
@@ -342,11 +342,11 @@ class BaseLoad(Generic[Own]):
     @property
     def ungated(self) -> str | None:
         """Its program goes its own way; a driver whose load the player knows overrides this and `gate`."""
-        return messages.no_gate(self.name)
+        return no_gate(self.name)
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
         """Refuse by name; raises `UsageError`."""
-        raise messages.cannot_gate(messages.no_gate(self.name))
+        raise cannot_gate(no_gate(self.name))
 
 
 @dataclass(frozen=True)
@@ -377,7 +377,7 @@ class Driver(Generic[Own]):
     def require_program(self) -> None:
         """Raise `UsageError` if its program is not installed: known before any PostgreSQL is built for it."""
         if self.program and children.which(self.program) is None:
-            raise messages.no_program(self.program, self.program_hint)
+            raise no_program(self.program, self.program_hint)
 
     def takes(self, name: str) -> bool:
         """Does it understand this option (`clients`, without the namespace)?"""
@@ -388,3 +388,18 @@ class Driver(Generic[Own]):
         """The options that not every driver has, as factors."""
         common = {each.pattern for each in factors_of(LoadOptions)}
         return tuple(each for each in factors_of(self.options) if each.pattern not in common)
+
+
+def no_program(program: str, hint: str) -> UsageError:
+    """A load's program is not installed; `hint` says where to get it."""
+    return UsageError(f'"{program}" is not installed', hint)
+
+
+def no_gate(driver: str) -> str:
+    """Why a load cannot be played in slices, where its driver says nothing else."""
+    return f'the load "{driver}" cannot be played in slices: it cannot stand still between two transactions'
+
+
+def cannot_gate(reason: str) -> UsageError:
+    """A load that cannot be played in slices, where a study asks for it."""
+    return UsageError(reason, 'run the treatments one after the other: design.pairing = "sequential"')

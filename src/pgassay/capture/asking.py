@@ -16,10 +16,10 @@ from typing import Any
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
-from pgassay.capture import dump, messages
+from pgassay.capture import dump
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
-from pgassay.capture.messages import CaptureError
 from pgassay.capture.mixture import FAILS, ScriptedLoad, brief, scripted
 from pgassay.capture.needing import Needing
 from pgassay.capture.pace import FULL, Pace
@@ -29,6 +29,9 @@ from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.errors import did_you_mean
 from pgassay.locks import alone
+
+_NAMED = 5
+"""As many objects are named."""
 
 FOLDER = "asked"
 PLAYED_LEAST = 0.5
@@ -115,9 +118,7 @@ def write(
     need extensions that are not here, or of which less than `PLAYED_LEAST` can be played.
     """
     if not capture.data.file:
-        raise messages.CaptureError(
-            f'"{path}" holds no data, so nothing can be run on it', "capture again with --data dump"
-        )
+        raise CaptureError(f'"{path}" holds no data, so nothing can be run on it', "capture again with --data dump")
     _require_names(question, capture)
     require_ours(path)
     for installation in installations:
@@ -140,7 +141,7 @@ def write(
         data = _data(path.absolute(), capture, synthesis, installations, folder.parent, needing, runner)
     warnings = _warnings(capture, installations, data.missing)
     if needing.extensions:
-        warnings["extensions_left_out"] = messages.extensions_left_out(needing.extensions, needing.objects)
+        warnings["extensions_left_out"] = extensions_left_out(needing.extensions, needing.objects)
     if unknown:
         warnings["settings_left_out"] = _settings_left_out(unknown, dict.fromkeys(unknown.values()))
     if strange:
@@ -276,13 +277,13 @@ def _needing(path: Path, capture: Capture, installations: Sequence[Installation]
     if not missing:
         return Needing()
     if capture.data.physical is not None:
-        raise messages.missing_extensions(missing, next(iter(missing.values())))
+        raise missing_extensions(missing, next(iter(missing.values())))
     file = path.absolute() / (dump.SCHEMA if capture.data.kind == "synthetic" else capture.data.file)
     found = dump.needing_of(_restores(installations)[0], file, missing, runner)
     if found.tables:
         first = next(iter(found.tables))
         tables = dict.fromkeys(table for needed in found.tables.values() for table in needed)
-        raise messages.missing_extensions(found.tables, missing[first], tuple(tables))
+        raise missing_extensions(found.tables, missing[first], tuple(tables))
     return found
 
 
@@ -430,3 +431,23 @@ def _only_dumps(version: str, major: int) -> CaptureError:
         f"the data are files of PostgreSQL {major}, which PostgreSQL {version} cannot read",
         "capture with --data dump to compare major versions: a dump loads into any (pg_upgrade is not run here)",
     )
+
+
+def missing_extensions(names: Iterable[str], version: str, tables: Sequence[str] = ()) -> CaptureError:
+    """Extensions without which the data cannot be loaded, and that a PostgreSQL of the study does not have."""
+    used = f" (columns or defaults of {_some(tables)})" if tables else ""
+    return CaptureError(
+        f"the data need extensions that this PostgreSQL {version} does not have: {', '.join(names)}{used}",
+        "install them, or name another PostgreSQL with --pg-bindir",
+    )
+
+
+def extensions_left_out(names: Iterable[str], objects: Sequence[str]) -> str:
+    """A warning: extensions of the server that a PostgreSQL of the study does not have, and what needs them."""
+    needed = f"; and what needs them: {_some(objects)}" if objects else ""
+    return f"left out of the data, because it is not installed here: extension {', '.join(names)}{needed}"
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+    return "; ".join(words[:_NAMED]) + more

@@ -15,11 +15,27 @@ from shutil import disk_usage
 from time import monotonic
 
 from pgassay.bench.running import Clock, Completed, Runner
-from pgassay.capture import messages
+from pgassay.capture.errors import CaptureError, hint_for
 from pgassay.capture.needing import Needing, needing
 from pgassay.capture.reads import MARK
 from pgassay.capture.source import Readable, cpu_ms
 from pgassay.postgres.find import Finder
+
+_DUMPING = (
+    ("No space left on device", "free room there, or name a directory on another file system with --out"),
+    ("permission denied", "the role must be able to read every table: grant pg_read_all_data to it"),
+    ("terminating connection", "the server was stopped or restarted: capture again when it is back"),
+    ("server closed the connection", "the server was stopped or restarted: capture again when it is back"),
+    ("connection to server", "the server was stopped or restarted: capture again when it is back"),
+    ("row-level security", "the role must see every row: ALTER ROLE … BYPASSRLS, or capture as a superuser"),
+    ("lock timeout", "another session holds a lock on the table, a change of its schema say: capture again after it"),
+    (
+        "conflict with recovery",
+        "on a replica changes of the primary end long reads: hot_standby_feedback = on prevents that, or"
+        " max_standby_streaming_delay = -1 while it is read; --data synthetic reads no table",
+    ),
+)
+"""What the server says in English, and what helps."""
 
 FILE = "data.dump"
 SCHEMA = "schema.dump"
@@ -61,7 +77,7 @@ def program_for(major: int, finder: Finder, bindir: Path | None = None) -> Path:
         program = installation.bindir / "pg_dump"
         if installation.version.major >= major and program.exists():
             return program
-    raise messages.CaptureError(
+    raise CaptureError(
         f"no pg_dump of PostgreSQL {major} or later is on this machine",
         "install the client programs, or name them with --pg-bindir; --data none captures no data",
     )
@@ -128,7 +144,7 @@ def _require(done: Completed, file: Path) -> None:
     said = said.rstrip(".") + "".join(f": {line.partition(_BY_SERVER)[2]}" for line in lines if _BY_SERVER in line)
     if not said and disk_usage(file.parent).free < _FULL_BYTES:
         said = f'No space left on device below "{file.parent.parent}"'
-    raise messages.dump_failed(said or f"it ended with status {done.status} and without a message")
+    raise dump_failed(said or f"it ended with status {done.status} and without a message")
 
 
 def listed(restore: Path, file: Path, runner: Runner) -> list[str]:
@@ -144,7 +160,7 @@ def needing_of(restore: Path, file: Path, extensions: Iterable[str], runner: Run
 def _list(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
     done = runner.run([str(restore), "--list", *more], input_file=file)
     if done.status:
-        raise messages.dump_failed(done.stderr.strip())
+        raise dump_failed(done.stderr.strip())
     return done.stdout.splitlines()
 
 
@@ -225,7 +241,7 @@ def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Run
     options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", "--file=-", *more]
     done = runner.run([str(restore), *options], input_file=file, stdout=script, files=(chosen,))
     if done.status:
-        raise messages.dump_failed(done.stderr.strip())
+        raise dump_failed(done.stderr.strip())
     _without_newer_settings(script)
 
 
@@ -250,3 +266,11 @@ def _missing(contents: Iterable[str]) -> tuple[str, ...]:
 def _words(line: str) -> str:
     """`3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`."""
     return " ".join(line.partition(";")[2].split()[2:-1])
+
+
+def dump_failed(detail: str) -> CaptureError:
+    """pg_dump ended with an error."""
+    return CaptureError(
+        f"pg_dump failed: {detail}",
+        hint_for(detail, _DUMPING, "these are its own words; nothing is left of the capture"),
+    )

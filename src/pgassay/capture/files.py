@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from pgassay import scratch, untrusted
-from pgassay.capture import messages
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import FORMAT, Capture, Cost, Data, Function, Load, Source, Table, View
 from pgassay.capture.physical.fetching import FOLDER as CLUSTER
 from pgassay.capture.physical.fetching import KINDS
@@ -116,7 +116,7 @@ def read(path: Path) -> Capture:
     _require_plain(path)
     found = _decoded(path / HEAD, dict[str, Any])
     if found.get("format") != FORMAT:
-        raise messages.CaptureError(
+        raise CaptureError(
             f'"{path}" has format {found.get("format")}, which this version does not read', "a newer pgassay wrote it"
         )
     head = _decoded(path / HEAD, _Head)
@@ -168,8 +168,6 @@ def _decoded(path: Path, kind: Any) -> Any:
         raise _not_a_capture(path.parent, f"{path.name}: {error}") from None
 
 
-def _not_a_capture(path: Path, why: str) -> messages.CaptureError:
+def _not_a_capture(path: Path, why: str) -> CaptureError:
     """A directory that is no capture, or a damaged one."""
-    return messages.CaptureError(
-        f'"{path}" is not a capture: {why}', "pgassay capture writes one (docs/your-server.md)"
-    )
+    return CaptureError(f'"{path}" is not a capture: {why}', "pgassay capture writes one (docs/your-server.md)")

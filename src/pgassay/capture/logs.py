@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Logged, Statement, Transaction
-from pgassay.capture.messages import CaptureError
 from pgassay.capture.privacy import is_query, private_name, secret_in
 from pgassay.errors import UsageError
 

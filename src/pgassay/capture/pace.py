@@ -9,7 +9,7 @@ so a session's pauses between two of them follow from the rate and are not playe
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pgassay.capture import messages
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load
 from pgassay.capture.mixture import CapturedScript
 from pgassay.study.units import format_number
@@ -41,12 +41,12 @@ def require(pace: str, load: Load | None) -> None:
     if pace == FULL:
         return
     if load is None or not sum(each.calls for each in load.statements):
-        raise messages.CaptureError(
+        raise CaptureError(
             f'the capture has no load, so the pace "{pace}" is not known',
             "capture with pg_stat_statements or --log FILE, or name a rate with --set load.rate=N",
         )
     if pace == BUSIEST and burst(load) is None:
-        raise messages.CaptureError(
+        raise CaptureError(
             "the capture has no log, so its busiest minute is not known",
             "capture with --log FILE; --pace source plays the mean rate of the window",
         )

@@ -7,8 +7,8 @@ from pathlib import Path
 from shutil import disk_usage
 
 from pgassay import untrusted
-from pgassay.capture import logs, messages, reads
-from pgassay.capture.messages import CaptureError
+from pgassay.capture import logs, reads
+from pgassay.capture.errors import LACKS_STATISTICS, CaptureError
 from pgassay.capture.physical import cost as costs
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.source import Readable
@@ -34,7 +34,7 @@ def require(
         and identity.schema is not None
         and not session.read("the rights", reads.sees_all()).rows[0][0]
     ):
-        warnings.append(messages.LACKS_STATISTICS)
+        warnings.append(LACKS_STATISTICS)
     if request.logs is not None:
         _require_log(request.logs, identity)
     if request.data in ("dump", "synthetic"):

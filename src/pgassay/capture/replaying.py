@@ -20,8 +20,8 @@ from pgassay.bench.load import Load as PlayedLoad
 from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
-from pgassay.capture import messages
 from pgassay.capture.counting import Owner, instrument, load_between, snapshot, snapshot_after, watching
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Moment, Statement
 from pgassay.capture.logs import Event, identifier
 from pgassay.capture.mixture import control_of
@@ -107,7 +107,7 @@ def load_table(path: Path, runner: Runner, log: Path | None = None) -> Mapping[s
         return {"driver": "replay"}
     kept = path.absolute() / FILE
     if not kept.is_file():
-        raise messages.CaptureError(
+        raise CaptureError(
             f'the capture "{path}" has no log that could be played again',
             "capture with --log FILE --with-literals, or name a log with --set load.log=FILE "
             "--set load.log_prefix=PREFIX",
@@ -116,7 +116,7 @@ def load_table(path: Path, runner: Runner, log: Path | None = None) -> Mapping[s
     warmup_s = min(WARMUP_S, int(length_s * _WARMUP_SHARE))
     duration_s = min(DURATION_S, length_s - warmup_s)
     if duration_s < 1:
-        raise messages.CaptureError(
+        raise CaptureError(
             f"the capture's log spans {length_s} s, too little to play", "capture a log of several minutes with --log"
         )
     return {"driver": "replay", "log": [str(kept)], "warmup": f"{warmup_s}s", "duration": f"{duration_s}s"}

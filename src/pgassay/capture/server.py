@@ -8,7 +8,6 @@ from time import monotonic
 
 from pgassay.bench.running import Clock, Runner
 from pgassay.capture import dump, files, reads, replaying
-from pgassay.capture import messages as told
 from pgassay.capture.format import Cost, Data, Physical
 from pgassay.capture.physical import cost as costs
 from pgassay.capture.physical import fetching as physical
@@ -135,7 +134,7 @@ def _taken(
         return take(session, identity, request, clock, tick)
     with replaying.keeping(folder / replaying.FILE, identity.source.database) as kept:
         taken = take(session, identity, request, clock, tick, kept.take)
-    return replace(taken, notes=(told.kept_log(kept.calls, kept.secret),))
+    return replace(taken, notes=(kept_log(kept.calls, kept.secret),))
 
 
 def _files(
@@ -183,3 +182,9 @@ def _difference(
 def _other_cluster(found: str, asked: str) -> str:
     """A warning: the backup is of another cluster than the load."""
     return f"the files are of another cluster (system identifier {found}) than the server that was asked ({asked})"
+
+
+def kept_log(calls: int, secret: int) -> str:
+    """What of the log stays in a capture."""
+    left = f"; {secret} more seem to hold a secret, or name a column of secrets, and are left out" if secret else ""
+    return f"{calls} calls of the log are kept, to be played again{left}"

@@ -12,11 +12,30 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pgassay.capture import messages
+from pgassay.capture.errors import CaptureError, hint_for
 from pgassay.capture.reads import MARK
 
 if TYPE_CHECKING:
     import psycopg
+_AS_FOR_PSQL = "give a libpq connection string or URI, as for psql; nothing is changed there"
+_CONNECTING = (
+    ("Connection refused", "is the server running, and are host and port those that psql takes?"),
+    ("No such file or directory", "is the server running, and are host and port those that psql takes?"),
+    ("timeout expired", "is the host up, and does its firewall let this machine reach the port?"),
+    ("could not translate host name", "the name of the host is not known here; give its address, or check the name"),
+    ("failed to resolve host", "the name of the host is not known here; give its address, or check the name"),
+    ("password authentication failed", "give the password in PGPASSWORD, ~/.pgpass or the connection string"),
+    ("no password supplied", "give the password in PGPASSWORD, ~/.pgpass or the connection string"),
+    ("no pg_hba.conf entry", "pg_hba.conf of the server must let this role connect to this database from here"),
+    ("authentication failed", "pg_hba.conf of the server says how this role may connect; user=NAME names another"),
+    ("permission denied for database", "the role needs CONNECT on this database"),
+    ("the database system is", "the server is starting or stopping, or is a standby without hot_standby; try later"),
+    ("too many", "no connection is free; a superuser, or a role with pg_use_reserved_connections, may have one"),
+    ("remaining connection slots", "no connection is free; a superuser may have one of those that are reserved"),
+    ("role ", "user=NAME names another role: it is the account's own name where none is given"),
+    ("database ", "dbname=NAME names another database; psql -l lists them"),
+)
+"""What libpq and the server say in English, the first that fits, and what helps."""
 
 CONNECT_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_MS = 30_000
@@ -82,7 +101,7 @@ class Session:
                 client_encoding="UTF8",
             )
         except psycopg.Error as error:
-            raise messages.unreachable(_first_line(error)) from None
+            raise unreachable(_first_line(error)) from None
         self._connection.autocommit = True
 
     def __enter__(self) -> "Session":
@@ -113,18 +132,18 @@ class Session:
                     self._connection.execute(_END)
         except psycopg.Error as error:
             if self._connection.broken:
-                raise messages.CaptureError(
+                raise CaptureError(
                     f"the server ended the connection: {_first_line(error)}",
                     "nothing is left of the capture; start it again when it is back",
                 ) from None
             if isinstance(error, (errors.QueryCanceled, errors.LockNotAvailable, errors.SerializationFailure)):
-                raise messages.CaptureError(
+                raise CaptureError(
                     f"could not read {what}: {_first_line(error)}",
                     "reads give up soon, so that they disturb nobody: try again when the server is less busy",
                 ) from None
-            raise messages.refused(what, _first_line(error)) from None
+            raise refused(what, _first_line(error)) from None
         except UnicodeDecodeError as error:
-            raise messages.refused(what, f"it holds bytes that are no UTF-8 ({error.reason})") from None
+            raise refused(what, f"it holds bytes that are no UTF-8 ({error.reason})") from None
         result = cursor.pgresult
         self.spent.statements += 1
         self.spent.in_server_ms += (monotonic() - began) * 1e3
@@ -192,3 +211,15 @@ def _stat(process: Path) -> list[str] | None:
 
 def _first_line(error: "psycopg.Error") -> str:
     return (error.diag.message_primary or str(error).strip() or "the connection was lost").splitlines()[0]
+
+
+def unreachable(detail: str) -> CaptureError:
+    """No connection, or one that ended."""
+    return CaptureError(f"could not read the server: {detail}", hint_for(detail, _CONNECTING, _AS_FOR_PSQL))
+
+
+def refused(what: str, detail: str) -> CaptureError:
+    """The server refused one of the reads."""
+    return CaptureError(
+        f"could not read {what}: {detail}", "the role needs pg_read_all_stats, and pg_read_all_data for a dump"
+    )

@@ -11,7 +11,8 @@ from typing import Any
 
 from pgassay import __version__
 from pgassay.bench.running import Clock
-from pgassay.capture import logs, messages, reads
+from pgassay.capture import logs, reads
+from pgassay.capture.errors import LACKS_STATISTICS, CaptureError
 from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Source, Statement
 from pgassay.capture.logs import Event, LogFiles
 from pgassay.capture.physical import fetching as physical
@@ -98,7 +99,7 @@ def identify(session: Readable, request: Request) -> Identity:
     (row,) = session.read("the version", reads.identity()).rows
     version, major, database, encoding, collation, replica, size, libraries = row
     if major < OLDEST:
-        raise messages.CaptureError(f"the server is PostgreSQL {version!s}", "PostgreSQL 13 and later can be captured")
+        raise CaptureError(f"the server is PostgreSQL {version!s}", "PostgreSQL 13 and later can be captured")
     extensions = session.read("the extensions", reads.extensions()).rows
     found = {str(name): str(value) for name, value in session.read("the settings", reads.settings()).rows}
     schema = next((str(each[2]) for each in extensions if each[0] == EXTENSION), None)
@@ -146,7 +147,7 @@ def take(
     functions = functions_of(session.read("the functions", reads.functions()).rows)
     views = views_of(session.read("the views", reads.views()).rows)
     secrets = [f"values of {name}: its name says that they are private" for name in private]
-    warnings = [*([messages.replica()] if identity.source.replica else []), *heard]
+    warnings = [*([replica()] if identity.source.replica else []), *heard]
     if load is not None:
         hidden = sum(each.text == HIDDEN for each in load.statements)
         warnings += (
@@ -178,9 +179,9 @@ def take(
 
 def _nothing_ran(session: Readable, identity: Identity, request: Request) -> str:
     if identity.schema is None:
-        return messages.nothing_ran(request.window_s)
+        return nothing_ran(request.window_s)
     ((sees_all,),) = session.read("the rights", reads.sees_all()).rows
-    return messages.nothing_ran(request.window_s, sees_all=sees_all)
+    return nothing_ran(request.window_s, sees_all=sees_all)
 
 
 def _with_search_paths(source: Source, rows: Iterable[Row], schemas: Collection[str]) -> Source:
@@ -268,14 +269,25 @@ def _private(
     return merged(kept), said
 
 
-def _no_statements(preloaded: bool) -> messages.CaptureError:
+def _no_statements(preloaded: bool) -> CaptureError:
     """The extension is not in this database."""
     how = (
         "a superuser can create it without a restart: CREATE EXTENSION pg_stat_statements"
         if preloaded
         else "add it to shared_preload_libraries, restart, then CREATE EXTENSION pg_stat_statements"
     )
-    return messages.CaptureError(
+    return CaptureError(
         "pg_stat_statements is not available in this database, so the load cannot be read",
         f"{how}; without it, --log captures the load from the server's log, and --without-load settings and data alone",
     )
+
+
+def nothing_ran(window_s: float, *, sees_all: bool = True) -> str:
+    """A warning: an idle server, or a role that sees nothing of it."""
+    why = "capture a longer time, or when the application is busy" if sees_all else LACKS_STATISTICS
+    return f"no statement ended in {window_s:.0f} s{'' if sees_all else ' that the role may see'}: {why}"
+
+
+def replica() -> str:
+    """A warning: what a standby does not show."""
+    return "this server is a read replica: its load has no writes, which run on the primary"

@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import cast
 
 from pgassay import __version__, outgoing, plugins
-from pgassay.cli import messages
-from pgassay.cli.parser import Command, Parser
+from pgassay.cli.parser import Command, Parser, unknown_command
+from pgassay.cli.printing import FAULT, INTERRUPTED, SUCCESS, print_error
 from pgassay.errors import PgassayError
 from pgassay.lab.interruption import Interruption
 from pgassay.plugins import Plugin
@@ -60,16 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(words)
     except PgassayError as error:
-        messages.print_error(error)
-        return messages.FAULT
+        print_error(error)
+        return FAULT
     except KeyboardInterrupt:
-        return messages.INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
-        return messages.FAULT
+        return FAULT
     except OSError as error:
-        messages.print_error(_operating_system(error))
-        return messages.FAULT
+        print_error(_operating_system(error))
+        return FAULT
 
 
 def _dispatch(words: list[str]) -> int:
@@ -77,10 +77,10 @@ def _dispatch(words: list[str]) -> int:
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-?", "-h", "--help", "help"):
         print(_help_text(COMMANDS, plugins.installed(plugins.Group.COMMANDS)), end="")
-        return messages.SUCCESS if words else messages.FAULT
+        return SUCCESS if words else FAULT
     if words[0] in ("-V", "--version"):
         print(f"pgassay {__version__}")
-        return messages.SUCCESS
+        return SUCCESS
     name, *rest = words
     command, summary = find_command(name)
     parser = Parser(f"pgassay {name}", summary)
@@ -94,7 +94,7 @@ def find_command(name: str) -> tuple[Command, str]:
         return cast(Command, import_module(f"pgassay.cli.{name.replace('-', '_')}")), COMMANDS[name]
     others = {plugin.name: plugin for plugin in plugins.installed(plugins.Group.COMMANDS)}
     if name not in others:
-        raise messages.unknown_command(name, (*COMMANDS, *others))
+        raise unknown_command(name, (*COMMANDS, *others))
     plugin = others[name]
     return plugin.load(Command), _of_package(plugin)  # type: ignore[type-abstract]
 

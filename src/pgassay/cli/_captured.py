@@ -10,10 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.capture.messages import CaptureError
-from pgassay.cli import _trust, messages
+from pgassay.capture.errors import CaptureError
+from pgassay.cli import _trust
 from pgassay.cli._rehearsals import tried
 from pgassay.cli.compare import PGBENCH
+from pgassay.cli.parser import excluded
+from pgassay.cli.printing import warn
 from pgassay.cli.run import silent
 
 if TYPE_CHECKING:
@@ -50,11 +52,11 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
     given = {option: getattr(arguments, f"load_{option}") for _, _, option in PGBENCH}
     for short, _, option in PGBENCH:
         if given[option] is not None and option in _OWN:
-            raise messages.excluded(short, "a capture")
+            raise excluded(short, "a capture")
     if arguments.load_init is not None:
-        raise messages.excluded("--init", "a capture")
+        raise excluded("--init", "a capture")
     if arguments.select_only or arguments.skip_some_updates:
-        raise messages.excluded("-S" if arguments.select_only else "-N", "a capture")
+        raise excluded("-S" if arguments.select_only else "-N", "a capture")
     capture = files.read(path)
     _trust.require(path, _trust.of_capture(path, capture.source.settings), arguments)
     if capture.data.physical is not None:
@@ -75,7 +77,7 @@ def captured(path: Path, arguments: argparse.Namespace, usual: "Mapping[str, str
         if found.failures:
             remarks.append(texts.fail_with(found.failures.values()))
     for each in remarks:
-        messages.warn(each)
+        warn(each)
     return _of(written, {**usual, **{name: value for name, value in given.items() if value is not None}}, remarks)
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pgassay.lab.run import Remark, WrittenStudy
     from pgassay.lab.runner import Watcher
     from pgassay.record.directory import RunDirectory
+SHARED = "several workers on one machine stood for several hosts, so how hosts differ is not known"
+MIXED = "hosts of several kinds ran blocks, as was allowed"
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def fleet_of(
     Of a run that goes on, `begun` are the facts of when it began: the user's files must be what they were.
     """
     require_extra()
-    from pgassay.fleet import dask_crew, job, messages, own_files
+    from pgassay.fleet import dask_crew, job, own_files
     from pgassay.fleet.addresses import parse
     from pgassay.lab.run import Remark
 
@@ -134,8 +136,8 @@ def fleet_of(
         facts = crew.gather()
         machines = {each["machine"] for each in facts.values()}
         found = (
-            (messages.SHARED, len(machines) < len(facts)),
-            (messages.MIXED, bool(dask_crew.differences(facts, own_postgres=own))),
+            (SHARED, len(machines) < len(facts)),
+            (MIXED, bool(dask_crew.differences(facts, own_postgres=own))),
         )
         remarks = tuple(Remark("fleet", text, text) for text, holds in found if holds)
         sent = {own_files.FACT: {each.path: each.sha256 for each in files}} if files else {}

@@ -18,8 +18,12 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from pgassay import children
-from pgassay.cli import messages
+from pgassay.cli.printing import warn
 from pgassay.errors import PgassayError
+
+ERROR = "pgassay: error: "
+"""What an error of ours begins with where it is not coloured."""
+_WITHOUT_PAGE = "the run goes on without the page; pgassay serve shows it, too"
 
 READY_S = 120.0
 """So long a server may take until it tells its address; the run waits for it."""
@@ -65,7 +69,7 @@ def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
                 _tell_live(_address(served, errors))
             except PgassayError as failure:
                 _end(served)
-                messages.warn(failure.message, failure.hint)
+                warn(failure.message, failure.hint)
             yield
         finally:
             _end(served)
@@ -91,25 +95,35 @@ def _address(served: "subprocess.Popen[bytes]", errors: IO[bytes]) -> str:
     news.register(output, select.POLLIN)
     while b"}" not in text:
         if not news.poll(1000 * max(0.0, until_s - time.monotonic())):
-            raise messages.live_silent(READY_S)
+            raise live_silent(READY_S)
         piece = os.read(output, _PIECE_BYTES)
         if not piece:
-            raise messages.live_ended(_last_words(errors))
+            raise live_ended(_last_words(errors))
         text += piece
     try:
         return str(json.loads(text)["url"])
     except (ValueError, KeyError, TypeError):
-        raise messages.live_ended(text.decode(errors="replace").strip()) from None
+        raise live_ended(text.decode(errors="replace").strip()) from None
 
 
 def _last_words(errors: IO[bytes]) -> str:
     """Its error message, or the last line of whatever else it wrote."""
     errors.seek(0)
     lines = errors.read().decode(errors="replace").splitlines()
-    said = (line.removeprefix(messages.ERROR) for line in lines if line.startswith(messages.ERROR))
+    said = (line.removeprefix(ERROR) for line in lines if line.startswith(ERROR))
     return next(said, lines[-1] if lines else "")
 
 
 def _tell_live(address: str) -> None:
     """Where a run can be watched."""
     print(f"pgassay: live: {address}", file=sys.stderr, flush=True)
+
+
+def live_silent(patience_s: float) -> PgassayError:
+    """Its server neither works nor ends."""
+    return PgassayError(f"the live page's server told no address within {patience_s:g} s", _WITHOUT_PAGE)
+
+
+def live_ended(why: str) -> PgassayError:
+    """Its server could not begin; `why` is what it said, if anything."""
+    return PgassayError(f"the live page's server could not begin{f': {why}' if why else ''}", _WITHOUT_PAGE)

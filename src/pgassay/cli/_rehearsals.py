@@ -89,7 +89,7 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
     Raises `CaptureError` where that fails: each of its trials would.
     """
     from pgassay.capture.counting import LIBRARY
-    from pgassay.capture.messages import CaptureError
+    from pgassay.capture.errors import CaptureError
     from pgassay.capture.replaying import play
     from pgassay.lab.arms import resolve
     from pgassay.lab.rehearsal import rehearse

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
+from pgassay.cli.printing import warn
 from pgassay.errors import PgassayError, UsageError
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ REPORT = "report"
 def open_run(path: Path) -> "Run":
     """The run without what is damaged, each with a warning; raises `RecordError` for what is no run at all."""
     from pgassay.record.reading import Run
-    from pgassay.report.messages import unread_trial
+    from pgassay.report.seconds import unread_trial
 
     run = Run.open(path, leave_out=True)
     for each in run.left_out:
-        messages.warn(unread_trial(*each))
+        warn(unread_trial(*each))
     return run
 
 

@@ -4,7 +4,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
+from pgassay.cli.printing import SUCCESS
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -42,7 +43,7 @@ def weighed(arguments: argparse.Namespace) -> "Sequence[Threshold]":
 def require(arguments: argparse.Namespace, thresholds: Sequence[object]) -> None:
     """Raise `UsageError` for `--check` without a single threshold, before anything runs."""
     if arguments.check and not thresholds:
-        raise messages.nothing_to_check("--check")
+        raise nothing_to_check("--check")
 
 
 def status(findings: "Findings", *, check: bool) -> int:
@@ -50,5 +51,13 @@ def status(findings: "Findings", *, check: bool) -> int:
     from pgassay.report.decide import holds
 
     if not check:
-        return messages.SUCCESS
-    return messages.SUCCESS if holds(findings) else NOT_HELD
+        return SUCCESS
+    return SUCCESS if holds(findings) else NOT_HELD
+
+
+def nothing_to_check(option: str) -> UsageError:
+    """`--check` or `--junit` of a study that says nothing of what counts."""
+    return UsageError(
+        f"{option} has no threshold to check",
+        'give --weigh "latency_p99_ms < 5 ms" or, in the study file, [decide]',
+    )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pgassay.cli import messages
 from pgassay.cli.commits import subject_of
+from pgassay.cli.parser import excluded
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -162,6 +162,6 @@ def followed_of(arguments: argparse.Namespace) -> Followed:
         return Branch(subject_of(arguments), arguments.branch or "HEAD", runner)
     for option in ("git", "extension", "schema", "branch", "since"):
         if getattr(arguments, option):
-            raise messages.excluded("--installed", f"--{option}")
+            raise excluded("--installed", f"--{option}")
     finder = local_finder(runner, SystemClock(), account)
     return Package(Subject(SubjectKind.INSTALLED, arguments.installed), finder)

@@ -12,13 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import _trust, messages
+from pgassay.cli import _trust
 from pgassay.cli._runs import add_form_options
 from pgassay.cli.compare import add_load_options, load_of
 from pgassay.cli.parser import timed, whole
 from pgassay.cli.postgres import add_build_options
+from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import add_owned_option, bench_options, run_path, silent
-from pgassay.study.messages import set_needs_value
+from pgassay.study.document import set_needs_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,7 +137,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     name = arguments.explain
     require_known(name, None)
     print(to_json(known_values(name)) + "\n" if arguments.json else explain(name, None, None), end="")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _begin(arguments: argparse.Namespace) -> int:
@@ -151,7 +152,7 @@ def _begin(arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             task = replace(asking.task_of(wish, bench), remarks=remarks)
             print(plan(task, wish.question.objectives), end="")
-            return messages.SUCCESS
+            return SUCCESS
         task = asking.task_of(wish, bench, latest=0)
         asking.require_start(wish.question, task.space, bench)
     spent_s = laboratory.play_once(task, wish.question, options, partial(_watching, arguments))
@@ -257,7 +258,7 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
         answer = (_front if kept.question.others else _one)(kept, laboratory, tell, path, arguments.explain)
     except KeyboardInterrupt:
         print(f"pgassay: interrupted; continue with: pgassay advise --resume {path}", file=sys.stderr)
-        return messages.INTERRUPTED
+        return INTERRUPTED
     (path / folder.RESULT_FILE).write_text(to_json(answer.values) + "\n", encoding="utf-8")
     if arguments.explain:
         print(to_json(answer.setting) + "\n" if arguments.json else answer.explained, end="")
@@ -267,7 +268,7 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
         print(answer.headline)
     else:
         print(answer.told, end="")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 @dataclass(frozen=True)

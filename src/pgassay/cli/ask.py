@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _trust, messages
+from pgassay.cli import _trust
 from pgassay.cli._rehearsals import replayed as played_once
 from pgassay.cli._rehearsals import tried
 from pgassay.cli.compare import with_full_names
+from pgassay.cli.parser import excluded
+from pgassay.cli.printing import warn
 from pgassay.cli.run import add_bench_options, add_study_options, bench_options, overrides, run_document, silent
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
             pace=arguments.pace,
         )
         for warning in written.warnings.values():
-            messages.warn(warning)
+            warn(warning)
         found, said, load, pace = None, "", None, None
         if written.load.played and not arguments.dry_run:
             study = write_study(NAME, written.document(), overrides(arguments, "")).study
@@ -150,7 +152,7 @@ def _asked(arguments: argparse.Namespace) -> "Question":
     from pgassay.capture import question
 
     if arguments.replay and _set(arguments, "load.script"):
-        raise messages.excluded("--replay", "load.script")
+        raise excluded("--replay", "load.script")
     paced = arguments.pace != "full"
     objective = arguments.objective or (question.AT_OWN_PACE if arguments.replay or paced else None)
     asked = question.parse(
@@ -161,10 +163,10 @@ def _asked(arguments: argparse.Namespace) -> "Question":
         arguments.builds,
     )
     if paced and arguments.replay:
-        raise messages.excluded("--pace", "--replay")
+        raise excluded("--pace", "--replay")
     for name in ("load.script", question.RATE):
         if paced and (_set(arguments, name) or name in asked.factors):
-            raise messages.excluded("--pace", name)
+            raise excluded("--pace", name)
     return asked
 
 

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
 from pgassay.cli.commits import (
     TREES,
     add_commit_options,
@@ -22,6 +21,7 @@ from pgassay.cli.commits import (
     teller,
 )
 from pgassay.cli.parser import whole
+from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import bench_options
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.dry_run:
         print(_commits_between(commits[0].name, [each.name for each in commits[1:]]), end="")
-        return messages.SUCCESS
+        return SUCCESS
     out = arguments.out.absolute() if arguments.out else unused_path("bisect", datetime.now(UTC)).absolute()
     try:
         return _conduct(asked, written, out, arguments)
     except KeyboardInterrupt:
         _tell_bisection_interrupted(out)
-        return messages.INTERRUPTED
+        return INTERRUPTED
 
 
 def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: argparse.Namespace) -> int:
@@ -94,7 +94,7 @@ def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: a
         plain = to_json(answers.plain(found))
         keep_answer(disk, out, plain + "\n")
     print(plain if arguments.json else answers.headline(found) if arguments.quiet else answers.text(found))
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _tell_bisection_interrupted(path: Path) -> None:

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
 from pgassay.cli.compare import PGBENCH, USUAL, add_load_options
 from pgassay.cli.parser import timed, whole
+from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.run import run_path
 from pgassay.errors import PgassayError, UsageError
 from pgassay.record.calibrations import STUDY
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Calibrate, or show an earlier calibration; returns the exit status. Raises `PgassayError`."""
     if arguments.show is not None:
         _show(arguments.show, as_json=arguments.json)
-        return messages.SUCCESS
+        return SUCCESS
     for option, least in (("clusters", 2), ("runs", 2), ("blocks", 2)):
         if getattr(arguments, option) < least:
             raise UsageError(
@@ -100,7 +100,7 @@ def go_on(arguments: argparse.Namespace, options: "BenchOptions") -> int:
     from pgassay.record import calibrations
     from pgassay.record.disk import RealDisk
 
-    status, found = messages.SUCCESS, calibrations.read_beside_run(RealDisk(), arguments.run)
+    status, found = SUCCESS, calibrations.read_beside_run(RealDisk(), arguments.run)
     if found is None or not found.pending:
         with CalibrationBench(options) as bench:
             reopened = reopen(arguments.run, bench)
@@ -112,7 +112,7 @@ def go_on(arguments: argparse.Namespace, options: "BenchOptions") -> int:
 
 def _warn(prepared: "Prepared") -> None:
     for remark in prepared.remarks:
-        messages.warn(remark.warning)
+        warn(remark.warning)
 
 
 def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
@@ -130,10 +130,10 @@ def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
             conduct(resolved, run, watcher)
         except KeyboardInterrupt:
             _tell_calibration_interrupted(run.path)
-            return messages.INTERRUPTED
+            return INTERRUPTED
     setting = setting_of(resolved.arms[0], prepared.checked.mount)
     _keep(replace(CalibrationFindings(Run.open(run.path)).calibration(setting), pending=WAYS), run.path)
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _keep(found: "Calibration", path: Path) -> None:
@@ -164,21 +164,21 @@ def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> int:
             play_turns(Run.open(path), way, options, lambda study: watcher_for(study, sys.stderr, quiet=quiet))
         except KeyboardInterrupt:
             _tell_calibration_interrupted(path)
-            return messages.INTERRUPTED
+            return INTERRUPTED
         except PgassayError as error:
             refused[way] = error.message
         found = CalibrationFindings(Run.open(path)).calibration(kept.setting)
         kept = replace(found, refused=refused, pending=tuple(rest))
         _keep(kept, path)
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _end(status: int, path: Path, options: "BenchOptions", *, as_json: bool) -> int:
     from pgassay.lab.calibration import discard_clusters
 
-    if status == messages.SUCCESS:
+    if status == SUCCESS:
         status = take_turns(path, options, quiet=as_json)
-    if status == messages.SUCCESS:
+    if status == SUCCESS:
         discard_clusters(options)
         _show(path, as_json=as_json)
     return status

@@ -6,7 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
+from pgassay.cli.parser import excluded
+from pgassay.cli.printing import SUCCESS, warn
 from pgassay.errors import UsageError
 from pgassay.outgoing import control
 
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     named = None
     if arguments.log is not None:
         if arguments.without_load:
-            raise messages.excluded("--log", "--without-load")
+            raise excluded("--log", "--without-load")
         named = LogFiles(tuple(map(Path, arguments.log.split(","))), tuple(arguments.log_line_prefix))
         named.check()
     data, wish = _data(arguments)
@@ -101,16 +102,16 @@ def run(arguments: argparse.Namespace) -> int:
         dumped, columns = foreseen(session, identity, request, path) if arguments.dry_run else (None, None)
         print(texts.announcement(identity, request, cost or dumped, columns), end="")
         for warning in preflight.require(session, identity, request, path, cost):
-            messages.warn(warning)
+            warn(warning)
         if arguments.dry_run:
-            return messages.SUCCESS
+            return SUCCESS
         taken = capture(session, identity, request, path, Tools(runner, clock, program, serving), _tick)
     for warning in taken.warnings:
-        messages.warn(warning)
+        warn(warning)
     for note in taken.notes:
         print(note)
     print(texts.summary(taken.capture, path), end="")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
@@ -120,7 +121,7 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
     text = arguments.data
     if arguments.restore_command is not None:
         if text is not None:
-            raise messages.excluded("--restore-command", "--data")
+            raise excluded("--restore-command", "--data")
         wish = physical.Wish(physical.RESTORED, command=physical.words_of(arguments.restore_command))
     elif text is not None and text.startswith(f"{physical.BACKUP}:"):
         wish = physical.Wish(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from pgassay.cli import messages
 from pgassay.cli.parser import whole
+from pgassay.cli.printing import SUCCESS
 
 DAYS = 365
 
@@ -21,4 +21,4 @@ def run(arguments: argparse.Namespace) -> int:
 
     for path in make(arguments.directory, arguments.days):
         print(path)
-    return messages.SUCCESS
+    return SUCCESS

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from pgassay import outgoing
-from pgassay.cli import messages
+from pgassay.cli.printing import FAULT, SUCCESS
 from pgassay.study.findings import Finding, Severity
 
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(outgoing.visible(f"{finding.severity}: {finding.where}: {finding.text}", keep=""))
         if not findings:
             print("the record is whole and consistent")
-    return messages.FAULT if any(finding.severity is Severity.ERROR for finding in findings) else messages.SUCCESS
+    return FAULT if any(finding.severity is Severity.ERROR for finding in findings) else SUCCESS
 
 
 def _plain(finding: Finding) -> dict[str, str]:

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import _trust, messages
+from pgassay.cli import _trust
+from pgassay.cli.parser import excluded
 from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, overrides, read_study, silent
 from pgassay.errors import UsageError
 
@@ -51,7 +52,7 @@ def require_own_options(command: str, arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for an option of `run` that runs of commits cannot have."""
     for option in ("reboot_between_blocks", "live"):
         if getattr(arguments, option):
-            raise messages.excluded(command, f"--{option.replace('_', '-')}")
+            raise excluded(command, f"--{option.replace('_', '-')}")
 
 
 def repository_of(arguments: argparse.Namespace) -> Path:

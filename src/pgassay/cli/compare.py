@@ -8,10 +8,10 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pgassay.cli.messages import excluded
+from pgassay.cli.parser import excluded
 from pgassay.cli.run import add_bench_options, add_server_option, add_study_options, run_document
 from pgassay.errors import UsageError, near
-from pgassay.study.messages import set_needs_value
+from pgassay.study.document import set_needs_value
 
 PGBENCH = (
     ("-c", "--client", "clients"), ("-j", "--jobs", "jobs"), ("-T", "--time", "duration"), ("-s", "--scale", "scale"),

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import outgoing
-from pgassay.cli import messages
 from pgassay.cli._runs import open_run
+from pgassay.cli.printing import SUCCESS, warn
 
 if TYPE_CHECKING:
     from pgassay.report.environments import EffectRow, SideBySide
     from pgassay.report.findings import Findings
+NOTHING_TO_DRAW = "note: no difference has an interval, so no figure was written"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,11 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         more = {"without_host": leave_one_out.plain(runs[0])} if left_out else {}
         print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary), **more}))
-        return messages.SUCCESS
+        return SUCCESS
     told = [drift.sentence(each, runs[0].primary) for each in over_days]
     without = [leave_one_out.sentence(each, runs[0].primary) for each in left_out]
     print(text(found, everything=arguments.all, over_days=told, without=without), end="")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, everything: bool) -> None:
@@ -76,14 +77,14 @@ def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, ever
             chart = {**specified(drawn.chart), "description": drawn.title}
             figures.append(DrawnFigure(name, drawn.title, drawn.caption, chart))
     if not figures:
-        print(messages.NOTHING_TO_DRAW, file=sys.stderr)
+        print(NOTHING_TO_DRAW, file=sys.stderr)
         return
     folder.mkdir(parents=True, exist_ok=True)
     with Directory.open(folder.resolve()) as place:
         write_data((), tuple(figures), place)
         lost = write_pictures(tuple(figures), place)
     for name, why in lost.items():
-        messages.warn(f"there is no picture of figure {name}: {why}")
+        warn(f"there is no picture of figure {name}: {why}")
 
 
 def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = (), without: Sequence[str] = ()) -> str:

@@ -12,8 +12,9 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pgassay.cli import COMMANDS, messages
+from pgassay.cli import COMMANDS
 from pgassay.cli._program import actions_of, program, walk
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import PgassayError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.study import builtin
 
     print(script(arguments.shell, builtin.names(), factor_words(every_factor().all(), _settings())))
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def script(shell: str, studies: Sequence[str], factors: Sequence[str]) -> str:

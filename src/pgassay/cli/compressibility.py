@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import messages
 from pgassay.cli.parser import whole
+from pgassay.cli.printing import SUCCESS
 from pgassay.study.units import format_bytes, format_size
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     found = estimate(request)
     print(as_json(found) if arguments.json else as_text(found, arguments.top), end="")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def as_json(estimate: "Estimate") -> str:

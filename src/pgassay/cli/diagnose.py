@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from pgassay import outgoing
-from pgassay.cli import messages
 from pgassay.cli._runs import open_run
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             plain = {"format": 1, "run": str(findings.run.path), "capacities": findings.disk, "arms": found}
             print(to_json(plain))
-            return messages.SUCCESS
+            return SUCCESS
     told = []
     for each in found:
         told.append(f"{each.place}: {each.diagnosis.text}")
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
             told.append(f"  {candidate.cause:<15}  {candidate.strength:4.0%}  {'; '.join(candidate.evidence)}")
     missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
     print(outgoing.lines((*told, *(f"note: {reason}" for reason in missing))), end="")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _nothing_to_diagnose(path: Path) -> UsageError:

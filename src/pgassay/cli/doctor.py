@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
 from pgassay.cli.parser import Command, add_strict_options, strict_status
+from pgassay.cli.printing import paint, warn
 from pgassay.errors import PgassayError
 from pgassay.study.findings import Finding, Severity
 
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         return strict_status(arguments, findings)
     width = max(len(finding.code) for finding in findings)
     for finding in findings:
-        messages.paint(f"{finding.severity:<7}", COLOURS[finding.severity], sys.stdout)
+        paint(f"{finding.severity:<7}", COLOURS[finding.severity], sys.stdout)
         print(f"  {finding.code:<{width}}  {finding.text}")
         if finding.remedy:
             print(f"{'':<7}  {'':<{width}}  remedy: {finding.remedy}")
@@ -108,14 +108,14 @@ def _repair(ledger: "Ledger", place: Path, accounts: Collection[int]) -> None:
     for what in done:
         _tell_put_back(what)
     for error in failed:
-        messages.warn(error.message, error.hint)
+        warn(error.message, error.hint)
     for name in remove_left(place):
         _tell_removed(name)
     removed, kept = scratch.remove_left()
     for each in removed:
         _tell_removed(f'{each.kind}: "{each.path}"')
     for each, why in kept:
-        messages.warn(f'{each.kind}: "{each.path}" was not removed: {why}')
+        warn(f'{each.kind}: "{each.path}" was not removed: {why}')
 
 
 def left_processes(found: Mapping[str, Collection[int]]) -> Finding:

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import messages
 from pgassay.cli.parser import Action
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 from pgassay.record.calibrations import STUDY
 from pgassay.study.drives import DriveKind, kind_of
@@ -139,7 +139,7 @@ def _create(arguments: argparse.Namespace) -> int:
     options = DriveOptions.from_levels(given)
     made = named.create(_root(arguments), arguments.name, options, linux_kernel(), RealDaemon())
     _say(arguments, _row(made), f"{made.point}")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -150,19 +150,19 @@ def _list(arguments: argparse.Namespace) -> int:
     directory = _directory(arguments)
     if find_root(directory) is None:
         _say(arguments, {"drives": [], "repaired": []}, f"no drives in {directory}")
-        return messages.SUCCESS
+        return SUCCESS
     repaired = remove_leftovers(directory, _root(arguments)) if arguments.repair else []
     rows = [_row(each) for each in named.all_drives(_root(arguments))]
     lines = [f"removed: {each}" for each in repaired]
     lines += [f"{row['name']:<16} {row['kind']:<6} {row['state']:<8} {row['mounted_at']}" for row in rows]
     _say(arguments, {"drives": rows, "repaired": repaired}, "\n".join(lines) or f"no drives in {directory}")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _snapshots(arguments: argparse.Namespace) -> int:
     plain, text = _kept(_directory(arguments), arguments.keep)
     _say(arguments, plain, text)
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _stats(arguments: argparse.Namespace) -> int:
@@ -230,7 +230,7 @@ def _destroy(arguments: argparse.Namespace) -> int:
     for drive in found:
         named.destroy(drive)
     _say(arguments, {"destroyed": arguments.name}, "\n".join(f"destroyed {name}" for name in arguments.name))
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _found(arguments: argparse.Namespace) -> "NamedDrive":
@@ -252,7 +252,7 @@ def _answer(arguments: argparse.Namespace, answer: Mapping[str, Any]) -> int:
     plain = {name: words.number(value) if isinstance(value, float) else value for name, value in scalars.items()}
     width = max(map(len, plain), default=0)
     _say(arguments, answer, "\n".join(f"{name:<{width}}  {value}" for name, value in plain.items()))
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _say(arguments: argparse.Namespace, plain: Mapping[str, Any], text: str) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import scratch
-from pgassay.cli import _trust, messages
+from pgassay.cli import _trust
 from pgassay.cli._runs import open_run
-from pgassay.cli.parser import FOUND
+from pgassay.cli.parser import FOUND, excluded
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 from pgassay.study.findings import Severity
 
@@ -58,21 +59,21 @@ def run(arguments: argparse.Namespace) -> int:
     write = write_json if arguments.json else write_prometheus if arguments.prometheus else write_csv
     if arguments.form == "cache-csv":
         if arguments.json or arguments.prometheus:
-            raise messages.excluded("--as cache-csv", "--json" if arguments.json else "--prometheus")
+            raise excluded("--as cache-csv", "--json" if arguments.json else "--prometheus")
         write = write_cacheprobe_csv
     if arguments.capsule is not None:
         if arguments.out is not None or arguments.form != FORMS[0]:
-            raise messages.excluded("--capsule", "--out" if arguments.out is not None else "--as")
+            raise excluded("--capsule", "--out" if arguments.out is not None else "--as")
         return _write_capsule(arguments)
     if arguments.with_data or arguments.dry_run:
         raise UsageError(f"{'--with-data' if arguments.with_data else '--dry-run'} needs --capsule")
     found = open_run(arguments.run)
     if arguments.out is None:
         write(found, sys.stdout)
-        return messages.SUCCESS
+        return SUCCESS
     with arguments.out.open("w", encoding="utf-8", newline="") as file:
         write(found, file)
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _write_capsule(arguments: argparse.Namespace) -> int:
@@ -107,10 +108,10 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
         contents = replace(contents, left_out=(*contents.left_out, *strange))
         print(_listed(contents, file), end="")
         if arguments.dry_run:
-            return messages.SUCCESS
+            return SUCCESS
         capsule.write(contents, file)
     print(f"{file}: {size(file.stat().st_size)}, readable by you alone (mode 0600)")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _is_captured(path: Path) -> bool:

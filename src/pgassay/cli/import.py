@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import outgoing
-from pgassay.cli import _foreign_options, messages
+from pgassay.cli import _foreign_options
+from pgassay.cli.printing import SUCCESS
 
 if TYPE_CHECKING:
     from pgassay.importing.imported_run import Imported
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(plain(imported), indent=2))
     else:
         print(text(imported), end="")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def plain(imported: "Imported") -> dict[str, object]:

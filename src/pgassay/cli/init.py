@@ -6,7 +6,7 @@ The server under test is always a private one on this machine; what is taken ove
 import argparse
 from pathlib import Path
 
-from pgassay.cli import messages
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
 _HEAD = """# Made by pgassay init from the settings of a PostgreSQL {version} server.
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"{arguments.out}: {len(found.settings)} settings of a PostgreSQL {found.version} server taken over,"
         f" {len(found.left_out)} left out"
     )
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def study_text(name: str, version: str, settings: dict[str, str], left_out: dict[str, str]) -> str:

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def text(judged: "Judged", found: tuple[Finding, ...]) -> str:
     """All findings, the gravest first, then what was not judged."""
-    from pgassay.analysis.messages import plural
+    from pgassay.analysis.numbers import plural
 
     benchmark = judged.benchmark
     counted = f"{len(benchmark.runs)} {plural(benchmark.replicate, len(benchmark.runs))}"

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pgassay import __version__
-from pgassay.cli import messages
 from pgassay.cli._program import NAME, actions_of, program, subcommands_of
+from pgassay.cli.parser import excluded, unknown_command
+from pgassay.cli.printing import SUCCESS
 from pgassay.outgoing import visible
 
 EXIT_STATUSES: Mapping[str, str] = {
@@ -56,16 +57,16 @@ def run(arguments: argparse.Namespace) -> int:
     made = pages()
     if arguments.out is not None:
         if arguments.about:
-            raise messages.excluded("--out", arguments.about)
+            raise excluded("--out", arguments.about)
         arguments.out.mkdir(parents=True, exist_ok=True)
         for name, text in made.items():
             (arguments.out / f"{name}.1").write_text(text, encoding="utf-8")
-        return messages.SUCCESS
+        return SUCCESS
     name = f"{NAME}-{arguments.about}" if arguments.about else NAME
     if name not in made:
-        raise messages.unknown_command(arguments.about, [each.removeprefix(f"{NAME}-") for each in made])
+        raise unknown_command(arguments.about, [each.removeprefix(f"{NAME}-") for each in made])
     print(made[name], end="")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def pages() -> dict[str, str]:

@@ -4,11 +4,16 @@ argparse because start-up counts: it adds milliseconds where richer libraries ad
 """
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
-from pgassay.cli import messages
+from pgassay.cli.printing import SUCCESS
+from pgassay.errors import UsageError, did_you_mean
 from pgassay.study.findings import Finding, Severity
+
+_ALIKE = 0.75
+"""Of two options: `--init` is none that was meant to be `--client`."""
 
 FOUND = 1
 """Exit status where `--strict` is given and something was found that is as grave as it asks."""
@@ -77,7 +82,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` for a command line that cannot be parsed."""
         options = [option for action in self._actions for option in action.option_strings]
-        raise messages.bad_usage(message, self.prog, options)
+        raise bad_usage(message, self.prog, options)
 
 
 class Action(argparse.ArgumentParser):
@@ -89,7 +94,7 @@ class Action(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` for a command line that cannot be parsed."""
-        raise messages.bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])
+        raise bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])
 
 
 def add_strict_options(parser: argparse.ArgumentParser) -> None:
@@ -103,6 +108,33 @@ def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) ->
     """The exit status: `FOUND` where an option asks for it and a finding is as grave, else success."""
     least = arguments.strict_from or (Severity.WARNING.value if arguments.strict else None)
     if least is None:
-        return messages.SUCCESS
+        return SUCCESS
     grave = _GRAVER[_GRAVER.index(Severity(least)) :]
-    return FOUND if any(each.severity in grave for each in findings) else messages.SUCCESS
+    return FOUND if any(each.severity in grave for each in findings) else SUCCESS
+
+
+def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
+    """A word that is no command."""
+    return UsageError(
+        f'unknown command "{name}"', did_you_mean(name, commands, 'try "pgassay --help" for the commands')
+    )
+
+
+def bad_usage(detail: str, program: str, options: Iterable[str]) -> UsageError:
+    """Options or arguments that do not fit; suggests the nearest option."""
+    unknown = re.search(r"unrecognized arguments: (\S+)", detail)
+    if unknown:
+        otherwise = f'try "{program} --help" for the options'
+        hint = did_you_mean(unknown[1].partition("=")[0], options, otherwise, _ALIKE)
+        return UsageError(f'unrecognized argument "{unknown[1]}"', hint)
+    said = re.fullmatch(r"argument ([^\s:]+): (wants .*|expected one argument)", detail)
+    if said:
+        option = said[1].rpartition("/")[2]
+        what = said[2] if said[2].startswith("wants") else "wants a value"
+        return UsageError(f"{option} {what}", f'try "{program} --help" for more information')
+    return UsageError(detail[:1].lower() + detail[1:], f'try "{program} --help" for more information')
+
+
+def excluded(one: str, other: str) -> UsageError:
+    """Two options, or an option and a compared factor, that say different things of the same."""
+    return UsageError(f"{one} and {other} cannot be used together", "give one of them")

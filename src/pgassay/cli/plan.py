@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TextIO
 
 from pgassay import outgoing
-from pgassay.analysis.messages import bound_per_cent
+from pgassay.analysis.numbers import bound_per_cent
 from pgassay.host.storage import UNKNOWN
 from pgassay.lab.forecast import Overwriting
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, RiskForecast, WayForecast

@@ -2,12 +2,14 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import messages
 from pgassay.cli.parser import Action, whole
+from pgassay.cli.printing import SUCCESS
+from pgassay.postgres.builds.errors import BuildError
 
 if TYPE_CHECKING:
     from pgassay.lab.building import Building
@@ -90,11 +92,11 @@ def _build(arguments: argparse.Namespace) -> int:
         maker = builder(building_of(arguments))
         for request in requests:
             print(maker.installation(request).bindir)
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from pgassay.postgres.builds.messages import BuildError
+    from pgassay.postgres.builds.errors import BuildError
 
     maker = builder()
     rows: list[dict[str, Any]] = []
@@ -124,9 +126,9 @@ def _list(arguments: argparse.Namespace) -> int:
              for each in maker.finder.all()]  # fmt: skip
     if arguments.json:
         print(json.dumps({"cache": str(maker.cache.root), "builds": rows, "found": found}, indent=2))
-        return messages.SUCCESS
+        return SUCCESS
     _print_list(maker.cache.root, rows, found)
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, str]]) -> None:
@@ -146,7 +148,6 @@ def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, st
 def _verify(arguments: argparse.Namespace) -> int:
     from pgassay.bench.errors import BenchError
     from pgassay.postgres.builds.builder import verify
-    from pgassay.postgres.builds.messages import damaged_builds
 
     maker = builder()
     keys = [maker.cache.find(text) for text in arguments.build] or maker.cache.all_keys()
@@ -165,7 +166,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     if damaged:
         raise damaged_builds(damaged, len(keys))
     print(f"{len(keys)} verified in {maker.cache.root}" if keys else f"no builds in {maker.cache.root}")
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _remove(arguments: argparse.Namespace) -> int:
@@ -173,4 +174,12 @@ def _remove(arguments: argparse.Namespace) -> int:
     for key in [maker.cache.find(text) for text in arguments.build]:
         maker.cache.remove(key)
         print(f"removed {key}")
-    return messages.SUCCESS
+    return SUCCESS
+
+
+def damaged_builds(keys: Sequence[str], looked_at: int) -> BuildError:
+    """What `verify` found, after all builds were looked at."""
+    return BuildError(
+        f"{len(keys)} of {looked_at} builds {'is' if len(keys) == 1 else 'are'} damaged",
+        f"remove them; a study builds them again: pgassay postgres remove {' '.join(keys)}",
+    )

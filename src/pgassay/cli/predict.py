@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import messages
 from pgassay.cli._runs import open_run
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     published = records[0].study.get("published", [])
     if arguments.json:
         print(json.dumps({"format": 1, "simulated": [_plain(each, daily) for each in found]}, indent=2))
-        return messages.SUCCESS
+        return SUCCESS
     for each in found:
         print("\n".join(_lines(each, daily)))
     for row in published:
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(records) == 1:
         print(_LINEAR)
     print(_NOTE)
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def _lines(each: "Predicted", daily: int) -> Sequence[str]:

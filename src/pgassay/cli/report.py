@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli._runs import REPORT, open_run
-from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
-from pgassay.cli.messages import SUCCESS, nothing_to_check
+from pgassay.cli._thresholds import add_check_option, add_weigh_option, nothing_to_check, require, status, weighed
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay import scratch
-from pgassay.cli import messages
 from pgassay.cli._runs import open_run
 from pgassay.cli.parser import FOUND, timed, whole
+from pgassay.cli.printing import SUCCESS
 from pgassay.cli.run import add_bench_options, add_study_options, run_document, run_path
 from pgassay.errors import UsageError
 
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             files = _files(original, document, places, folder, arguments)
             made = run_path(arguments, original.header.study)
             status = _again(original.header.study, document, files, arguments, made)
-            if status != messages.SUCCESS or arguments.dry_run:
+            if status != SUCCESS or arguments.dry_run:
                 return status
         return _compare(original, name, open_run(made), arguments)
 
@@ -163,4 +163,4 @@ def _compare(original: "Run", name: str, rerun: "Run", arguments: argparse.Names
     with paused():
         found = replication.repetition(Findings(original), Findings(rerun), name)
     print(to_json(replication.plain(found)) + "\n" if arguments.json else replication.text(found), end="")
-    return FOUND if arguments.strict and found.count(Outcome.DIFFER) else messages.SUCCESS
+    return FOUND if arguments.strict and found.count(Outcome.DIFFER) else SUCCESS

@@ -12,12 +12,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _fleet, _trust, messages
+from pgassay.cli import _fleet, _trust
 from pgassay.cli._client import add_way_options, clients_of
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, require
+from pgassay.cli.parser import excluded
 from pgassay.cli.postgres import add_build_options
+from pgassay.cli.printing import warn
 from pgassay.cli.reboots import add_reboot_option, reboots_of
 from pgassay.cli.run import add_owned_option, bench_options, conduct, finish, silent
 from pgassay.outgoing import visible
@@ -82,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         reopened = reopen(arguments.run, bench, more)
         stack.enter_context(reopened.run)  # it is closed where the run does not go on, too
         for remark in reopened.prepared.remarks:
-            messages.warn(remark.warning)
+            warn(remark.warning)
         require(arguments, reopened.prepared.resolved.study.decide)
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
         fleet = None
@@ -104,6 +106,6 @@ def _more(arguments: argparse.Namespace) -> "More | None":
     if arguments.more is None and arguments.blocks is None:
         return None
     if _fleet.asked(arguments):
-        raise messages.excluded("--on", "--more" if arguments.blocks is None else "--blocks")
+        raise excluded("--on", "--more" if arguments.blocks is None else "--blocks")
     seconds = None if arguments.more is None else quantities.seconds("--more", arguments.more, key="more")
     return More(seconds, None if arguments.blocks is None else quantities.blocks(arguments.blocks))

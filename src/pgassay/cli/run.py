@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _fleet, _trust, messages
+from pgassay.cli import _fleet, _trust
 from pgassay.cli._client import add_client_options, clients_of, settings_of
 from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require
-from pgassay.cli.parser import FOUND, timed, whole
+from pgassay.cli.parser import FOUND, excluded, timed, whole
 from pgassay.cli.postgres import add_build_options, building_of
+from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.reboots import REBOOTS, Reboots, add_reboot_option, reboots_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pgassay.lab.workbench import BenchOptions
     from pgassay.record.directory import RunDirectory
     from pgassay.study.document import Overrides
+REBOOTS_NOT_ASKED = "its authors rebooted after each block, and this run does not: --reboot-between-blocks does"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -163,7 +165,7 @@ def read_study(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
     named, size = builtin.sized(arguments.study)
     if size:
         if arguments.as_published:
-            raise messages.excluded(arguments.study, "--as-published")
+            raise excluded(arguments.study, "--as-published")
         arguments.quick = True
     name, text = builtin.find(named)
     if Path(named).is_file() and named not in builtin.names():
@@ -187,7 +189,7 @@ def run_document(
     from pgassay.cli.plan import print_plan
     from pgassay.lab.arms import resolve
     from pgassay.lab.attached import bench_of
-    from pgassay.lab.messages import host_factors_left_out
+    from pgassay.lab.host_stage import host_factors_left_out
     from pgassay.lab.plan import plan
     from pgassay.lab.run import begin, prepare, recorded_study, write_study
 
@@ -210,19 +212,19 @@ def run_document(
         prepared = replace(prepared, remarks=(*prepared.remarks, *remarks))
         for remark in prepared.remarks:
             if remark.warning:
-                messages.warn(remark.warning)
+                warn(remark.warning)
         if written.left_out:
-            messages.warn(host_factors_left_out(written.left_out))
+            warn(host_factors_left_out(written.left_out))
         if arguments.dry_run:
             planned = plan(prepared, written.seed)
             print_plan(planned, as_json=arguments.json)
-            return FOUND if planned.lacking else messages.SUCCESS
+            return FOUND if planned.lacking else SUCCESS
         if not silent(arguments):
             written_over = replace(plan(prepared, written.seed), overwritings=())  # it told of them meanwhile
             print_plan(written_over, as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
         if reboots is None and written.study.design.reboots:
-            messages.warn(messages.REBOOTS_NOT_ASKED)
+            warn(REBOOTS_NOT_ASKED)
         with ExitStack() as stack:
             fleet = None
             if on_fleet:
@@ -240,7 +242,7 @@ def require_here(arguments: argparse.Namespace) -> None:
     """A user's own server serves this machine alone, which does not reboot; raises `UsageError`."""
     for asked, option in ((_fleet.asked(arguments), "--on"), (arguments.reboot_between_blocks, REBOOTS)):
         if asked and arguments.server:
-            raise messages.excluded("--server", option)
+            raise excluded("--server", option)
 
 
 def silent(arguments: argparse.Namespace) -> bool:
@@ -267,14 +269,14 @@ def conduct(
         try:
             if fleet is not None:
                 fleet.conduct(resolved, run, watcher)
-                return messages.SUCCESS
+                return SUCCESS
             ended = to_the_end(resolved, run, watcher, one_block=reboots is not None)
         except KeyboardInterrupt:
             _tell_interrupted(run.path)
-            return messages.INTERRUPTED
+            return INTERRUPTED
         if reboots is not None:
             reboots.wanted = not ended
-    return messages.SUCCESS
+    return SUCCESS
 
 
 def finish(status: int, path: Path, reboots: Reboots | None, arguments: argparse.Namespace) -> int:
@@ -284,7 +286,7 @@ def finish(status: int, path: Path, reboots: Reboots | None, arguments: argparse
     """
     if reboots is not None and reboots.wanted:
         reboots.reboot()
-    elif status == messages.SUCCESS:
+    elif status == SUCCESS:
         from pgassay.cli._runs import show_result
         from pgassay.cli._thresholds import NOT_HELD
         from pgassay.cli._thresholds import status as of_thresholds

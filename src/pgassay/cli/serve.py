@@ -5,8 +5,8 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from pgassay.cli import messages
 from pgassay.cli.parser import whole
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import PgassayError
 from pgassay.extras import install_command
 
@@ -52,4 +52,4 @@ def run(arguments: argparse.Namespace) -> int:
 
     with suppress(KeyboardInterrupt):  # the way to end it
         serve(arguments.directory, arguments.port, tell, arguments.beside)
-    return messages.SUCCESS
+    return SUCCESS

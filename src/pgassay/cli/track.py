@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import messages
 from pgassay.cli._tracked import Followed, followed_of
 from pgassay.cli.commits import (
     TREES,
@@ -23,6 +22,7 @@ from pgassay.cli.commits import (
     teller,
 )
 from pgassay.cli.parser import duration, whole
+from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import bench_options
 from pgassay.errors import UsageError
 
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _conduct(asked, followed, written, out, arguments)
     except KeyboardInterrupt:
         _tell_track_interrupted(out)
-        return messages.INTERRUPTED
+        return INTERRUPTED
 
 
 def _conduct(
@@ -112,7 +112,7 @@ def _conduct(
         TRACKS.require_same(disk, out, asked)
         line = followed.due(read(disk, out), arguments.since, tell)
         print(_commits_due([each.name for each in _chosen(line, arguments)]), end="")
-        return messages.SUCCESS
+        return SUCCESS
     tell(f"history: {out}")
     with TRACKS.opened(disk, out, asked) as tracked:
         history = read(disk, out)
@@ -133,7 +133,7 @@ def _conduct(
         answer = answers.answer_of(history, accepted(disk, out), waiting)
     plain = to_json(answers.plain(answer))
     print(plain if arguments.json else answers.headline(answer) if arguments.quiet else answers.text(answer))
-    return FAILED if arguments.check and answer.worse else messages.SUCCESS
+    return FAILED if arguments.check and answer.worse else SUCCESS
 
 
 def _accept(followed: Followed, history: "History", out: Path, name: str) -> None:

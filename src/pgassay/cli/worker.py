@@ -4,8 +4,8 @@ import argparse
 import os
 from pathlib import Path
 
-from pgassay.cli import messages
 from pgassay.cli._fleet import add_certificates_option, credentials_of, require_extra
+from pgassay.cli.printing import SUCCESS
 from pgassay.host.facts import host_id
 
 
@@ -34,4 +34,4 @@ def run(arguments: argparse.Namespace) -> int:
         if value is not None:
             os.environ[variable] = str(value.absolute())  # benches are processes of their own
     serve(address, credentials, arguments.name or f"host-{host_id()[:6]}")
-    return messages.SUCCESS
+    return SUCCESS

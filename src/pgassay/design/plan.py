@@ -8,8 +8,8 @@ from math import ceil, log, sqrt
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.forecast import blocks_to_distinguish, blocks_to_show_equivalence
-from pgassay.analysis.messages import duration, plural
-from pgassay.design import messages, risk
+from pgassay.analysis.numbers import duration, percent, plural
+from pgassay.design import risk
 from pgassay.design.schedule import is_baseline
 from pgassay.study.model import Study
 
@@ -82,7 +82,7 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
             needed_s = (
                 None if equivalence is None or block_s is None else float(ceil(preparation_s + equivalence * block_s))
             )
-            warnings.append(messages.resolution_short(design.resolution, equivalence, needed_s, allowed))
+            warnings.append(resolution_short(design.resolution, equivalence, needed_s, allowed))
     return Plan(
         arms=arms,
         block_s=block_s,
@@ -95,3 +95,19 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
         difference_needed=difference,
         warnings=tuple(warnings),
     )
+
+
+def resolution_short(resolution: float, needed: int | None, needed_s: float | None, allowed: int) -> str:
+    """A warning before the run: the resolution needs more blocks than are allowed. `resolution` is a share."""
+    if needed is None:
+        return f"at this machine's noise ±{percent(resolution)} is out of reach, {_allowed(allowed, 'block')}"
+    return (
+        f"at this machine's noise ±{percent(resolution)} needs {needed} {plural('block', needed)}"
+        f"{'' if needed_s is None else f', {duration(needed_s)}'}; {_allowed(allowed)}"
+    )
+
+
+def _allowed(blocks: int, noun: str = "") -> str:
+    """`30 are allowed`, `1 block is allowed`."""
+    named = f"{blocks} {plural(noun, blocks)}" if noun else f"{blocks}"
+    return f"{named} {'is' if blocks == 1 else 'are'} allowed"

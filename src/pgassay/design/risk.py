@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from pgassay.analysis.crash_risk import epochs_below, sequence_upper
-from pgassay.analysis.messages import bound_per_cent, plural
+from pgassay.analysis.numbers import bound_per_cent, plural
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.design import messages
 
 UNSAFE, EPOCHS, DAMAGED, UNTRIED = "unsafe_cuts", "cut_epochs", "unsafe_epochs", "untried_by_cuts"
 AFTER = "cut_epochs_after_checkpoint"
@@ -47,9 +46,9 @@ def verdict_of(cuts: Cuts, below: float) -> Verdict:
     upper = sequence_upper(cuts.damaged, counted)
     kind = kind_of(cuts.damaged, upper, below, tried=cuts.tried)
     if kind is Kind.UNSAFE:
-        return Verdict(kind, messages.unsafe(cuts.damaged, cuts.epochs), against=())
+        return Verdict(kind, unsafe(cuts.damaged, cuts.epochs), against=())
     if kind is Kind.SAFE:
-        return Verdict(kind, messages.safe(counted, below), against=())
+        return Verdict(kind, safe(counted, below), against=())
     if upper < below:
         text = f"no power cut of {counted:,} did damage, yet they did not meet all that a verdict of safe needs"
         return Verdict(kind, text, against=())
@@ -67,3 +66,14 @@ def verdict_of(cuts: Cuts, below: float) -> Verdict:
 def verdicts_of(cuts: Mapping[str, Cuts], below: float) -> dict[str, Verdict]:
     """The verdict on each arm by its label."""
     return {arm: verdict_of(each, below) for arm, each in cuts.items()}
+
+
+def unsafe(damaged: int, epochs: int) -> str:
+    """A verdict on power cuts: in so many epochs a cut did damage."""
+    return f"unsafe: power cuts did damage in {damaged:,} of {epochs:,} {plural('epoch', epochs)}"
+
+
+def safe(epochs: int, below: float) -> str:
+    """A verdict on power cuts: none did damage, and the bound is as low as was asked (a share)."""
+    rarer = f"so damage is rarer than {bound_per_cent(below)} % a cut"
+    return f"safe: no power cut of {epochs:,} {plural('epoch', epochs)} did damage, {rarer}"

@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from pgassay.analysis.messages import duration, plural
+from pgassay.analysis.numbers import duration, plural
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
-from pgassay.design import messages
 from pgassay.design.blocks import cells, order
 from pgassay.design.history import History
 from pgassay.study.levels import Arm, Combination
@@ -161,7 +160,7 @@ def _failing(study: Study, history: History) -> Decision | None:
     lost = [arm for arm in arms if history.outcomes_in_a_row(arm.name) >= OUTCOMES_MAX]
     for arm in lost:
         if not is_reference(study, arm):
-            return Drop(arm, messages.failing(OUTCOMES_MAX), failed=True)
+            return Drop(arm, failing(OUTCOMES_MAX), failed=True)
     for baseline in lost:
         mates = [arm for arm in arms if _same_cell(arm, baseline) and arm != baseline]
         if len(mates) + 1 == len(arms):
@@ -172,7 +171,7 @@ def _failing(study: Study, history: History) -> Decision | None:
                 f"its baseline ({baseline.name or 'baseline'}) kept failing, so it cannot be compared with anything",
                 failed=True,
             )
-        return Drop(baseline, messages.failing(OUTCOMES_MAX), failed=True)
+        return Drop(baseline, failing(OUTCOMES_MAX), failed=True)
     return None
 
 
@@ -244,7 +243,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     needed = _needed(open_arms, verdicts)
     for arm in arms:
         if arm.name in decided and arm.name not in needed:
-            return Drop(arm, messages.settled(verdicts[arm.name].text), failed=False)
+            return Drop(arm, settled(verdicts[arm.name].text), failed=False)
     with_baseline = [arm for arm in open_arms if BASELINE in _against(arm, verdicts)]
     for arm in arms:
         if is_reference(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in with_baseline):
@@ -339,18 +338,18 @@ def _end(study: Study, history: History) -> Stop | None:
             return Stop(
                 f"the budget of {budget} ended the run: it holds {done} blocks of at most {design.blocks_asked}"
             )
-        return Stop(messages.blocks_done(done))
+        return Stop(blocks_done(done))
     recent = range(max(1, done - INVALID_BLOCKS_MAX + 1), done + 1)
     if len(recent) == INVALID_BLOCKS_MAX and all(
         trial.status is Status.INVALID for block in recent for trial in history.in_block(block).values()
     ):
-        return Stop(messages.machine_too_busy(INVALID_BLOCKS_MAX))
+        return Stop(machine_too_busy(INVALID_BLOCKS_MAX))
     if design.budget_s is None or done == 0:
         return None  # the first block always runs: without it nothing at all is known
     grace = GRACE if done < design.blocks_min else 0.0
     after = history.elapsed_s + history.block_s(tuple(arm.name for arm in arms))
     if after > design.budget_s * (1.0 + grace):
-        return Stop(messages.budget_done(done, design.blocks_min, design.budget_s))
+        return Stop(budget_done(done, design.blocks_min, design.budget_s))
     return None
 
 
@@ -385,3 +384,33 @@ def _set_aside(blocks: int | None) -> str:
 def _nothing_left() -> str:
     """Why the run ends: only baselines are left."""
     return "no treatment is left beside the baseline"
+
+
+def settled(verdict: str) -> str:
+    """Why an arm leaves: its verdict is settled."""
+    return f"{SETTLED}: {verdict}"
+
+
+def failing(outcomes: int) -> str:
+    """Why an arm leaves: its last `outcomes` trials all failed because of its settings."""
+    return f"{outcomes} {plural('trial', outcomes)} in a row failed because of its settings"
+
+
+def blocks_done(blocks: int) -> str:
+    """Why the run ends: it has its largest number of blocks."""
+    return "the only block is done" if blocks == 1 else f"all {blocks} blocks are done"
+
+
+def budget_done(blocks: int, least: int, budget_s: float) -> str:
+    """Why the run ends: the next block does not fit in the budget (seconds)."""
+    text = f"the next block does not fit in the budget of {duration(budget_s)}"
+    if blocks < least:
+        run = "was run" if blocks == 1 else "were run"
+        text += f": {blocks} of at least {least} {plural('block', least)} {run}, too few for a verdict"
+    return text
+
+
+def machine_too_busy(blocks: int) -> str:
+    """Why the run ends: not one valid trial in the last `blocks` blocks."""
+    last = "block" if blocks == 1 else f"{blocks} blocks"
+    return f"every trial of the last {last} was invalid: this machine is too busy"

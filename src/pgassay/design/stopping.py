@@ -11,13 +11,13 @@ from math import exp, inf, isfinite, nan
 
 import numpy as np
 
-from pgassay.analysis import messages as words
 from pgassay.analysis.boundaries import FIRST_LOOK, critical
 from pgassay.analysis.comparable import without_refused
 from pgassay.analysis.compare import LEVEL, compare
 from pgassay.analysis.effects import Effect, mean_of
+from pgassay.analysis.numbers import percent
 from pgassay.analysis.observations import Observation, arrange
-from pgassay.analysis.verdicts import Kind, Verdict, margin, verdict, with_precision
+from pgassay.analysis.verdicts import Kind, Verdict, margin, unresolved, verdict, with_precision
 from pgassay.design.schedule import baseline_name, own_baseline
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
@@ -164,7 +164,7 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
     n, half = mean.blocks, mean.half
     width = margin(float(values.mean()) if n else nan, response, design.resolution)
     if half <= width:
-        known = words.percent(exp(half) - 1.0) if ratio else f"{half:.3g} {response.unit}".strip()
+        known = percent(exp(half) - 1.0) if ratio else f"{half:.3g} {response.unit}".strip()
         return Verdict(Kind.EQUIVALENT, f"known within ±{known}")
     needed = max(1, round(n * (half / width) ** 2) - n) if isfinite(half) and width > 0.0 else max(1, FIRST_LOOK - n)
-    return Verdict(Kind.UNRESOLVED, words.unresolved(needed, None), needed)
+    return Verdict(Kind.UNRESOLVED, unresolved(needed, None), needed)

@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from pgassay.bench.places import available_memory_bytes
-from pgassay.flash import messages
+from pgassay.errors import UsageError
 from pgassay.flash.settings import Description
+from pgassay.study.units import format_size
 
 MEMORY_SHARE_MAX = 0.9
 """Of the memory that the system calls available."""
@@ -26,7 +27,7 @@ def at_once(descriptions: Sequence[Description], wanted: int) -> int:
     largest = max(map(forecast_bytes, descriptions))
     available = int(available_memory_bytes() * MEMORY_SHARE_MAX)
     if largest > available:
-        raise messages.too_large(largest, available)
+        raise too_large(largest, available)
     return max(1, min(wanted, available // max(1, largest)))
 
 
@@ -66,3 +67,11 @@ def _mean_bytes(sizes: Mapping[str, Any]) -> float:
         knots = pairwise(sizes["quantiles"])
         return float(sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in knots))
     return float(sizes.get("bytes", _BLOCK_BYTES))
+
+
+def too_large(needed_bytes: int, available_bytes: int, hint: str = "") -> UsageError:
+    """A drive whose tables do not fit into memory."""
+    return UsageError(
+        f"the model needs about {format_size(needed_bytes)} of memory, {format_size(available_bytes)} are available",
+        hint or "a smaller drive with blocks as large and the same over-provisioning stands for it: docs/drives.md",
+    )

@@ -18,8 +18,7 @@ from pgassay import _core
 from pgassay.bench.places import available_memory_bytes
 from pgassay.bench.write_signature import WriteSignature
 from pgassay.errors import UsageError
-from pgassay.flash import messages
-from pgassay.flash.memory import MEMORY_SHARE_MAX
+from pgassay.flash.memory import MEMORY_SHARE_MAX, too_large
 from pgassay.flash.simulation import difference
 from pgassay.flash.steady_state import Estimate, estimate
 from pgassay.study.units import format_at_most, format_size
@@ -146,7 +145,7 @@ def loads_side_by_side(signature: WriteSignature, target: Target, simulated_byte
         raise _simulated_too_large(blocks * _BLOCK_BYTES, most * _BLOCK_BYTES, hint)
     needed, available = _memory_bytes(signature, target, blocks), int(available_memory_bytes() * MEMORY_SHARE_MAX)
     if needed > available:
-        raise messages.too_large(needed, available, hint)
+        raise too_large(needed, available, hint)
     return times
 
 

@@ -15,8 +15,25 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from pgassay import untrusted
 from pgassay._core import DescriptionError, DriveDescription
 from pgassay.errors import UsageError
-from pgassay.flash import messages
 from pgassay.study.units import parse_memory
+
+_KEYS = "docs/drives.md has every key, its default and what it means"
+_AGAIN = "record it again, or copy it again from where it is whole"
+_HINTS = {
+    "past the end of the drive": "give a --capacity that holds it; with --trace and none, it is the recorded drive's",
+    "did not finish": "record it again: a recorder that was killed leaves no index",
+    "no trailer": "its end is missing: it was cut, or its recorder was killed; record it again",
+    "of the trace": _AGAIN,
+    "trace ends inside": _AGAIN,
+    "damaged": _AGAIN,
+    "of a trace at byte": "give a file that `pgassay drive record` has written",
+    "data blocks": "for example smaller blocks: --set drive.pages_per_block=64",
+    "reserve blocks": "for example --set drive.reserve_blocks=2, the default",
+    "invalid over-provisioning": "it is relative to user capacity, for example --over-provisioning 7%",
+    "superblock bytes": "a superblock is one block of each plane of each die: docs/drives.md has its shape",
+    "pools have no timing": "leave out --timing, or the pools",
+}
+"""By words of the model's own message; the first that fits."""
 
 TABLES = ("drive", "input", "run", "timing", "life", "emulation")
 _BLOCK_BYTES = 4096
@@ -102,7 +119,7 @@ def read(path: Path | None, settings: Sequence[str] = (), *, timing: bool = Fals
     for setting in settings:
         key, sign, value = setting.partition("=")
         if not sign or not key:
-            raise messages.not_an_assignment(setting, "KEY=VALUE")
+            raise not_an_assignment(setting, "KEY=VALUE")
         assign(document, key, value)
     return document
 
@@ -137,8 +154,8 @@ def describe(document: Mapping[str, Any]) -> Description:
     service, requests = _timing(timing) if timing is not None else ({}, None)
     try:
         drive = _drive(document, run, service if timing is not None else None)
-    except DescriptionError as refused:
-        raise messages.refused(str(refused), refused.hint) from None
+    except DescriptionError as failure:
+        raise refused(str(failure), failure.hint) from None
     given = document.get("input", {})
     components = [_component(part, drive) for part in (given if isinstance(given, list) else [given])]
     life = _values(Life(), "life", document.get("life", {}))
@@ -163,11 +180,11 @@ def _drive(document: Mapping[str, Any], run: Run, service: Mapping[str, Any] | N
 def _run(table: Mapping[str, Any]) -> Run:
     run = _values(Run(), "run", table)
     if run.ageing not in ("overwrite", "theory", "none"):
-        raise messages.wrong_value("run.ageing", run.ageing, "must be overwrite, theory or none")
+        raise wrong_value("run.ageing", run.ageing, "must be overwrite, theory or none")
     names = ("window", "drive_writes", "limit", "tolerance", "accuracy", "used_share")
     _positive("run", {name: getattr(run, name) for name in names})
     if run.used_share > 1:
-        raise messages.wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")
+        raise wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")
     if run.trace is not None and not Path(run.trace).is_file():
         raise _no_file(Path(run.trace))
     return run
@@ -176,7 +193,7 @@ def _run(table: Mapping[str, Any]) -> Run:
 def _positive(table: str, values: Mapping[str, float]) -> None:
     for name, value in values.items():
         if not value > 0:
-            raise messages.wrong_value(f"{table}.{name}", value, "must be greater than 0")
+            raise wrong_value(f"{table}.{name}", value, "must be greater than 0")
 
 
 def _timing(table: Mapping[str, Any]) -> tuple[dict[str, Any], Requests]:
@@ -197,10 +214,10 @@ def _component(table: Mapping[str, Any], drive: DriveDescription) -> dict[str, A
                 "input.compressed_to has no effect on a page-mapped drive", "give --kind compressing, or leave it out"
             )
         if "sizes" in part:
-            raise messages.wrong_value("input.compressed_to", share, "input.sizes is given too")
+            raise wrong_value("input.compressed_to", share, "input.sizes is given too")
         left = _number("input.compressed_to", share)
         if not 0 <= left <= 1:
-            raise messages.wrong_value("input.compressed_to", share, "must be a share from 0 to 1, such as 40%")
+            raise wrong_value("input.compressed_to", share, "must be a share from 0 to 1, such as 40%")
         part["sizes"] = [{"bytes": round(left * _BLOCK_BYTES)}]
     return part
 
@@ -223,7 +240,7 @@ def _plain(key: str, value: Any) -> Any:
         try:
             return parse_memory(value)
         except UsageError as error:
-            raise messages.wrong_value(key, value, error.message) from None
+            raise wrong_value(key, value, error.message) from None
     return value
 
 
@@ -232,9 +249,9 @@ def _number(key: str, value: Any) -> float:
     try:
         number = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
-        raise messages.wrong_value(key, value, "must be a number or a percentage") from None
+        raise wrong_value(key, value, "must be a number or a percentage") from None
     if not math.isfinite(number):
-        raise messages.wrong_value(key, value, "must be finite")
+        raise wrong_value(key, value, "must be finite")
     return number
 
 
@@ -255,7 +272,7 @@ def _typed(key: str, value: Any, kind: Any) -> Any:
     number = _number(key, value)
     if kind is int:
         if number != int(number):
-            raise messages.wrong_value(key, value, "must be a whole number")
+            raise wrong_value(key, value, "must be a whole number")
         return int(number)
     return number
 
@@ -279,3 +296,19 @@ def _not_a_table(name: str) -> UsageError:
     """A value where the description has a table."""
     form = "[input], or [[input]] for each of several" if name == "input" else f"[{name}]"
     return UsageError(f'"{name}" must be a table', f"write {form} on a line of its own and its keys below")
+
+
+def not_an_assignment(text: str, form: str) -> UsageError:
+    """`--set` or `--sweep` without a key or a value."""
+    return UsageError(f'"{text}" is not of the form {form}', "for example drive.policy=fifo")
+
+
+def wrong_value(key: str, value: object, reason: str) -> UsageError:
+    """A value that a key cannot have."""
+    return UsageError(f'invalid value "{value}" for {key}: {reason}', _KEYS)
+
+
+def refused(detail: str, hint: str = "") -> UsageError:
+    """The model refuses a description or an input; it says which value and why."""
+    known = next((known for words, known in _HINTS.items() if words in detail), _KEYS)
+    return UsageError(detail, hint or known)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay import _core
-from pgassay.flash import formula, messages
+from pgassay.flash import formula
 from pgassay.flash.memory import at_once
-from pgassay.flash.settings import Description, Life, Requests, Run, describe
+from pgassay.flash.settings import Description, Life, Requests, Run, describe, refused
 from pgassay.flash.steady_state import Estimate, estimate
 
 if TYPE_CHECKING:  # only in the stub: the module gives plain dicts
@@ -165,10 +165,10 @@ def simulate_described(description: Description) -> Simulation:
     """The same for a checked description of which is known that it fits into memory, beside others that are running."""
     try:
         return _simulate(description)
-    except _core.DescriptionError as refused:
-        raise messages.refused(str(refused), refused.hint) from None
+    except _core.DescriptionError as failure:
+        raise refused(str(failure), failure.hint) from None
     except (ValueError, TypeError, OverflowError) as error:
-        raise messages.refused(str(error)) from None
+        raise refused(str(error)) from None
 
 
 def _simulate(description: Description) -> Simulation:

@@ -11,9 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from pgassay.flash import messages
 from pgassay.flash.memory import at_once
-from pgassay.flash.settings import Description, assign, describe
+from pgassay.flash.settings import Description, assign, describe, not_an_assignment, wrong_value
 from pgassay.flash.simulation import Simulation, simulate_described
 
 
@@ -43,7 +42,7 @@ def points(document: Mapping[str, Any], sweeps: Sequence[str]) -> list[Point]:
         key, sign, values = sweep.partition("=")
         levels = [value.strip() for value in values.split(",") if value.strip()]
         if not sign or not key or not levels:
-            raise messages.not_an_assignment(sweep, "KEY=A,B,…")
+            raise not_an_assignment(sweep, "KEY=A,B,…")
         factors.append([(key, level) for level in levels])
     made = []
     for combination in itertools.product(*factors):
@@ -60,7 +59,7 @@ def simulate_all(todo: Sequence[Point], jobs: int | None = None) -> list[Outcome
     `UsageError` before anything begins if the largest drive does not fit into memory.
     """
     if jobs is not None and jobs < 1:
-        raise messages.wrong_value("--jobs", jobs, "must be at least 1")
+        raise wrong_value("--jobs", jobs, "must be at least 1")
     wanted = min(jobs or len(os.sched_getaffinity(0)), len(todo))
     workers = at_once([point.description for point in todo], wanted)
     with ThreadPoolExecutor(max_workers=workers) as pool:

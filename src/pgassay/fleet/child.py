@@ -18,8 +18,8 @@ import msgspec
 from pgassay.errors import PgassayError
 from pgassay.fleet import inbox, own_files
 from pgassay.fleet.blocks import HostedBlock
+from pgassay.fleet.errors import FleetError
 from pgassay.fleet.job import Bench, Job
-from pgassay.fleet.messages import FleetError
 from pgassay.fleet.task import BINDIR_VARIABLE
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.preflight import check

@@ -26,8 +26,9 @@ from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Completed, Runner
-from pgassay.fleet import conversing, messages, playing
-from pgassay.fleet.dask_crew import workers
+from pgassay.fleet import conversing, playing
+from pgassay.fleet.dask_crew import other_version, workers
+from pgassay.fleet.errors import FleetError
 from pgassay.fleet.playing import OUTPUT, Order, Played, mark, replaced
 from pgassay.load.player import DESCRIPTION, PROGRAM
 
@@ -119,7 +120,7 @@ class WorkerClient:
         if self._checked != address:
             theirs = self.client.run(_version, workers=[address])[address]
             if theirs != __version__:
-                raise messages.other_version(self.name, str(theirs), __version__)
+                raise other_version(self.name, str(theirs), __version__)
             self._checked = address
 
     def measure(self, endpoint: Endpoint) -> NetworkPath:
@@ -248,7 +249,7 @@ class WorkerPlayer:
         future = self.worker.client.submit(conversing.version, pure=False, workers=[address], retries=0)
         theirs, ours = _result(future, self.worker, address), conversing.version_of(self.local)
         if theirs != ours:
-            raise messages.FleetError(
+            raise FleetError(
                 f'the host "{self.worker.name}" has {theirs or "a player that says no version"}, '
                 f"and this machine has {ours}",
                 "install the same pgassay on both; $PGASSAY_PLAYER names another program",
@@ -388,10 +389,10 @@ def _result(future: Future, worker: Worker, address: str, timeout_s: float | Non
     raise _client_lost(worker.name)
 
 
-def _no_worker(name: str, known: Sequence[str], seconds: float) -> messages.FleetError:
+def _no_worker(name: str, known: Sequence[str], seconds: float) -> FleetError:
     """The worker that `load.host` names is not connected."""
     there = f"connected are {', '.join(known)}" if known else "no worker is connected"
-    return messages.FleetError(
+    return FleetError(
         f'the worker "{name}" did not come within {seconds:.0f} s', f"{there}; start it: pgassay worker … --name {name}"
     )
 

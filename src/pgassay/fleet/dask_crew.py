@@ -19,14 +19,17 @@ from distributed import Client, Future, Security, wait
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import messages, task
+from pgassay.fleet import task
 from pgassay.fleet.addresses import Address
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.crew import Tell
+from pgassay.fleet.errors import FleetError, nobody_left
 from pgassay.fleet.pace import Pace
-from pgassay.fleet.parcels import Arrived, Parcel
+from pgassay.fleet.parcels import Arrived, Parcel, host_failed
 from pgassay.lab.notes import HostState
+
+SCHEDULER_LOST = "the scheduler is gone"
 
 ORDER_BYTES = 64 << 20
 """More than any order has."""
@@ -93,7 +96,7 @@ def connect(address: Address, credentials: Credentials | None, wait_s: float = W
     try:
         return Client(address.text, timeout=wait_s, set_as_default=False, **with_tls)
     except (OSError, TimeoutError) as error:
-        raise messages.FleetError(
+        raise FleetError(
             f"no scheduler answers at {address.text}: {str(error) or type(error).__name__}",
             "start it with dask scheduler (docs/fleet.md)",
         ) from None
@@ -181,7 +184,7 @@ class DaskCrew:
             if there >= wanted:
                 break
             if time.monotonic() > until:
-                raise messages.FleetError(
+                raise FleetError(
                     f"{there} of {wanted} hosts came within {self._terms.wait_s:.0f} s",
                     "start pgassay worker on each, or ask for fewer --hosts",
                 )
@@ -223,13 +226,13 @@ class DaskCrew:
             ordered.futures.remove(future)
             if future.status == "finished":
                 break
-            failure = future.exception() if future.status == "error" else messages.SCHEDULER_LOST
+            failure = future.exception() if future.status == "error" else SCHEDULER_LOST
             if isinstance(failure, task.HostError) and self._elsewhere(block, failure):
                 continue
             if isinstance(failure, KilledWorker) and self._once_more(block):
                 continue
             if not ordered.futures:
-                raise messages.host_failed(block, self._why(block, failure))
+                raise host_failed(block, self._why(block, failure))
         del self._pending[block]
         if ordered.futures:
             self._client.cancel(ordered.futures, force=True)
@@ -283,7 +286,7 @@ class DaskCrew:
             with suppress(OSError):  # the scheduler does not answer: if it is gone, the blocks say so
                 self._look(tell)
             if not self.within_reach():  # they wait for a host at the scheduler, for as long as it is there
-                raise messages.nobody_left(self._out, GONE_S)
+                raise nobody_left(self._out, GONE_S)
 
     def _look(self, tell: Tell) -> None:
         """Tell what each host does, and begin what is late on a host that is free."""
@@ -318,7 +321,7 @@ class DaskCrew:
         """Raise `FleetError` where every host that has a block hangs in it: then none comes home."""
         free = len(self.within_reach()) - len(busy)
         if busy and free <= 0 and all(self._pace.hangs(each.host, each.seconds) for each in busy):
-            raise messages.FleetError(
+            raise FleetError(
                 f"all hosts with a block hang in it, for {min(each.seconds for each in busy):.0f} "
                 f"s at least: {', '.join([each.host for each in busy])}",
                 "look at their disks and processes, and resume the run",
@@ -334,17 +337,17 @@ def checked(facts: Mapping[str, Mapping[str, Any]], terms: Terms) -> None:
     """Raise `FleetError` for hosts with another pgassay, for workers of one machine, for hosts of several kinds."""
     for name, each in facts.items():
         if each["pgassay"] != __version__:
-            raise messages.other_version(name, str(each["pgassay"]), __version__)
+            raise other_version(name, str(each["pgassay"]), __version__)
     machines = [each["machine"] for each in facts.values()]
     shared = [name for name, each in facts.items() if machines.count(each["machine"]) > 1]
     if shared and not terms.shared_machine:
-        raise messages.FleetError(
+        raise FleetError(
             f"workers {', '.join(shared)} run on one machine, so they are one host",
             "one worker a machine; --shared-machine allows it for trying things out, and the record says so",
         )
     different = differences(facts, own_postgres=terms.own_postgres)
     if different and not terms.mixed:
-        raise messages.FleetError(
+        raise FleetError(
             f"the hosts are not of one kind: {'; '.join(different)}",
             "leave out those that differ, or allow it with --mixed-hosts: the effect is then one of such a mixture",
         )
@@ -365,3 +368,8 @@ def _same(values: Sequence[Any]) -> bool:
     if all(isinstance(value, int) for value in values) and min(values, default=0) > 1 << 20:
         return bool(max(values) <= min(values) * (1 + _MEMORY_SHARE))
     return len({str(value) for value in values}) <= 1
+
+
+def other_version(host: str, theirs: str, ours: str) -> FleetError:
+    """Two versions of the program in one record would be two experiments."""
+    return FleetError(f"{host} has pgassay {theirs}, the head {ours}", "install the same version on all")

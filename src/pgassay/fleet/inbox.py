@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from pgassay.fleet import messages, parcels
-from pgassay.fleet.parcels import Arrived, Parcel
+from pgassay.fleet import parcels
+from pgassay.fleet.parcels import Arrived, Parcel, damaged_parcel
 from pgassay.record.disk import Disk
 
 DIRECTORY = "inbox"
@@ -52,9 +52,9 @@ def read(disk: Disk, folder: Path, block: int) -> Arrived:
         }
         came = tuple(Parcel(each.arm, each.attempt, each.sha256, contents[each.sha256]) for each in found.parcels)
     except (OSError, KeyError, msgspec.MsgspecError) as error:
-        raise messages.damaged_parcel(block, str(error)) from None
+        raise damaged_parcel(block, str(error)) from None
     if found.block != block:
-        raise messages.damaged_parcel(block, f"it is block {found.block}")
+        raise damaged_parcel(block, f"it is block {found.block}")
     parcels.check(block, came)
     return Arrived(block, found.host, came)
 

@@ -20,11 +20,18 @@ from pgassay.bench.own_files import OwnFiles
 from pgassay.design.schedule import DRIVES
 from pgassay.errors import UsageError
 from pgassay.files import Directory
-from pgassay.fleet import messages
+from pgassay.fleet.errors import FleetError
 from pgassay.host import accounts
 from pgassay.lab.named_files import bounds_of, paths_of
 from pgassay.load.pgbench.data import reads_files
 from pgassay.study import document as documents
+
+_ALONE = "run the study on one machine, without --on"
+IS_FOLDER = "is a directory"
+IS_NO_FILE = "is no plain file"
+ODD_NAME = "has a quote, a backslash or a control character in its path"
+NOT_SENT = "is named for something that only a file of the host itself can be"
+RELATIVE = "is named by a path that does not begin at the root"
 
 BYTES_MAX = 16 << 20
 """Of all files of a study together: the scheduler holds them once for each block under way."""
@@ -56,7 +63,7 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
             if text in contents or text in refused:
                 continue
             left = BYTES_MAX - sum(map(len, contents.values()))
-            found = _content(path, left) if text in bound.level.typed else messages.RELATIVE
+            found = _content(path, left) if text in bound.level.typed else RELATIVE
             if isinstance(found, bytes):
                 contents[text] = found
                 line = reads_files(found) if bound.name == _INIT else None
@@ -65,9 +72,9 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
                 refused[text] = found
     for text in documents.texts(recorded):
         if "/" in text and text not in contents and text not in refused and _is_file(text):
-            refused[text] = messages.NOT_SENT
+            refused[text] = NOT_SENT
     if refused:
-        raise messages.cannot_travel(refused)
+        raise cannot_travel(refused)
     files = tuple(
         OwnFile(path, hashlib.sha256(content).hexdigest(), zlib.compress(content, 1))
         for path, content in contents.items()
@@ -88,13 +95,13 @@ def _is_file(text: str) -> bool:
 def _content(path: Path, left: int) -> bytes | str:
     """What is in a file, or why it cannot travel."""
     if any(letter in '"\\' or not letter.isprintable() for letter in str(path)):
-        return messages.ODD_NAME
+        return ODD_NAME
     try:
         found = path.stat()
         if stat.S_ISDIR(found.st_mode):
-            return messages.IS_FOLDER
+            return IS_FOLDER
         if not stat.S_ISREG(found.st_mode):
-            return messages.IS_NO_FILE
+            return IS_NO_FILE
         if found.st_size > left:
             return _too_large(found.st_size, BYTES_MAX)
         with path.open("rb") as file:
@@ -168,6 +175,16 @@ def _too_large(found: int, most: int) -> str:
     return f"is too large: it has {found / mib:.1f} MiB, and all files together may have {most / mib:.0f} MiB"
 
 
-def _damaged_file(path: str) -> messages.DamagedError:
+class DamagedError(FleetError):
+    """What came is not what was sent; sent again it may be."""
+
+
+def _damaged_file(path: str) -> DamagedError:
     """A file of the user's whose content is not what its hash says."""
-    return messages.DamagedError(f'the file "{path}" came damaged, or its name cannot be used')
+    return DamagedError(f'the file "{path}" came damaged, or its name cannot be used')
+
+
+def cannot_travel(reasons: Mapping[str, str]) -> UsageError:
+    """Files of the user's that cannot be sent to the hosts, each with the reason."""
+    told = "; ".join(f'"{name}" {why}' for name, why in reasons.items())
+    return UsageError(f"the study names files that cannot be sent to the hosts: {told}", _ALONE)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.own_files import OwnFiles
-from pgassay.fleet import messages
+from pgassay.fleet.errors import FleetError
 from pgassay.record import formats
 from pgassay.record.disk import Disk, files_below
 from pgassay.record.trials import OURS, SERIES_FILE, TRIAL_FILE
@@ -46,7 +46,7 @@ class Arrived:
         for each in self.parcels:
             if (each.arm, each.attempt) == (arm, attempt):
                 return each
-        raise messages.host_failed(self.block, f"attempt {attempt} of {arm} is missing")
+        raise host_failed(self.block, f"attempt {attempt} of {arm} is missing")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def check(block: int, parcels: Sequence[Parcel]) -> None:
     """Raise `FleetError` unless each parcel is what its name says."""
     for each in parcels:
         if hashlib.sha256(each.data).hexdigest() != each.sha256:
-            raise messages.damaged_parcel(block, f"the content of {each.arm} is not {each.sha256[:12]}")
+            raise damaged_parcel(block, f"the content of {each.arm} is not {each.sha256[:12]}")
 
 
 def unpack(block: int, parcel: Parcel) -> Unpacked:
@@ -95,16 +95,16 @@ def unpack(block: int, parcel: Parcel) -> Unpacked:
             for member in archive:
                 read = archive.extractfile(member) if member.isreg() and _inside(member.name) else None
                 if read is None or member.name in files:
-                    raise messages.damaged_parcel(block, f'"{member.name}" may not be in it')
+                    raise damaged_parcel(block, f'"{member.name}" may not be in it')
                 files[member.name] = read.read()
         trial, series = files.pop(TRIAL_FILE), files.pop(SERIES_FILE)
     except (tarfile.TarError, KeyError) as error:
-        raise messages.damaged_parcel(block, f"{parcel.arm} is no whole trial: {error}") from None
+        raise damaged_parcel(block, f"{parcel.arm} is no whole trial: {error}") from None
     if OURS & files.keys():
-        raise messages.damaged_parcel(block, "it holds a file of the record's own name")
+        raise damaged_parcel(block, "it holds a file of the record's own name")
     record = formats.decode_trial(trial, Path(parcel.arm), TRIAL_FILE)
     if (record.block, record.arm, record.attempt) != (block, parcel.arm, parcel.attempt):
-        raise messages.damaged_parcel(block, f"it holds {record.arm} of block {record.block}")
+        raise damaged_parcel(block, f"it holds {record.arm} of block {record.block}")
     return Unpacked(record, _samples(block, series), files)
 
 
@@ -123,5 +123,15 @@ def _samples(block: int, data: bytes) -> tuple[Sample, ...]:
             table = pl.read_parquet(io.BytesIO(data))
         rows = table.select([name for name in SCHEMA.names() if name != "trial"]).rows()
     except pl.exceptions.PolarsError as error:
-        raise messages.damaged_parcel(block, f"its series cannot be read: {str(error).splitlines()[0]}") from None
+        raise damaged_parcel(block, f"its series cannot be read: {str(error).splitlines()[0]}") from None
     return tuple(Sample(*row) for row in rows)
+
+
+def host_failed(block: int, reason: str) -> FleetError:
+    """A block that no host could bring to its end."""
+    return FleetError(f"block {block} failed: {reason}", "resume the run when the hosts are well again")
+
+
+def damaged_parcel(block: int, reason: str) -> FleetError:
+    """What came home is not what was sent."""
+    return FleetError(f"block {block} came home damaged: {reason}", "resume the run: the block is run again")

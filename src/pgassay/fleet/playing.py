@@ -21,7 +21,7 @@ from pgassay.bench.hosting import Placement
 from pgassay.bench.places import Endpoint, Network
 from pgassay.bench.running import Completed, Elsewhere
 from pgassay.errors import PgassayError
-from pgassay.fleet import messages
+from pgassay.fleet.errors import FleetError
 from pgassay.fleet.task import BINDIR_VARIABLE, is_wanted
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
@@ -174,7 +174,7 @@ def _program(order: Order, runner: LocalRunner) -> Path:
     if order.postgres is None:
         found = children.which(order.program)
         if found is None:
-            raise messages.FleetError(f"{order.program} is not installed")
+            raise FleetError(f"{order.program} is not installed")
         return Path(found)
     account = accounts.choose(os.environ)
     finder = Finder(runner, SystemClock(), account, os.environ, copies=embedded_directory(os.environ))

@@ -20,10 +20,11 @@ from distributed import Worker
 
 from pgassay import scratch
 from pgassay.errors import UsageError
-from pgassay.fleet import messages
 from pgassay.fleet.addresses import Address
 from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.dask_crew import security
+
+LOST_SCHEDULER = "the scheduler does not answer; looking for it again"
 
 LOOPBACK = "127.0.0.1"
 REJOIN_S = 600.0
@@ -57,7 +58,7 @@ async def _serve(address: Address, credentials: Credentials | None, name: str, r
             until = loop.time() + rejoin_s
         if loop.time() > until:
             return
-        print(messages.LOST_SCHEDULER, flush=True)
+        print(LOST_SCHEDULER, flush=True)
         with suppress(TimeoutError):
             await asyncio.wait_for(left.wait(), _AGAIN_S)
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from pgassay.bench.errors import BenchError, HostError
 from pgassay.files import Directory
-from pgassay.host import messages
 from pgassay.host.storage import chosen
 from pgassay.json_lines import whole
 from pgassay.locks import FileLock
@@ -118,7 +117,7 @@ class LocalHost:
             self._ledger.add(VALUE, path, current(path) if back is None else back)
             path.write_text(value, encoding="ascii")  # ours: a file of the kernel
         except OSError as error:
-            raise messages.host_refused(path, value, error) from error
+            raise host_refused(path, value, error) from error
 
     def make_group(self, path: Path) -> None:
         """Make a control group with our prefix."""
@@ -129,7 +128,7 @@ class LocalHost:
             self._ledger.add(GROUP, path)
             path.mkdir()
         except OSError as error:
-            raise messages.host_refused(path, "a control group", error) from error
+            raise host_refused(path, "a control group", error) from error
 
     def hold(self, path: Path, data: bytes) -> None:
         """Write and keep the file open: not in the ledger, since the kernel closes what a dead process held."""
@@ -138,7 +137,7 @@ class LocalHost:
             self._held.append(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
             os.write(self._held[-1], data)
         except OSError as error:
-            raise messages.host_refused(path, data.hex(), error) from error
+            raise host_refused(path, data.hex(), error) from error
 
     def give_back(self) -> None:
         """Undo, the latest change first; raises `HostError` for what could not be undone, which stays owed."""
@@ -185,7 +184,7 @@ class LocalHost:
                     "wait for it to end, then: pgassay resume; only one pgassay at a time may use host.* factors",
                 )
         except OSError as error:
-            raise messages.host_refused(self._ledger.path, "the list of changes", error) from error
+            raise host_refused(self._ledger.path, "the list of changes", error) from error
         self._settle()  # a killed lab's
 
 
@@ -229,3 +228,8 @@ def _remove_group(path: Path) -> None:
             time.sleep(_POLL_S)
         else:
             return
+
+
+def host_refused(path: Path, value: str, error: OSError) -> HostError:
+    """The kernel refuses a value."""
+    return HostError(f'could not write {value} to "{path}": {(error.strerror or str(error)).lower()}')

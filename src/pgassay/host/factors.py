@@ -13,13 +13,16 @@ from pgassay.bench.errors import HostError, QueryError
 from pgassay.bench.factor import Factor, Readable, SetupDraft
 from pgassay.bench.hosting import Hosting
 from pgassay.errors import UsageError
-from pgassay.host import cpus, groups, huge_pages, messages
+from pgassay.host import cpus, groups, huge_pages
 from pgassay.host.changes import current
-from pgassay.host.host_factor import HostFactor
+from pgassay.host.host_factor import HostFactor, not_a_host_level
 from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, format_size, parse_memory
+
+NO_MEMORY_GROUP = "this machine has no control group controller for memory, of version 1 or 2"
+NO_TRANSPARENT = "this kernel has no transparent huge pages"
 
 NONE = "none"
 _LEAST_MEMORY_BYTES = 32 << 20
@@ -39,7 +42,7 @@ class HugePages(HostFactor):
             return Level(typed, NONE)
         if typed.strip()[:1].isdecimal():
             return Level(typed, format_bytes(parse_memory(typed)))
-        raise messages.not_a_host_level(name, typed, self.accepts)
+        raise not_a_host_level(name, typed, self.accepts)
 
     def require_here(self, name: str, level: Level) -> None:
         """The kernel must have that size."""
@@ -126,12 +129,12 @@ class TransparentHugePages(HostFactor):
 
     def unavailable(self, name: str) -> str | None:
         """Needs root, and a kernel that has them."""
-        return super().unavailable(name) or (None if self._path.exists() else messages.NO_TRANSPARENT)
+        return super().unavailable(name) or (None if self._path.exists() else NO_TRANSPARENT)
 
     def parse(self, name: str, typed: str) -> Level:
         """One of the kernel's words."""
         if typed.strip() not in _WORDS:
-            raise messages.not_a_host_level(name, typed, self.accepts)
+            raise not_a_host_level(name, typed, self.accepts)
         return Level(typed, typed.strip())
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
@@ -164,7 +167,7 @@ class Memory(HostFactor):
 
     def unavailable(self, name: str) -> str | None:
         """Needs root and the memory controller."""
-        return super().unavailable(name) or (None if groups.memory_hierarchy(self.root) else messages.NO_MEMORY_GROUP)
+        return super().unavailable(name) or (None if groups.memory_hierarchy(self.root) else NO_MEMORY_GROUP)
 
     def parse(self, name: str, typed: str) -> Level:
         """`all`, or a size of 32 MB at least, in bytes; raises `UsageError`."""
@@ -172,7 +175,7 @@ class Memory(HostFactor):
             return Level(typed, cpus.ALL)
         if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:
             return Level(typed, format_bytes(parse_memory(typed)))
-        raise messages.not_a_host_level(name, typed, self.accepts)
+        raise not_a_host_level(name, typed, self.accepts)
 
     def size(self, name: str) -> ModelSize:
         """It holds a part of the data."""

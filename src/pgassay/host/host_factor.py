@@ -5,8 +5,10 @@ from pathlib import Path
 
 from pgassay.bench.factor import Factor, Stage
 from pgassay.bench.server import Server
-from pgassay.host import messages
+from pgassay.errors import UsageError
 from pgassay.study.levels import Level
+
+NO_ROOT = "needs root"
 
 
 class HostFactor(Factor):
@@ -19,7 +21,7 @@ class HostFactor(Factor):
 
     def unavailable(self, name: str) -> str | None:
         """Root alone may change the machine."""
-        return None if os.geteuid() == 0 else messages.NO_ROOT
+        return None if os.geteuid() == 0 else NO_ROOT
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str:
         """The steps on a server of one's own, the kernel's side and PostgreSQL's.
@@ -32,3 +34,8 @@ class HostFactor(Factor):
     def steps(self, typed: str) -> tuple[str, ...]:
         """One sentence a step; empty where the level is what a server has anyway."""
         return ()
+
+
+def not_a_host_level(name: str, typed: str, accepted: str) -> UsageError:
+    """A level of another form."""
+    return UsageError(f'"{name}" cannot be "{typed}"', f"it takes {accepted}")

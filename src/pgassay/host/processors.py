@@ -15,11 +15,16 @@ from pgassay.bench.factor import Readable
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.memory_policy import try_binding
 from pgassay.errors import UsageError
-from pgassay.host import cpus, groups, messages
-from pgassay.host.changes import current
-from pgassay.host.host_factor import HostFactor
+from pgassay.host import cpus, groups
+from pgassay.host.changes import current, host_refused
+from pgassay.host.host_factor import HostFactor, not_a_host_level
 from pgassay.study.levels import Level
 from pgassay.study.units import parse_time_ms
+
+NO_SIBLINGS = "this machine has no siblings of simultaneous multithreading that may be switched"
+SIBLINGS_WOULD_STAY_AWAY = "control groups of cpuset, version 1, would not get the siblings back"
+NO_IDLE_STATES = "this kernel leaves out no idle states: no /dev/cpu_dma_latency, or no cpuidle"
+NO_NODES = "this kernel knows no NUMA nodes"
 
 USUAL = "usual"
 SMT_WORDS = ("on", "off")
@@ -43,7 +48,7 @@ class Cores(HostFactor):
         """A number with how siblings are used, or a list."""
         selection = cpus.parse_selection(typed)
         if selection is None:
-            raise messages.not_a_host_level(name, typed, self.accepts)
+            raise not_a_host_level(name, typed, self.accepts)
         return Level(typed, str(selection))
 
     def require_here(self, name: str, level: Level) -> None:
@@ -119,13 +124,13 @@ class Siblings(HostFactor):
         except OSError:
             there = False
         if not there:
-            return messages.NO_SIBLINGS
-        return messages.SIBLINGS_WOULD_STAY_AWAY if groups.forgets_cpus(self.root) else None
+            return NO_SIBLINGS
+        return SIBLINGS_WOULD_STAY_AWAY if groups.forgets_cpus(self.root) else None
 
     def parse(self, name: str, typed: str) -> Level:
         """One of the two words; raises `UsageError`."""
         if typed.strip() not in SMT_WORDS:
-            raise messages.not_a_host_level(name, typed, self.accepts)
+            raise not_a_host_level(name, typed, self.accepts)
         return Level(typed, typed.strip())
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
@@ -133,7 +138,7 @@ class Siblings(HostFactor):
         try:
             found = current(self._path)
         except OSError as error:
-            raise messages.host_refused(self._path, level.canonical, error) from error
+            raise host_refused(self._path, level.canonical, error) from error
         if found != level.canonical:
             hosting.changes.write(self._path, level.canonical)
 
@@ -170,17 +175,17 @@ class CpuLatency(HostFactor):
         if (reason := super().unavailable(name)) is not None:
             return reason
         states = self.root.glob("sys/devices/system/cpu/cpu0/cpuidle/state*")
-        return None if self._path.exists() and any(states) else messages.NO_IDLE_STATES
+        return None if self._path.exists() and any(states) else NO_IDLE_STATES
 
     def parse(self, name: str, typed: str) -> Level:
         """`usual`, or microseconds; raises `UsageError`."""
         if typed.strip() == USUAL:
             return Level(typed, USUAL)
         if not typed.strip()[:1].isdecimal():
-            raise messages.not_a_host_level(name, typed, self.accepts)
+            raise not_a_host_level(name, typed, self.accepts)
         limit_us = round(parse_time_ms(typed) * 1000)
         if limit_us >= _NO_LIMIT_US:
-            raise messages.not_a_host_level(name, typed, self.accepts)
+            raise not_a_host_level(name, typed, self.accepts)
         return Level(typed, f"{limit_us}us")
 
     def require_here(self, name: str, level: Level) -> None:
@@ -232,14 +237,14 @@ class MemoryNodes(HostFactor):
 
     def unavailable(self, name: str) -> str | None:
         """A kernel that knows nodes; no right is needed but in containers, which `require_here` finds out."""
-        return None if memory_nodes(self.root) else messages.NO_NODES
+        return None if memory_nodes(self.root) else NO_NODES
 
     def parse(self, name: str, typed: str) -> Level:
         """`all`, or a list of nodes; raises `UsageError`."""
         if typed.strip() == cpus.ALL:
             return Level(typed, cpus.ALL)
         if not (found := parse_list(typed)):
-            raise messages.not_a_host_level(name, typed, self.accepts)
+            raise not_a_host_level(name, typed, self.accepts)
         return Level(typed, show_list(found))
 
     def require_here(self, name: str, level: Level) -> None:
@@ -298,7 +303,7 @@ class Scheduling(HostFactor):
     def parse(self, name: str, typed: str) -> Level:
         """One of the two words; raises `UsageError`."""
         if typed.strip() not in ("usual", "realtime"):
-            raise messages.not_a_host_level(name, typed, self.accepts)
+            raise not_a_host_level(name, typed, self.accepts)
         return Level(typed, typed.strip())
 
     def require_here(self, name: str, level: Level) -> None:

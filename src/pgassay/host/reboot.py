@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Runner
-from pgassay.host import messages
+from pgassay.host.host_factor import NO_ROOT
 
 UNIT = "pgassay-continue.service"
 ROOT_VARIABLE = "PGASSAY_SYSTEMD_ROOT"
@@ -43,7 +43,7 @@ class Continuation:
         if self._root != Path("/"):
             return
         if os.geteuid() != 0:
-            raise _no_reboot(messages.NO_ROOT)
+            raise _no_reboot(NO_ROOT)
         if not Path("/run/systemd/system").is_dir():
             raise _no_reboot("this machine was not booted by systemd")
 

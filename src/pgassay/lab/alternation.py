@@ -17,7 +17,6 @@ from pgassay.bench.errors import ClientLostError
 from pgassay.bench.slices import Metronome
 from pgassay.design.blocks import rounds_of, turns
 from pgassay.errors import UsageError
-from pgassay.lab import messages
 from pgassay.lab.live_trial import TRANSACTIONS_MIN, LiveTrial
 from pgassay.lab.turns import FOREIGN, disturbances
 from pgassay.record.values import Reason, TrialRecord
@@ -103,7 +102,7 @@ class AlternatingBlock:
                 trial = living[name]
                 trial.take_turn(round_, position)
                 if trial.over:
-                    self._discarded[round_] = messages.round_ended(name)
+                    self._discarded[round_] = round_ended(name)
                     break
             if before is not None and metronome is not None:
                 after = trial.beat(metronome)
@@ -178,3 +177,8 @@ def _seen(trial: LiveTrial) -> tuple[int, float]:
     seen = [turn.played for turn in trial.turns[-_PROBED_ROUNDS:]]
     most = max((each.transactions for each in seen), default=0)
     return most, min((each.drained_ns - each.closed_ns for each in seen), default=0) / 1e9
+
+
+def round_ended(arm: str) -> str:
+    """Why a round of an alternating block is left out: one of its servers did not reach its end."""
+    return f"{arm} failed in this round"

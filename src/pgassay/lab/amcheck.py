@@ -6,7 +6,8 @@ drive is unmounted, the file system's own tool checks it, and an emulated drive 
 
 from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
-from pgassay.lab import messages
+
+NO_AMCHECK = "drive.check needs the extension amcheck, which is not installed with this server"
 
 DATA, DRIVE, NOT_CHECKED = "damaged_data", "damaged_drive", "not_checked"
 _TABLES_SINCE = 14
@@ -41,7 +42,7 @@ def check_relations(server: Server, most_bytes: int | None = None) -> dict[str, 
     amcheck is not installed. Raises `QueryError` if the server died.
     """
     if not install(server):
-        return {NOT_CHECKED: messages.NO_AMCHECK}
+        return {NOT_CHECKED: NO_AMCHECK}
     narrowed = "" if most_bytes is None else _SMALL.format(most_bytes=most_bytes)
     try:
         server.query(_INDEXES.format(narrowed=narrowed.format(table="i.indrelid")))

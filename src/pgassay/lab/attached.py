@@ -24,16 +24,28 @@ from pgassay.lab.settings import CONNECTIONS_OURS
 from pgassay.lab.site import Site
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.postgres.attached import facts as about
-from pgassay.postgres.attached import messages, ways
+from pgassay.postgres.attached import ways
 from pgassay.postgres.attached.attachment import Attachment, attach
 from pgassay.postgres.attached.databases import Databases
-from pgassay.postgres.attached.server import AttachedInstallation
+from pgassay.postgres.attached.facts import visited
+from pgassay.postgres.attached.server import AttachedInstallation, as_it_is
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.probe.registry import every_probe
 from pgassay.state import state_directory
 from pgassay.study.units import format_size
+
+FIXED = {
+    "build": "its programs are built already",
+    "init": "its cluster is made already",
+    "host": "its machine is not ours to change",
+    "drive": "its files are where they are",
+}
+"""By the stage of a factor."""
+OTHER_DRIVER = "only pgbench reaches a server that is not ours"
+OTHER_HOST = "its program runs on this machine"
+NO_FILES = "the server's files are not ours"
 
 DRIVERS = ("pgbench",)
 """Loads whose programs reach any server: the others take a private socket."""
@@ -115,7 +127,7 @@ class AttachedBench(Workbench):
         """Raise `UsageError` for what a server that runs already cannot have, every factor with its reason."""
         found = tuple(dict.fromkeys(refusals(resolved)))
         if found:
-            raise messages.as_it_is((), found)
+            raise as_it_is((), found)
         for name in dict.fromkeys(arm.setup.copied_database for arm in resolved.arms if arm.setup.copied_database):
             self._attached.changes.require_copyable(name, self._attached.endpoint.database)
         needed = max(arm.setup.load.connections for arm in resolved.arms) + CONNECTIONS_OURS
@@ -127,7 +139,7 @@ class AttachedBench(Workbench):
         facts, found = self._attached.facts, []
         left = sorted({name for arm in resolved.arms for name in self._unpinned(arm)})
         if left:
-            found.append(("not_pinned", messages.unpinned(left, facts.role)))
+            found.append(("not_pinned", unpinned(left, facts.role)))
         if not facts.checkpoints:
             found.append(("no_checkpoint", _no_checkpoint(facts.role)))
         hidden = self._unseen()
@@ -201,7 +213,7 @@ class AttachedBench(Workbench):
             before, known = known, about.sessions_of_others(attached.sql, attached.facts, ours)
             found = about.others(attached.sql, ours, patience_s=0.0)
             came = known - before
-            return messages.visited(found, came) if found or came else ""
+            return visited(found, came) if found or came else ""
 
         return ask
 
@@ -224,20 +236,20 @@ def refusals(resolved: ResolvedStudy) -> Iterator[str]:
     for arm in resolved.arms:
         for bound in arm.at(Stage.BUILD, Stage.INIT, Stage.HOST):
             if not bound.name.startswith((_DRIVE, f"init.{COPY_DATABASE}")):
-                yield f"{bound.name} ({messages.FIXED[bound.factor.stage]})"
-        yield from (f"{each.name} ({messages.FIXED['drive']})" for each in arm.bound if each.name.startswith(_DRIVE))
+                yield f"{bound.name} ({FIXED[bound.factor.stage]})"
+        yield from (f"{each.name} ({FIXED['drive']})" for each in arm.bound if each.name.startswith(_DRIVE))
         if arm.setup.drive != DriveOptions() and not any(each.name.startswith(_DRIVE) for each in arm.bound):
-            yield f"a drive ({messages.FIXED['drive']})"
+            yield f"a drive ({FIXED['drive']})"
         load = arm.setup.load
         if load.driver not in DRIVERS:
-            yield f"load.driver={load.driver} ({messages.OTHER_DRIVER})"
+            yield f"load.driver={load.driver} ({OTHER_DRIVER})"
         if load.host != HERE:
-            yield f"load.host={load.host} ({messages.OTHER_HOST})"
+            yield f"load.host={load.host} ({OTHER_HOST})"
         if load.cache == "cold":
-            yield f"load.cache=cold ({messages.NO_FILES})"
+            yield f"load.cache=cold ({NO_FILES})"
         for name in ("compressibility", "cuts"):
             if getattr(load, name):
-                yield f"load.{name} ({messages.NO_FILES})"
+                yield f"load.{name} ({NO_FILES})"
 
 
 def bench_of(options: BenchOptions) -> Workbench:
@@ -316,3 +328,11 @@ def _nothing_else(ledger: Path, *, checkpoints: bool) -> str:
     """For the plan."""
     also = "CHECKPOINT before each window; " if checkpoints else ""
     return f"{also}nothing else; what is owed is listed in {ledger}, for pgassay doctor --repair after a crash"
+
+
+def unpinned(names: Sequence[str], role: str) -> str:
+    """Settings that would pin the regime and stay as they are."""
+    return (
+        f"{', '.join(names)} stay as the server has them, since ALTER SYSTEM is not for role {role}: a window may hold"
+        " no whole checkpoint cycle"
+    )

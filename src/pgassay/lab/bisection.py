@@ -7,7 +7,7 @@ there, ends the one that was cut short, and goes on.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, log
+from math import exp, inf, log
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +18,6 @@ from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
 from pgassay.analysis.observations import Observation
 from pgassay.errors import PgassayError, UsageError
-from pgassay.lab import messages
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
 from pgassay.study.responses import Response, Scale
@@ -138,7 +137,7 @@ class Bisection:
                     "name another one with --bad",
                 )
             mean = bisection.difference([each.contrast for each in self._seen], self._limits.first)
-            self._tell(messages.good_against_bad(mean, len(self._seen)))
+            self._tell(good_against_bad(mean, len(self._seen)))
         return mean
 
     @property
@@ -165,7 +164,7 @@ class Bisection:
             pairs = self._source.measure(beside, commit, blocks, path)
             usable = [pair for pair in pairs if _usable(pair, self._source.primary.name)]
             if not usable:
-                raise UnmeasuredError(messages.no_valid_block())
+                raise UnmeasuredError(no_valid_block())
         except UnmeasuredError as error:
             if any(each.commit == place for each, _ in self._pairs):
                 raise PgassayError(
@@ -173,7 +172,7 @@ class Bisection:
                 ) from None
             keep_file(self._disk, note, f"{error}\n".encode())
             self._skipped[place] = str(error)
-            self._tell(messages.commit_skipped(commit.name, str(error)))
+            self._tell(commit_skipped(commit.name, str(error)))
             return
         self._pairs += [(asked, pair) for pair in usable]
 
@@ -222,3 +221,23 @@ def require_ratio(response: Response) -> None:
         raise UsageError(
             f'"{response.name}" has no ratios to go by', "name a response on a ratio scale with --primary, as tps"
         )
+
+
+def good_against_bad(mean: BlockMean, blocks: int) -> str:
+    """Progress of a bisection's first part."""
+    if mean.half == inf:
+        return f"good against bad: {blocks} blocks, no interval yet"
+    estimate, low, high = (
+        100.0 * (exp(end) - 1.0) for end in (mean.mean, mean.mean - mean.half, mean.mean + mean.half)
+    )
+    return f"good against bad: {estimate:+.1f} % [{low:+.1f}, {high:+.1f}] after {blocks} blocks"
+
+
+def commit_skipped(name: str, why: str) -> str:
+    """A commit of a bisection that is left out."""
+    return f"skipped: {name}: {why}"
+
+
+def no_valid_block() -> str:
+    """A run of two commits ended without one."""
+    return "no block in which both commits have a valid value"

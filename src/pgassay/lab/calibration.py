@@ -13,8 +13,8 @@ from typing import Any
 from pgassay.bench.counters import Sample
 from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.store import Needs
-from pgassay.design import messages as design_messages
 from pgassay.design.blocks import order
+from pgassay.design.schedule import blocks_done
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.lab.arms import ResolvedStudy
@@ -185,7 +185,7 @@ class Calibrator:
         self.used_s = sum(trial.length_s for trial in self.trials)
         for arm in self._restarts(1):
             self._prepare(arm)
-        reason = design_messages.blocks_done(design.blocks_max)
+        reason = blocks_done(design.blocks_max)
         begun = max((trial.block for trial in self.trials), default=0)
         for block in range(begun + 1, design.blocks_max + self._cut_short() + 1):
             ahead_s = self.used_s / (block - 1) if block > 1 else 0.0

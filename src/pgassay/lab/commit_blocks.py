@@ -21,7 +21,7 @@ from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.postgres.builds.commits import Commit
-from pgassay.postgres.builds.messages import BuildError
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord

@@ -12,9 +12,8 @@ from pgassay.bench.places import Mount
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import BelievedMounts
 from pgassay.host.storage import existing_ancestor, mount_of
-from pgassay.lab import drive_messages
 from pgassay.lab.arms import ResolvedStudy
-from pgassay.lab.drives import NEEDED, RealDrive, not_told, real_drives
+from pgassay.lab.drives import NEEDED, RealDrive, not_told, real_drives, whole_drive
 from pgassay.lab.workbench import Workbench
 from pgassay.study.drives import DATA, WAL, DriveKind
 from pgassay.study.model import Study
@@ -99,9 +98,7 @@ def contents(
         if _told_of_deleted(each, mount if each.owner == SOURCE else None, directory):
             trim = ""
         if kept_here or trim:
-            said = drive_messages.whole_drive(
-                of_contents, each.owner, kind, each.device, kept_here=kept_here, trim=trim
-            )
+            said = whole_drive(of_contents, each.owner, kind, each.device, kept_here=kept_here, trim=trim)
             found.append(said)
     return found
 

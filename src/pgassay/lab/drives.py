@@ -28,7 +28,6 @@ from pgassay.errors import PgassayError
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
-from pgassay.lab import drive_messages
 from pgassay.lab.gone import end_killed
 from pgassay.postgres import repair
 from pgassay.record import counter_proofs
@@ -161,13 +160,13 @@ def not_told(drives: Sequence[RealDrive], wanted: Sequence[str]) -> str:
     for each in drives:
         if each.owner == WAL and each.counters is not None and each.counters is of_data:
             if WAL_ALONE in wanted:
-                found.append(drive_messages.one_drive(each.asked.label, each.device, WAL_ALONE))
+                found.append(one_drive(each.asked.label, each.device, WAL_ALONE))
             continue
         of_data = each.counters
         told = frozenset() if each.counters is None else frozenset(each.counters())
         about = [name for name in wanted if not told.issuperset(NEEDED.get(name, ())) and _concerns(name, each.owner)]
         if about:
-            said = drive_messages.not_told(each.owner, each.asked.label, each.device, about)
+            said = not_reported(each.owner, each.asked.label, each.device, about)
             found.append(said + _because(each.counters, about))
     return "; ".join(found)
 
@@ -269,3 +268,28 @@ def _unusable_place(place: Path, error: OSError) -> PgassayError:
         f'could not make "{place}" for clusters: {(error.strerror or str(error)).lower()}',
         "name a directory that this account may write in with --data-dir, or with $PGASSAY_DATA_DIR",
     )
+
+
+def not_reported(owner: str, kind: str, device: str, responses: Sequence[str]) -> str:
+    """For a real drive or an image that does not count what these responses are computed from."""
+    return f"{_named(owner, kind, device)} does not report what is needed for {', '.join(responses)}"
+
+
+def one_drive(kind: str, device: str, response: str) -> str:
+    """For WAL apart from the data, but on the same real drive, whose counters are the data's."""
+    return f"{_named(WAL, kind, device)} is one drive with the data and counts once, so no {response}"
+
+
+def whole_drive(responses: Sequence[str], owner: str, kind: str, device: str, *, kept_here: bool, trim: str) -> str:
+    """A real drive counts all that it holds: snapshots that are kept there, and what is deleted and not trimmed.
+
+    `trim` is how the drive would be told of deleted files; empty where it is told.
+    """
+    held = ["all snapshots (--snapshots-in DIR keeps them on another drive)"] if kept_here else []
+    held += [f"what earlier trials have deleted ({trim} tells it)"] if trim else []
+    counted = f"{_named(owner, kind, device)} counts all that it holds"
+    return f"{counted}, for {', '.join(responses)} also {' and '.join(held)}: ratios come out nearer to 1"
+
+
+def _named(owner: str, kind: str, device: str) -> str:
+    return f"the drive of {'the WAL' if owner == WAL else 'the data'} ({kind} on {device})"

@@ -3,7 +3,7 @@
 Factors change the machine through `Hosting.changes` only, so that every change is undone.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,8 @@ from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import cpus
-from pgassay.lab import failures, messages
+from pgassay.host.host_factor import NO_ROOT
+from pgassay.lab import failures
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.load.options import REST
@@ -95,7 +96,7 @@ def require(arm: ResolvedArm) -> None:
     bounds = arm.at(Stage.HOST)
     missing = unavailable((each.name for each in bounds), arm.site.catalogue)
     if missing:
-        lacking.name("host factors", messages.host_factors_unavailable(missing))
+        lacking.name("host factors", host_factors_unavailable(missing))
     for each in bounds:
         if each.name not in missing:
             try:
@@ -159,3 +160,19 @@ def _huge_pages_taken(count: int) -> str:
     if count == 0:
         return "the server did not get its huge pages at once, although they were free"
     return f"other programs took {count} huge pages before the server started; as many were obtained again"
+
+
+def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:
+    """For host factors that are not available here, by name with the reason; all of them in one message."""
+    named = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    hint = "leave them out with --without-host-factors"
+    return UsageError(
+        f"some of the study's factors are not available on this machine: {named}",
+        f"run as root, or {hint}" if NO_ROOT in reasons.values() else hint,
+    )
+
+
+def host_factors_left_out(reasons: Mapping[str, str]) -> str:
+    """What --without-host-factors left out, for the record and as a warning."""
+    named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
+    return f"host factors left out, because this machine does not support them: {named}"

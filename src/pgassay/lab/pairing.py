@@ -12,17 +12,24 @@ from pgassay.bench.factor import Stage
 from pgassay.design.blocks import cells
 from pgassay.design.validity import alternation_refusals
 from pgassay.errors import UsageError
-from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.machine import best_slice_s
 from pgassay.lab.process_memory import process_bytes
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
 from pgassay.load.responses import IN_SLICES
-from pgassay.postgres.attached.messages import ONE_SERVER
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL
 from pgassay.study.regime import UNPINNED
 from pgassay.study.units import format_size, parse_memory
+
+NOBODY_TO_TAKE_TURNS = "no two treatments are compared with each other"
+CHECKPOINTS_BY_THE_CLOCK = (
+    "checkpoints by the clock (load.checkpoint = cycle or default) would start while a server stands still;"
+    " wal and none do not"
+)
+WORK_IS_COUNTED = "slices have a length, and the study counts the work instead (load.transactions)"
+
+ONE_SERVER = "the treatments are databases of one server, which cannot stand still for one of them"
 
 CYCLE = "cycle"
 PLACES_ONLY = ("host.cores", "host.memory_nodes", "host.scheduling")
@@ -73,7 +80,7 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
     study, arms = resolved.study, resolved.arms
     together = [tuple(resolved.of(arm) for arm in each) for each in cells(study.arms)]
     if all(len(each) < 2 for each in together):
-        yield messages.NOBODY_TO_TAKE_TURNS
+        yield NOBODY_TO_TAKE_TURNS
         return
     if resolved.site.attached:
         yield ONE_SERVER
@@ -104,9 +111,9 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
 def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     options = arm.setup.load
     if mode_of(options) in (CYCLE, UNPINNED):
-        yield messages.CHECKPOINTS_BY_THE_CLOCK
+        yield CHECKPOINTS_BY_THE_CLOCK
     if options.transactions is not None or options.duration_s is None:
-        yield messages.WORK_IS_COUNTED
+        yield WORK_IS_COUNTED
     for bound in arm.at(Stage.HOST):
         if bound.name not in PLACES_ONLY:
             yield f"{bound.name} changes the whole machine, and all servers of a block would see it"

@@ -6,7 +6,6 @@ from pathlib import Path
 from pgassay import __version__
 from pgassay.design.schedule import RULE, RULES
 from pgassay.errors import PgassayError
-from pgassay.lab import messages
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import UNTOLD, disagreements, rules_of
 from pgassay.load import drivers
@@ -16,6 +15,9 @@ from pgassay.record.formats import IMPORTED
 from pgassay.record.reading import Run
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.parsing import parse, parse_recorded
+
+_LINES_LISTED = 5
+"""As many lines of a journal are named."""
 
 
 def replay(path: Path) -> Iterator[Finding]:
@@ -47,7 +49,7 @@ def replay(path: Path) -> Iterator[Finding]:
         )
         return
     if lines and (UNTOLD in rules or version != __version__):
-        text = messages.older_decisions(version, lines, rule_known=UNTOLD not in rules)
+        text = older_decisions(version, lines, rule_known=UNTOLD not in rules)
         yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
         return
     for line in lines:
@@ -74,3 +76,13 @@ def _other_rule(version: str, rules: Sequence[int], rule: int) -> str:
     theirs = " and ".join(map(str, rules))
     made = f"pgassay {version} made them with rule {theirs}, this one has rule {rule}"
     return f"its decisions were not replayed: {made}"
+
+
+def older_decisions(version: str, lines: Sequence[int], *, rule_known: bool) -> str:
+    """The design, asked again, decides otherwise, and may have changed since."""
+    named = ", ".join(map(str, lines[:_LINES_LISTED])) + (" …" if len(lines) > _LINES_LISTED else "")
+    why = "" if rule_known else " before records named the rule of their decisions, which may have changed since"
+    return (
+        f"{len(lines)} {'decision' if len(lines) == 1 else 'decisions'} (journal line {named}) would be "
+        f"different now: pgassay {version} wrote the record{why}"
+    )

@@ -22,14 +22,13 @@ from pgassay.host.accounts import describe
 from pgassay.host.doctor import busy_neighbour
 from pgassay.host.facts import collect
 from pgassay.host.storage import unsuitable
-from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import extension_of, making_s
 from pgassay.lab.drive_remarks import drive_remarks
 from pgassay.lab.foreseen import foresee
-from pgassay.lab.host_stage import unavailable
+from pgassay.lab.host_stage import host_factors_left_out, unavailable
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.machine import known_capacities, known_disk, place_of, remember_lengths
 from pgassay.lab.named_files import rooted
@@ -227,7 +226,7 @@ def begin(
     if prepared.pairing:
         facts["pairing"] = prepared.pairing
     if written.left_out:
-        remarks["host_factors"] = messages.host_factors_left_out(written.left_out)
+        remarks["host_factors"] = host_factors_left_out(written.left_out)
     facts["remarks"] = remarks
     facts["capacities"] = dict(capacities) if capacities else known_capacities(mount)
     facts[disk_capacities.FACT] = known_disk(mount)

@@ -22,7 +22,6 @@ from pgassay.lab.process_memory import MEMORY, process_bytes
 from pgassay.lab.settings import STOCK_MIN_WAL, STOCK_SHARED_BUFFERS, mode_of, settings_of
 from pgassay.lab.setup import Setup
 from pgassay.study import document as documents
-from pgassay.study import messages
 from pgassay.study.document import Document
 from pgassay.study.drives import DATA, WAL
 from pgassay.study.model import Study
@@ -40,6 +39,11 @@ from pgassay.study.scale_model import (
     to_table,
 )
 from pgassay.study.units import format_bytes, format_size, parse_memory, split_quantity
+
+AS_MANY_AS_OPENED = "no more than are opened: the shared memory of each does not shrink"
+"""Why a model has fewer connections than its original."""
+WITHOUT_PROCESSES = "of memory without what the server's processes take"
+"""What a number that has memory in it is about."""
 
 CHOSEN = "the original's is pgassay's choice"
 BY_TIME = "checkpoints go by time here, so by the speed"
@@ -137,7 +141,7 @@ def _with_fewer_connections(
     enough = max(_STOCK_CONNECTIONS, opened + _SPARE_CONNECTIONS)
     if int(held) <= enough:
         return document, ()
-    fewer = Resized(_MAX_CONNECTIONS, str(held), str(enough), messages.AS_MANY_AS_OPENED)
+    fewer = Resized(_MAX_CONNECTIONS, str(held), str(enough), AS_MANY_AS_OPENED)
     return documents.with_fixed(document, {_MAX_CONNECTIONS: str(enough)}), (fewer,)
 
 
@@ -217,8 +221,8 @@ def _of_one(setup: Setup, settings: Mapping[str, str], machine: Machine, needs: 
     buffers = _setting_bytes(settings.get("shared_buffers", STOCK_SHARED_BUFFERS), _PAGE_BYTES)
     wal, timed = _checkpoint_wal(setup, settings)
     return {
-        ("data ÷ memory", messages.WITHOUT_PROCESSES): _quotient(data, memory),
-        ("shared_buffers ÷ memory", messages.WITHOUT_PROCESSES): _quotient(buffers, memory),
+        ("data ÷ memory", WITHOUT_PROCESSES): _quotient(data, memory),
+        ("shared_buffers ÷ memory", WITHOUT_PROCESSES): _quotient(buffers, memory),
         ("data ÷ shared_buffers", "the hot set ÷ cache, of a load that reads all its data alike"): _quotient(
             data, buffers
         ),

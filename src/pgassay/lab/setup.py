@@ -13,8 +13,7 @@ from pgassay.drive.options import DriveOptions
 from pgassay.load import drivers
 from pgassay.postgres.builds.recipe import DEFAULT_BLOCK_BYTES
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.postgres.installation import COPY_DATABASE, COPY_OF
-from pgassay.postgres.messages import fixed_by_copy
+from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, fixed_by_copy
 
 
 @dataclass(frozen=True)

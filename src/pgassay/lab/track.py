@@ -16,8 +16,7 @@ import msgspec
 
 from pgassay.analysis.tracking import Course, course_of
 from pgassay.errors import UsageError
-from pgassay.lab import messages
-from pgassay.lab.bisection import SKIPPED, Blocks, Pair, UnmeasuredError
+from pgassay.lab.bisection import SKIPPED, Blocks, Pair, UnmeasuredError, commit_skipped, no_valid_block
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
 from pgassay.study.responses import Response, Scale
@@ -154,7 +153,7 @@ class Track:
             point = self._point(commit, parent, pairs, path)
         except UnmeasuredError as error:
             keep_file(self._disk, _beside(path, SKIPPED), f"{error}\n".encode())
-            self._tell(messages.commit_skipped(commit.name, str(error)))
+            self._tell(commit_skipped(commit.name, str(error)))
             return
         keep_file(self._disk, _beside(path, POINT), _encoded(point))
         self._tell(
@@ -174,7 +173,7 @@ class Track:
         primary = self._source.primary
         usable = [pair for pair in pairs if _log_ratio(pair, primary.name) is not None]
         if not usable:
-            raise UnmeasuredError(messages.no_valid_block())
+            raise UnmeasuredError(no_valid_block())
         known = {each.name: each for each in (*self._source.responses, primary) if each.scale is Scale.RATIO}
         contrasts = {}
         for name in known:

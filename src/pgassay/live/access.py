@@ -13,7 +13,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pgassay.live import messages
+NO_TOKEN = "open the address that pgassay printed: it ends with a token"
+FOREIGN_HOST = "this server answers to 127.0.0.1 and localhost alone"
+FOREIGN_ORIGIN = "another site asked for this page"
 
 NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 TOKEN = "token"
@@ -75,19 +77,19 @@ class Guard:
         """An answer instead of the page: a refusal, or the way to the address without its token."""
         host = headers.getlist("host")
         if len(host) != 1 or _name_of(host[0]) not in NAMES:
-            return _no(messages.FOREIGN_HOST)
+            return _no(FOREIGN_HOST)
         origins = headers.getlist("origin")
         if origins and origins != [f"http://{host[0]}"]:
-            return _no(messages.FOREIGN_ORIGIN)
+            return _no(FOREIGN_ORIGIN)
         if scope["method"] not in ("GET", "HEAD") and not origins:
-            return _no(messages.FOREIGN_ORIGIN)
+            return _no(FOREIGN_ORIGIN)
         asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in asked if name == TOKEN]
         if given and scope["method"] == "GET":
             return self._entered(scope, given, [each for each in asked if each[0] != TOKEN])
         known = _cookies(headers.getlist("cookie"), self._cookie)
         if not any(map(self._is_token, known)):
-            return _no(messages.NO_TOKEN)
+            return _no(NO_TOKEN)
         if len(scope["query_string"]) > QUERY_BYTES_MAX:
             return _no(f"a query has {QUERY_BYTES_MAX} bytes at most", 400)
         if self._answering >= ANSWERED_MAX:
@@ -96,7 +98,7 @@ class Guard:
 
     def _entered(self, scope: Scope, given: Sequence[str], rest: Sequence[tuple[str, str]]) -> Response:
         if not all(map(self._is_token, given)):
-            return _no(messages.NO_TOKEN)
+            return _no(NO_TOKEN)
         path = "/" + scope["path"].lstrip("/")  # "//host" would be another site
         answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, status_code=303)
         answer.set_cookie(self._cookie, self._token, path="/", httponly=True, samesite="strict")

@@ -21,17 +21,24 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from pgassay.errors import PgassayError
-from pgassay.live import figures, files, messages, pages, stream
-from pgassay.live.access import Guard
+from pgassay.live import figures, files, pages, stream
+from pgassay.live.access import FOREIGN_ORIGIN, Guard
 from pgassay.live.catalogue import PAGE, WORDS_MAX, Catalogue, Query
 from pgassay.live.figures import ROWS
 from pgassay.live.pair import FIGURE, pair_of
-from pgassay.live.progress import KILLED, RUNNING, Watched
+from pgassay.live.progress import KILLED, RUNNING, Watched, report_failed
 from pgassay.live.reports import Reports
 from pgassay.live.summary import FINISHED, INTERRUPTED, OPEN, Listed, answer_of
 from pgassay.record import stopping
 from pgassay.record.holder import holder
 from pgassay.record.reading import Run
+
+NOT_RUNNING = "this run does not run now, so there is nothing to stop"
+NO_SUCH_PAGE = "there is no such page"
+GONE = "there is no such run any more"
+NO_SUCH_FILE = "the run has no such file"
+TWO_RUNS = "mark two runs to see them side by side"
+"""What a browser is told, as a sentence of its page."""
 
 _FORM_BYTES_MAX = 4096
 _ANSWERS_S = 2.0
@@ -121,7 +128,7 @@ class _Site:
     def _run(self, request: Request) -> tuple[Listed, Path]:
         found = self._catalogue.run(request.path_params["identity"])
         if found is None:
-            raise HTTPException(404, messages.GONE)
+            raise HTTPException(404, GONE)
         return found
 
     def report(self, request: Request) -> Response:
@@ -132,7 +139,7 @@ class _Site:
         except PgassayError as failure:
             return pages.shown("unreadable", run=known, why=failure.message, hint=failure.hint or "")
         except Exception as failure:  # others may have written the record, and a page that fails tells them nothing
-            return pages.shown("unreadable", run=known, why=messages.report_failed(failure), hint="")
+            return pages.shown("unreadable", run=known, why=report_failed(failure), hint="")
         return HTMLResponse(found.html, headers={"content-security-policy": found.policy})
 
     def live(self, request: Request) -> Response:
@@ -172,14 +179,14 @@ class _Site:
         async for piece in request.stream():
             form += piece
             if len(form) > _FORM_BYTES_MAX:
-                raise HTTPException(413, messages.FOREIGN_ORIGIN)
+                raise HTTPException(413, FOREIGN_ORIGIN)
         given = parse_qs(form.decode("latin-1")).get("writing", [""])[-1]
         if not secrets.compare_digest(given.encode(), self._writing.encode()):
-            raise HTTPException(403, messages.FOREIGN_ORIGIN)
+            raise HTTPException(403, FOREIGN_ORIGIN)
         known, path = await run_in_threadpool(self._run, request)
         pid = holder(path)
         if pid is None:
-            raise HTTPException(409, messages.NOT_RUNNING)
+            raise HTTPException(409, NOT_RUNNING)
         try:
             end(path, pid)
         except OSError as failure:
@@ -195,7 +202,7 @@ class _Site:
         try:
             folder = self.reports.of(known.identity, path).data
         except Exception as failure:
-            raise HTTPException(404, messages.NO_SUCH_FILE) from failure
+            raise HTTPException(404, NO_SUCH_FILE) from failure
         return _download(folder, request.path_params["name"])
 
     def files(self, request: Request) -> Response:
@@ -204,13 +211,13 @@ class _Site:
         asked: str = request.path_params["path"]
         path = files.inside(run, asked.removesuffix("/"))
         if path is None:
-            raise HTTPException(404, messages.NO_SUCH_FILE)
+            raise HTTPException(404, NO_SUCH_FILE)
         if not path.is_dir():
             return _download(run, asked)
         try:
             items = files.items(path)
         except OSError as failure:  # a staged trial has its place meanwhile
-            raise HTTPException(404, messages.NO_SUCH_FILE) from failure
+            raise HTTPException(404, NO_SUCH_FILE) from failure
         within = asked.removesuffix("/")
         above = "" if not within else within.rpartition("/")[0]
         return pages.shown(
@@ -225,17 +232,17 @@ class _Site:
         """Two runs side by side."""
         asked = list(dict.fromkeys(request.query_params.getlist("run")))
         if len(asked) != 2:
-            return pages.shown("note", title="Side by side", why=messages.TWO_RUNS, hint="", status=400)
+            return pages.shown("note", title="Side by side", why=TWO_RUNS, hint="", status=400)
         found = [self._catalogue.run(each) for each in asked]
         (first, second) = (each for each in found if each is not None) if all(found) else (None, None)
         if first is None or second is None:
-            raise HTTPException(404, messages.GONE)
+            raise HTTPException(404, GONE)
         try:
             pair = pair_of(*(Run.open(path, leave_out=True) for _, path in (first, second)))
         except PgassayError as failure:
             return pages.shown("note", title="Side by side", why=failure.message, hint=failure.hint or "")
         except Exception as failure:
-            why = messages.report_failed(failure)
+            why = report_failed(failure)
             return pages.shown("note", title="Side by side", why=why, hint="")
         figures = {FIGURE: pair.figure} if pair.figure else {}
         runs = (first[0], second[0])
@@ -245,7 +252,7 @@ class _Site:
         """Styles and scripts."""
         found = pages.static(request.path_params["name"])
         if found is None:
-            raise HTTPException(404, messages.NO_SUCH_PAGE)
+            raise HTTPException(404, NO_SUCH_PAGE)
         return found
 
 
@@ -253,7 +260,7 @@ def _download(folder: Path, name: str) -> Response:
     """A file as something to keep, never as a page: what a tool wrote is not ours to show."""
     path = files.inside(folder, name)
     if path is None or not path.is_file():
-        raise HTTPException(404, messages.NO_SUCH_FILE)
+        raise HTTPException(404, NO_SUCH_FILE)
     named = f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"
     return StreamingResponse(
         files.pieces(path), media_type="application/octet-stream", headers={"content-disposition": named}
@@ -263,7 +270,7 @@ def _download(folder: Path, name: str) -> Response:
 def _failed(request: Request, error: Exception) -> Response:
     """What a browser sees of an error."""
     if isinstance(error, HTTPException):
-        known = messages.NO_SUCH_PAGE if error.detail == "Not Found" else error.detail
+        known = NO_SUCH_PAGE if error.detail == "Not Found" else error.detail
         return pages.shown("note", title="pgassay", why=known, hint="", status=error.status_code)
     assert isinstance(error, PgassayError)
     return pages.shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.live import figures, messages
+from pgassay.live import figures
 from pgassay.live.summary import FINISHED, INTERRUPTED
 from pgassay.record import stopping
 from pgassay.record.decisions import Step, decisions_in
@@ -25,6 +25,9 @@ from pgassay.report.headline import headline_of
 from pgassay.report.remaining import Remaining
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
+
+NOTHING_YET = "Nothing has been measured yet"
+PREPARING = "preparing"
 
 RUNNING, KILLED = "running", "ended unexpectedly"
 SAID_MAX = 200
@@ -129,11 +132,11 @@ def _answer(run: Run) -> tuple[Answer, Study | None, bool]:
     try:
         findings = Findings(run)
         if not findings.trials:
-            return Answer((messages.NOTHING_YET,)), findings.study, False
+            return Answer((NOTHING_YET,)), findings.study, False
         said = Answer(tuple(map(words.sentence, headline_of(findings).sentences)), figures.effects(findings))
         return said, findings.study, power_cuts.decide(findings)
     except Exception as failure:  # a page that goes on is worth more than one that ends
-        return Answer((messages.report_failed(failure),)), None, False
+        return Answer((report_failed(failure),)), None, False
 
 
 def _left(run: Run, study: Study) -> str:
@@ -170,7 +173,7 @@ def _doing(run: Run, places: Sequence[Place], state: str) -> str:
         return ""
     going = [each for each in places if each.state == "running"]
     if not going:
-        return messages.PREPARING
+        return PREPARING
     return f"block {going[-1].block}: {', '.join([each.arm for each in going])}"
 
 
@@ -236,3 +239,8 @@ def _decision(data: Mapping[str, Any]) -> str:
         case Step.STOP:
             return f"stop: {data.get('reason', '')}"
     return ""
+
+
+def report_failed(error: Exception) -> str:
+    """A record that no report can be made of, though it can be opened."""
+    return f"no report can be made of this run: {type(error).__name__}: {error}"

@@ -11,9 +11,8 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 
 from pgassay.errors import PgassayError
-from pgassay.live import messages
 from pgassay.live.catalogue import signature
-from pgassay.live.progress import Watched
+from pgassay.live.progress import Watched, report_failed
 from pgassay.live.seconds import Seconds
 from pgassay.outgoing import values
 from pgassay.record import stopping
@@ -78,7 +77,7 @@ def _progress(watched: Watched) -> bytes:
     except (PgassayError, OSError) as failure:
         return event("fault", {"text": str(failure)})
     except Exception as failure:  # others may have written the record, and a page that goes on is worth more
-        return event("fault", {"text": messages.report_failed(failure)})
+        return event("fault", {"text": report_failed(failure)})
 
 
 def event(name: str, value: object) -> bytes:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgassay import plugins
-from pgassay.bench import messages as bench_messages
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
+from pgassay.bench.kinds import no_value, not_a_choice
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
 from pgassay.errors import UsageError
@@ -43,7 +43,7 @@ def find(name: str) -> Driver[Any]:
         if driver.name == name:
             return driver
     _plugins().required()
-    raise bench_messages.not_a_choice(f"{_PREFIX}{_DRIVER}", name, [driver.name for driver in known()])
+    raise not_a_choice(f"{_PREFIX}{_DRIVER}", name, [driver.name for driver in known()])
 
 
 def options_of(levels: Mapping[str, str]) -> LoadOptions:
@@ -109,7 +109,7 @@ class DriverFactor(Factor):
     def parse(self, name: str, typed: str) -> Level:
         """The name of a driver; raises `UsageError`, or `PluginError` where a plug-in is broken."""
         if not typed.strip():
-            raise bench_messages.no_value(name)
+            raise no_value(name)
         return Level(typed, find(typed.strip()).name)
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:

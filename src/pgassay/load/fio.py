@@ -29,9 +29,8 @@ from typing import Any
 from pgassay import children
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
-from pgassay.bench.kinds import SWITCH, Kind, choice, whole
-from pgassay.bench.load import EMPTY_CLUSTER_BYTES, BaseLoad, Driver, LoadResult, Moment
-from pgassay.bench.messages import no_program, not_a_choice
+from pgassay.bench.kinds import SWITCH, Kind, choice, not_a_choice, whole
+from pgassay.bench.load import EMPTY_CLUSTER_BYTES, BaseLoad, Driver, LoadResult, Moment, no_program
 from pgassay.bench.options import option
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server

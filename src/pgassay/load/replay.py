@@ -17,11 +17,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pgassay.bench import messages as bench_messages
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
 from pgassay.bench.kinds import PATH, Kind, is_number, whole
-from pgassay.bench.load import BaseLoad, Driver, LoadResult
+from pgassay.bench.load import BaseLoad, Driver, LoadResult, cannot_gate
 from pgassay.bench.options import option
 from pgassay.bench.server import Server
 from pgassay.bench.slices import Slice, SlicePlayer
@@ -442,7 +441,7 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         )
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
-        raise bench_messages.cannot_gate(self.ungated)
+        raise cannot_gate(self.ungated)
 
 
 DRIVER = Driver(ReplayOptions, ReplayLoad, "a server's log, played again in its own time, on your data", work=CALL)

@@ -17,8 +17,8 @@ from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Completed, Runner
 from pgassay.files import Directory
 from pgassay.postgres import control, copied, ownership, settings
+from pgassay.postgres.complaints import complaint
 from pgassay.postgres.control import Control
-from pgassay.postgres.messages import complaint
 
 ROLE = "pgassay"
 """Our superuser in a cluster that came from elsewhere."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import scratch
+from pgassay.bench.errors import ClusterError
 from pgassay.bench.running import Runner
 from pgassay.files import Directory
-from pgassay.postgres import messages
-from pgassay.postgres.messages import complaint
+from pgassay.postgres.complaints import complaint
 
 SHUT_DOWN = ("shut down", "shut down in recovery")
 """States of a cluster whose files are whole by themselves."""
@@ -75,9 +75,9 @@ def major_of(directory: Path) -> int:
     try:
         return int((directory / "PG_VERSION").read_text(encoding="utf-8").strip())
     except PermissionError:
-        raise messages.unreadable_directory(directory) from None
+        raise unreadable_directory(directory) from None
     except (OSError, ValueError):
-        raise messages.no_data_directory(directory, "it has no PG_VERSION") from None
+        raise no_data_directory(directory, "it has no PG_VERSION") from None
 
 
 def read(directory: Path, bindir: Path, runner: Runner) -> Control:
@@ -87,9 +87,9 @@ def read(directory: Path, bindir: Path, runner: Runner) -> Control:
         with Directory.open(directory.resolve()) as opened:
             contents = opened.read(_FILE)
     except (FileNotFoundError, NotADirectoryError):
-        raise messages.no_data_directory(directory, f"it has no {_FILE}") from None
+        raise no_data_directory(directory, f"it has no {_FILE}") from None
     except PermissionError:
-        raise messages.unreadable_directory(directory) from None
+        raise unreadable_directory(directory) from None
     # A copy: the program's account may own the directory, and is given no file that a link of its own leads to.
     with scratch.folder("control") as copy:
         (copy / _FILE).parent.mkdir()
@@ -97,8 +97,21 @@ def read(directory: Path, bindir: Path, runner: Runner) -> Control:
         done = runner.run([str(bindir / "pg_controldata"), str(copy)], files=(copy / _FILE,))
     if done.status or "CRC checksum does not match" in done.stdout:
         said = complaint(done.stderr or done.stdout)[0]
-        raise messages.no_data_directory(directory, said.replace(str(copy), str(directory)))
+        raise no_data_directory(directory, said.replace(str(copy), str(directory)))
     try:
         return parse(major, done.stdout)
     except (KeyError, ValueError) as error:
-        raise messages.no_data_directory(directory, f"pg_controldata does not say {error}") from None
+        raise no_data_directory(directory, f"pg_controldata does not say {error}") from None
+
+
+def no_data_directory(directory: Path, why: str) -> ClusterError:
+    """A copy that is incomplete, or no data directory at all."""
+    return ClusterError(
+        f'"{directory}" is not a whole data directory: {why}',
+        "a base backup has PG_VERSION, global/pg_control and backup_label; one in tar files must be unpacked first",
+    )
+
+
+def unreadable_directory(directory: Path) -> ClusterError:
+    """The account may not read it."""
+    return ClusterError(f'no permission to read "{directory}"', "run as root, or as the account that owns the copy")

@@ -17,8 +17,8 @@ from pathlib import Path
 from pgassay.bench.errors import ClusterError
 from pgassay.errors import UsageError
 from pgassay.files import Directory
-from pgassay.postgres import messages, processes
-from pgassay.postgres.control import SHUT_DOWN, Control
+from pgassay.postgres import processes
+from pgassay.postgres.control import SHUT_DOWN, Control, no_data_directory, unreadable_directory
 
 LABEL, MANIFEST, PID_FILE = "backup_label", "backup_manifest", "postmaster.pid"
 WAL, TABLESPACES = "pg_wal", "pg_tblspc"
@@ -52,7 +52,7 @@ def require_not_served(directory: Path) -> None:
     except FileNotFoundError:
         return
     except OSError:
-        raise messages.unreadable_directory(directory) from None
+        raise unreadable_directory(directory) from None
     word = text.split("\n", 1)[0].strip()
     pid = int(word) if word.isdecimal() else 0
     if processes.postmaster(directory) is not None or (os.geteuid() != 0 and processes.started_ticks(pid) is not None):
@@ -76,7 +76,7 @@ def require_usable(directory: Path, control: Control) -> None:
         return
     start = _START.search(label.read_text(encoding="utf-8", errors="replace"))
     if start is None:
-        raise messages.no_data_directory(directory, f"its {LABEL} does not say where recovery begins")
+        raise no_data_directory(directory, f"its {LABEL} does not say where recovery begins")
     _require_wal(directory, [start[1], *_of_manifest(directory, control.wal_segment_bytes)])
 
 
@@ -122,7 +122,7 @@ def _of_manifest(directory: Path, segment_bytes: int) -> Iterator[str]:
             last -= _position(each["End-LSN"]) % segment_bytes == 0
             yield from (segment(each["Timeline"], number, segment_bytes) for number in range(first, last + 1))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise messages.no_data_directory(directory, f"its {MANIFEST} is not whole: {error}") from None
+        raise no_data_directory(directory, f"its {MANIFEST} is not whole: {error}") from None
 
 
 def _position(text: str) -> int:

@@ -11,7 +11,7 @@ from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.kinds import NONE
 from pgassay.bench.options import factors_of
 from pgassay.bench.server import Server
-from pgassay.postgres import effective, find, messages, settings
+from pgassay.postgres import effective, find, settings
 from pgassay.postgres.adoption import DATABASE
 from pgassay.postgres.attached.changes import PREFIX
 from pgassay.postgres.builds.request import BuildRequest
@@ -21,6 +21,9 @@ from pgassay.postgres.schema import SchemaChange
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import canonical, format_bytes, parse_boolean
+
+NO_SUCH_SETTING = "there is no such setting"
+"""What a server is taken to say of a setting that it does not know."""
 
 _PREFIX = "server."
 _INITIAL = "init."
@@ -70,7 +73,7 @@ def _unlisted(server: Server, name: str, level: Level) -> str:
     """
     (text,) = server.query("SELECT current_setting(%s, true)", [name])[0]
     if text is None:
-        return messages.NO_SUCH_SETTING
+        return NO_SUCH_SETTING
     return level.canonical if text == level.typed else canonical(str(text))
 
 

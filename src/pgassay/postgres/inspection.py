@@ -6,7 +6,7 @@ are returned separately, so that a study file can say what was left out.
 
 from dataclasses import dataclass
 
-from pgassay.postgres import messages
+from pgassay.bench.errors import ClusterError
 
 _QUERY = """
 SELECT name, current_setting(name) FROM pg_settings
@@ -64,10 +64,18 @@ def inspect(conninfo: str) -> Inspected:
             rows = connection.execute(_QUERY).fetchall()
             (version,) = connection.execute("SELECT current_setting('server_version')").fetchone() or ("unknown",)
     except psycopg.Error as error:
-        raise messages.unreachable_server(str(error).strip().splitlines()[0]) from None
+        raise unreachable_server(str(error).strip().splitlines()[0]) from None
     settings = {str(name): str(value) for name, value in rows}
     return Inspected(
         version=str(version),
         settings={name: value for name, value in settings.items() if not stays(name)},
         left_out={name: value for name, value in settings.items() if stays(name)},
+    )
+
+
+def unreachable_server(detail: str) -> ClusterError:
+    """`pgassay init` could not read a server."""
+    return ClusterError(
+        f"could not read the server: {detail}",
+        "give a libpq connection string or URI, as for psql; nothing is changed there",
     )

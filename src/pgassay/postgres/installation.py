@@ -18,8 +18,8 @@ from pgassay.bench.running import Clock, Runner, Running
 from pgassay.bench.server import READY_S
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
-from pgassay.postgres import adoption, messages, network, ownership, processes, settings
-from pgassay.postgres.messages import complaint
+from pgassay.postgres import adoption, network, ownership, processes, settings
+from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.postgres.server import LocalServer, Session, tail
 from pgassay.study.units import parse_boolean, parse_memory
 
@@ -75,7 +75,7 @@ class LocalInstallation:
         """A cluster from a copied data directory; transactions that were prepared there are rolled back."""
         others = [name for name in options if name not in (COPY_OF, COPY_DATABASE)]
         if others:
-            raise messages.fixed_by_copy(f"init.{others[0]}")
+            raise fixed_by_copy(f"init.{others[0]}")
         database = options.get(COPY_DATABASE, adoption.DATABASE)
         programs = adoption.Programs(self.bindir, self.version, self.runner, self.account)
         found = adoption.adopt(programs, Path(options[COPY_OF]), directory, database)
@@ -212,7 +212,7 @@ class LocalInstallation:
                 continue
             words = complaint(tail(log))[0]
             killed = ended.status == -signal.SIGKILL
-            raise messages.not_started(f"it {messages.KILLED}; its last message: {words}" if killed else words)
+            raise not_started(f"it {KILLED}; its last message: {words}" if killed else words)
 
 
 _ask = settings.ask
@@ -266,3 +266,16 @@ def wal_segment_bytes(text: str) -> int:
     if size not in {2**power * _MB for power in range(11)}:
         raise UsageError(f'"init.wal_segment_size" cannot be "{text}"', "it takes a power of two from 1MB to 1GB")
     return size
+
+
+def not_started(words: str) -> ClusterError:
+    """The server ended while starting, in its own words."""
+    return ClusterError(f"server did not start: {words}")
+
+
+def fixed_by_copy(name: str) -> UsageError:
+    """An option of initdb, or other data, for a cluster that is copied."""
+    return UsageError(
+        f'"{name}" cannot be asked of a cluster that is a copy ("init.copy_of"): it is as its source has it',
+        "data that were captured with --data dump are loaded into a new cluster, where it can be varied",
+    )

@@ -22,7 +22,7 @@ from pgassay.bench.places import Account, Endpoint, Listening, Network
 from pgassay.bench.running import Runner
 from pgassay.files import Directory
 from pgassay.postgres import ownership
-from pgassay.postgres.messages import complaint
+from pgassay.postgres.complaints import complaint
 
 OPENSSL = "openssl"
 _KEY, _CERTIFICATE, _RULES, _PASSWORD = "server-key.pem", "server.pem", "rules.conf", "password"

@@ -16,7 +16,7 @@ from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
 from pgassay.bench.running import Running
 from pgassay.postgres import ownership, processes
-from pgassay.postgres.messages import complaint
+from pgassay.postgres.complaints import complaint
 from pgassay.postgres.network import Opening
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from pathlib import Path
 from pgassay.bench.errors import BenchError, NotSettableError, SettingError, SpaceError
 from pgassay.bench.running import Runner
 from pgassay.errors import UsageError, did_you_mean
-from pgassay.postgres import messages
-from pgassay.postgres.messages import complaint
+from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT, canonical, parse_boolean, split_quantity
 
@@ -87,7 +86,7 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
         return outcome.stdout.rstrip("\n")
     words, hint = complaint(outcome.stderr)
     if outcome.status == -signal.SIGKILL:
-        raise BenchError(f'"postgres -C {name}" {messages.KILLED}')
+        raise BenchError(f'"postgres -C {name}" {KILLED}')
     if "No space left on device" in words:
         raise SpaceError(f'"postgres -C {name}" found no space: {words}')
     unknown = re.search(r'unrecognized configuration parameter "([^"]+)"', words)

@@ -6,7 +6,7 @@ never recommended, and what is better at some levels only is recommended only th
 
 from collections.abc import Callable, Sequence
 
-from pgassay.analysis.messages import duration, plural
+from pgassay.analysis.numbers import duration, plural
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.case import (
     EACH_MAX,

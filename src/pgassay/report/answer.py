@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import plural, rounded, tenths
+from pgassay.analysis.numbers import plural, rounded, tenths
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.advice import advice
 from pgassay.report.case import (

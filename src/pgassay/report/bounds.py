@@ -9,8 +9,16 @@ from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.capacities import DRIVE, Bounds, Capacity, MeasuredCapacity, Resource, bounds, capacities_of
-from pgassay.analysis.messages import nothing_bounds
+from pgassay.analysis.capacities import (
+    DRIVE,
+    Bounds,
+    Capacity,
+    MeasuredCapacity,
+    Resource,
+    bounds,
+    capacities_of,
+    nothing_bounds,
+)
 from pgassay.record.values import TrialRecord
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_arm

@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.compare import compare
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.observations import places
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.report import words

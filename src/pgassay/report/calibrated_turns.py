@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import median
 
-from pgassay.analysis.messages import rounded
+from pgassay.analysis.numbers import rounded
 from pgassay.analysis.slice_length import Deviation, slice_for
 from pgassay.analysis.spectrum import Turns, spectrum, turns_of
 from pgassay.record import slices

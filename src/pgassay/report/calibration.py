@@ -16,7 +16,7 @@ from pgassay import outgoing
 from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
 from pgassay.errors import PgassayError
 from pgassay.record.calibrations import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.curves import Curve, Point, curves
 from pgassay.analysis.effects import informative
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.observations import ResponseColumn
 from pgassay.report import bottleneck, scaling, words
 from pgassay.report.covariates import in_order, number_of

@@ -11,7 +11,7 @@ from pgassay.analysis.comparable import is_speed, refusal_by_errors, refusal_of_
 from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_value, means
 from pgassay.analysis.effects import Certainty
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.report import words
 from pgassay.report.case import Standing
 from pgassay.report.section import Block, Cell, Table

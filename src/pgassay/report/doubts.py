@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
 from pgassay.report import comparison, drives, power_cuts, statements, turns, words

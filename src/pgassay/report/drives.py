@@ -8,7 +8,7 @@ trials) say the same. What fails one of these is transient, and said to be.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.record import start_states
 from pgassay.record.values import TrialRecord
 from pgassay.report import device_latencies, service_times, words

@@ -12,10 +12,11 @@ from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.environments import Difference, difference
 from pgassay.errors import UsageError
 from pgassay.record.reading import Run
-from pgassay.report import messages, words
+from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.phrases import of
 from pgassay.report.provenance import facts, lasting
+from pgassay.report.replication import different_primaries, different_studies
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Response, Scale, Status
 
@@ -79,9 +80,9 @@ class SideBySide:
 def _require_alike(first: Findings, other: Findings) -> None:
     """Raise `UsageError` where the two do not share a study, its primary, or a single combination."""
     if other.run.header.study != first.run.header.study:
-        raise messages.different_studies(first.run.header.study, other.run.header.study, other.run.path)
+        raise different_studies(first.run.header.study, other.run.header.study, other.run.path)
     if other.study.primary != first.study.primary:
-        raise messages.different_primaries(first.study.primary, other.study.primary, other.run.path)
+        raise different_primaries(first.study.primary, other.study.primary, other.run.path)
     if not set(_places(first)) & set(_places(other)):
         raise UsageError(
             f'"{other.run.path}" has no valid trials of any combination that the first run has',

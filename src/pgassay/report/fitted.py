@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.claims import needed_parts, parts_of
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.report import words
 from pgassay.report.scaling import Processors, Scaling, describes
 

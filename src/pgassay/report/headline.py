@@ -15,7 +15,7 @@ from pgassay.analysis.capacities import Resource
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import negligible
-from pgassay.analysis.messages import plural, rounded
+from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
 from pgassay.report import cache, curves, decide, disk, likeness, power_cuts, statements, words

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record.likeness import Likeness, StatementPair, likeness
 from pgassay.report import words

@@ -6,7 +6,7 @@ Beyond `charts.DOTS_MAX` trials dots would hide each other: boxes stand for them
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.record.values import TrialRecord
 from pgassay.report import latencies, seconds, turns, words
 from pgassay.report.case import joined

@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pgassay.analysis import claims, messages, paired_claims
+from pgassay.analysis import claims, paired_claims
+from pgassay.analysis.claims import NO_SUCH_ARM, absent_levels, no_such_pair, no_such_treatment, not_recorded
 from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
+from pgassay.analysis.verdicts import not_compared
 from pgassay.report import decide, words
 from pgassay.report.fitted import FITTED, fitted, text_of
 from pgassay.study.levels import Arm
@@ -58,7 +60,7 @@ def beside(findings: "Findings", figure: PublishedFigure) -> tuple[Own, ...]:
 def _measured(findings: "Findings", asked: Claim) -> list[Own]:
     absent = claims.missing_levels(asked, findings.study)
     if absent:
-        why = messages.absent_levels(absent, claims.undeclared(asked, findings.study))
+        why = absent_levels(absent, claims.undeclared(asked, findings.study))
         return [Own(asked.response, why=why)]
     if asked.response in FITTED:
         fit = fitted(findings, asked.response, asked.treatment)
@@ -68,13 +70,13 @@ def _measured(findings: "Findings", asked: Claim) -> list[Own]:
         return [Own(asked.response, estimate=fit.value, low=fit.low, high=fit.high, text=text)]
     unknown = [each for each in (asked.response, asked.per) if each and each not in findings.responses]
     if unknown:
-        return [Own(asked.response, why=messages.not_recorded(unknown))]
+        return [Own(asked.response, why=not_recorded(unknown))]
     response = findings.responses[asked.response]
     if paired_claims.is_paired(asked, findings.study):
-        return list(_pairs(findings, asked, response)) or [_none(asked, messages.no_such_pair(asked.against))]
+        return list(_pairs(findings, asked, response)) or [_none(asked, no_such_pair(asked.against))]
     if asked.against:
-        return list(_changes(findings, asked, response)) or [_none(asked, messages.no_such_treatment(asked.against))]
-    return list(_levels(findings, asked, response)) or [_none(asked, messages.NO_SUCH_ARM)]
+        return list(_changes(findings, asked, response)) or [_none(asked, no_such_treatment(asked.against))]
+    return list(_levels(findings, asked, response)) or [_none(asked, NO_SUCH_ARM)]
 
 
 def _none(asked: Claim, why: str) -> Own:
@@ -145,7 +147,7 @@ def _typed(findings: "Findings", arm: Arm) -> dict[str, str]:
 def _change(effect: Effect, response: Response, place: str, *, quotient: bool = False) -> Own:
     """An effect; a `quotient` of two responses is no change, but a figure of its own."""
     if effect.refused:
-        return Own(response.name, place=place, why=messages.refused(effect.refused))
+        return Own(response.name, place=place, why=not_compared(effect.refused))
     if not effect.blocks:
         return Own(response.name, place=place, why="no block has valid trials of both")
     if not effect.bounded:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.crash_risk import course_of
-from pgassay.analysis.messages import plural
+from pgassay.analysis.numbers import plural
 from pgassay.record.power_cuts import SOUND, CutRecord
 from pgassay.report.section import Block, Drawing, Figure, Folded
 

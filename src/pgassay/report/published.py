@@ -11,12 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
-from pgassay.analysis import claims, messages, paired_claims
-from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts, parts_of
+from pgassay.analysis import claims, paired_claims
+from pgassay.analysis.claims import (
+    ClaimJudgement,
+    Mark,
+    absent_levels,
+    needed_parts,
+    no_such_pair,
+    no_such_treatment,
+    not_recorded,
+    parts_of,
+)
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Verdict
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, published_rows, words
@@ -47,7 +56,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         return of_fit
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
-        return claims.not_testable(claim, messages.absent_levels(absent, claims.undeclared(claim, study)))
+        return claims.not_testable(claim, absent_levels(absent, claims.undeclared(claim, study)))
     if not claim.untestable and (why := claims.beyond(claim, **_size(findings))):
         return ClaimJudgement(claim, Mark.NOT_COMPARABLE, f"{Mark.NOT_COMPARABLE}: {why}")
     if claim.response == UNSAFE and not claim.untestable:
@@ -62,7 +71,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         against = None if baseline == findings.baseline else baseline  # the verdict's own interval, where there is one
         effect = claims.effect_of(claim, findings.effects(response, against, named), levels)
     if baseline is None and not claim.untestable:
-        return claims.not_testable(claim, messages.no_such_treatment(claim.against))
+        return claims.not_testable(claim, no_such_treatment(claim.against))
     found = claims.judge(
         claim,
         effect,
@@ -100,10 +109,10 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
     study = findings.study
     unknown = [each for each in (claim.response, claim.per) if each not in ("", *findings.responses)]
     if unknown:
-        return claims.not_testable(claim, messages.not_recorded(unknown))
+        return claims.not_testable(claim, not_recorded(unknown))
     sides = paired_claims.sides(claim, study)
     if sides is None:
-        return claims.not_testable(claim, messages.no_such_pair(claim.against, claim.than))
+        return claims.not_testable(claim, no_such_pair(claim.against, claim.than))
     response = findings.responses[claim.response]
     marks = []
     for than in sides.than or (None,):

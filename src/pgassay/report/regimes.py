@@ -7,7 +7,7 @@ Configuration"), so its trials are counted apart.
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.record.values import TrialRecord
 from pgassay.report.service_times import slowed
 from pgassay.study.drives import dilation

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pgassay import outgoing
 from pgassay.analysis.replication import Outcome, Replication, claim_again, replicated
-from pgassay.report import messages, words
+from pgassay.errors import UsageError
+from pgassay.report import words
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.json_values import effect_values
 from pgassay.study.levels import Place
@@ -58,9 +60,9 @@ class Repetition:
 def repetition(original: Findings, rerun: Findings, name: str) -> Repetition:
     """Set a run against the one that it repeats, which had this `name`; raises `UsageError` for runs of two studies."""
     if rerun.run.header.study != original.run.header.study:
-        raise messages.different_studies(original.run.header.study, rerun.run.header.study, rerun.run.path)
+        raise different_studies(original.run.header.study, rerun.run.header.study, rerun.run.path)
     if rerun.study.primary != original.study.primary:
-        raise messages.different_primaries(original.study.primary, rerun.study.primary, rerun.run.path)
+        raise different_primaries(original.study.primary, rerun.study.primary, rerun.run.path)
     return Repetition(
         name,
         rerun.run.path.name,
@@ -165,3 +167,15 @@ def plain(found: Repetition) -> dict[str, object]:
             for each in found.claims
         ],
     }
+
+
+def different_studies(first: str, other: str, path: Path) -> UsageError:
+    """Runs of different studies cannot be compared."""
+    return UsageError(
+        f'"{path}" is a run of the study "{other}", the first one of "{first}"', "compare runs of one study"
+    )
+
+
+def different_primaries(first: str, other: str, path: Path) -> UsageError:
+    """Runs whose primary responses differ cannot be compared."""
+    return UsageError(f'"{path}" has the primary response {other}, the first run {first}', "both must measure the same")

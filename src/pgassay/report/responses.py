@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.design.stopping import family
 from pgassay.report import words
 from pgassay.report.case import joined

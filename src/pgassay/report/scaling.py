@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.curve_fit import LEAST, Estimate, points_of
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.scaling import Kink, Scalability, kink, scalability
 from pgassay.report import words

@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.messages import plural
+from pgassay.analysis.numbers import plural
 from pgassay.analysis.seconds import BATCH_S
 from pgassay.analysis.steadiness import LEAST_BATCHES, UNKNOWN, Steadiness, TrialCourse, courses_of_samples
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import messages
 from pgassay.report.colours import GREY, PALETTE, SOFT
 from pgassay.report.section import Drawing
 from pgassay.study.model import Study
@@ -68,7 +67,7 @@ class Seconds:
         lost = dict(self._run.left_out)
         series = (each for each in sorted(self._unread.items()) if each[0] not in lost)
         return (
-            *(messages.unread_trial(*each) for each in self._run.left_out),
+            *(unread_trial(*each) for each in self._run.left_out),
             *(_unread_series(*each) for each in series),
         )
 
@@ -295,3 +294,8 @@ def _chosen(trials: Sequence[TrialRecord], names: Sequence[str]) -> set[int]:
 def _unread_series(number: int, reason: str) -> str:
     """A trial whose result counts, though its course is not known."""
     return f"the seconds of trial {number} cannot be read, so its course is not known: {reason}"
+
+
+def unread_trial(number: int, reason: str) -> str:
+    """A trial of which nothing can be said."""
+    return f"trial {number} cannot be read and is left out: {reason}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.instability import Instability, instabilities
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.robust import RobustEstimate, bootstraps, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, Levels, is_speed
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record.values import TrialRecord
 from pgassay.study.drives import dilation, timed

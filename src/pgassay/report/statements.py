@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import plural, rounded
+from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.observations import Observation
 from pgassay.record.statements import StatementRecord, statements
 from pgassay.report import latencies, words

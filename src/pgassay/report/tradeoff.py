@@ -11,7 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.comparable import refusal_of_speed
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report import words

@@ -10,7 +10,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.alternation import Carry, Washout, block_values, washout
-from pgassay.analysis.messages import rounded
+from pgassay.analysis.numbers import rounded
 from pgassay.analysis.spectrum import Turns, blocks_as_narrow, turns_of
 from pgassay.errors import PgassayError
 from pgassay.record.slices import SliceRecord, read_slices

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.messages import per_cent
+from pgassay.analysis.numbers import per_cent
 from pgassay.report import comparison, costs, curves, decide, power_cuts, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table, VerdictRow, Verdicts

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import inf, isfinite
 
 from pgassay.analysis.effects import Effect, informative_change
-from pgassay.analysis.messages import in_full, per_cent, plural, tenths
+from pgassay.analysis.numbers import in_full, per_cent, plural, tenths
 from pgassay.study.responses import Response, Scale
 
 _NAME = re.compile(r"(pgassay|pgbench|sysbench|fio)\b|\S*[._=][a-z0-9]")

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from pgassay.errors import UsageError, did_you_mean
-from pgassay.study import messages
 from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.quantities import typed
+from pgassay.study.tables import unknown_key, wrong_type
 from pgassay.study.units import parse_time_s
 
 _BOUNDS = ("low", "high", "magnitude")
@@ -48,11 +48,11 @@ def _published(row: dict[str, Any]) -> Published:
     cells = {key: typed(cell) for key, cell in row.items() if key not in _BESIDE}
     figures = row.get("figures", {})
     if not isinstance(figures, dict):
-        raise messages.wrong_type("[[published]]", "figures", "a table of columns", figures)
+        raise wrong_type("[[published]]", "figures", "a table of columns", figures)
     found = []
     for column, said in figures.items():
         if column not in cells:
-            raise messages.unknown_key("figures of [[published]]", column, cells)
+            raise unknown_key("figures of [[published]]", column, cells)
         for each in said if isinstance(said, list) else [said]:
             found.append(_figure(column, each))
     return Published(
@@ -63,10 +63,10 @@ def _published(row: dict[str, Any]) -> Published:
 def _figure(column: str, table: object) -> PublishedFigure:
     where = "figures of [[published]]"
     if not isinstance(table, dict):
-        raise messages.wrong_type(where, column, "a table, or a list of tables", table)
+        raise wrong_type(where, column, "a table, or a list of tables", table)
     for key in table:
         if key not in _FIGURE:
-            raise messages.unknown_key(where, key, _FIGURE)
+            raise unknown_key(where, key, _FIGURE)
     if bool(table.get("response")) == bool(table.get("unmeasured")):
         raise UsageError(f'figure "{column}" of [[published]] needs "response", or "unmeasured" with the reason')
     return PublishedFigure(
@@ -82,21 +82,21 @@ def _figure(column: str, table: object) -> PublishedFigure:
 
 def _tables(key: str, value: object) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise messages.wrong_type("the study file", key, "a list of tables", value)
+        raise wrong_type("the study file", key, "a list of tables", value)
     return value
 
 
 def _claim(table: dict[str, Any]) -> Claim:
     for key in table:
         if key not in _KEYS:
-            raise messages.unknown_key("[[claims]]", key, _KEYS)
+            raise unknown_key("[[claims]]", key, _KEYS)
     for key in ("text", "source"):
         if key not in table:
             raise UsageError(f'missing key "{key}" in [[claims]]')
     for key in _BOUNDS:
         bound = table.get(key)
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float)):
-            raise messages.wrong_type("[[claims]]", key, "a number", bound)
+            raise wrong_type("[[claims]]", key, "a number", bound)
     low, high, magnitude = (table.get(key) for key in _BOUNDS)
     if magnitude is not None and ((low is not None and magnitude < low) or (high is not None and magnitude > high)):
         raise UsageError(f'magnitude {magnitude:g} of claim "{table["text"]!s}" is outside its own low and high')
@@ -130,13 +130,13 @@ def _data_of_memory(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise messages.wrong_type("[[claims]]", "data_of_memory", "a number above 0", value)
+        raise wrong_type("[[claims]]", "data_of_memory", "a number above 0", value)
     return float(value)
 
 
 def _levels(value: object, where: str = "[[claims]]") -> dict[str, str]:
     if not isinstance(value, dict):
-        raise messages.wrong_type(where, "treatment", "a table of levels", value)
+        raise wrong_type(where, "treatment", "a table of levels", value)
     return {name: typed(level) for name, level in value.items()}
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from pgassay import untrusted
 from pgassay.errors import UsageError
-from pgassay.study import messages
 from pgassay.study.catalogue import FactorNames
 from pgassay.study.quantities import typed
 from pgassay.study.ranges import expand
@@ -293,7 +292,7 @@ def _laid_over(below: Document, above: Mapping[str, Any]) -> Document:
 def _split(text: str, option: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise messages.set_needs_value(text, option)
+        raise set_needs_value(text, option)
     return name.strip(), value.strip()
 
 
@@ -381,3 +380,8 @@ def _no_such_size(name: str, size: str, known: Iterable[str]) -> UsageError:
     """`--quick` or `--as-published` on a study that has no such table."""
     words = ", ".join(known) or "none but its default"
     return UsageError(f'study "{name}" has no [{size}] size', f"it has: {words}")
+
+
+def set_needs_value(text: str, option: str) -> UsageError:
+    """An override that is not NAME=VALUE."""
+    return UsageError(f'{option} takes NAME=VALUE, not "{text}"', f"for example {option} load.scale=100")

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from pgassay.errors import UsageError, did_you_mean
-from pgassay.study import messages, quantities
+from pgassay.study import quantities
 from pgassay.study.catalogue import FactorNames
 from pgassay.study.claims import parse_claims, parse_published, require_factors
 from pgassay.study.document import Document
@@ -32,6 +32,7 @@ from pgassay.study.model import (
 )
 from pgassay.study.ranges import expand
 from pgassay.study.scale_model import REQUEST, RESULT, parse_model, parse_request
+from pgassay.study.tables import unknown_key, wrong_type
 from pgassay.study.thresholds import parse_table
 
 FORMAT = 1
@@ -171,27 +172,27 @@ def _known(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
     words = tuple(known)
     for key in table:
         if key not in words:
-            raise messages.unknown_key(where, key, words)
+            raise unknown_key(where, key, words)
 
 
 def _table(document: Document, key: str) -> dict[str, Any]:
     value = document.get(key, {})
     if not isinstance(value, dict):
-        raise messages.wrong_type("the study file", key, "a table", value)
+        raise wrong_type("the study file", key, "a table", value)
     return value
 
 
 def _text(where: str, table: Mapping[str, Any], key: str, default: str) -> str:
     value = table.get(key, default)
     if not isinstance(value, str):
-        raise messages.wrong_type(where, key, "a text", value)
+        raise wrong_type(where, key, "a text", value)
     return value
 
 
 def _list(where: str, table: Mapping[str, Any], key: str) -> list[Any]:
     value = table.get(key, [])
     if not isinstance(value, list):
-        raise messages.wrong_type(where, key, "a list", value)
+        raise wrong_type(where, key, "a list", value)
     return value
 
 
@@ -201,7 +202,7 @@ def _level(where: str, name: str, value: object, catalogue: FactorNames) -> Leve
         raise _unknown_factor(where, name, catalogue.names())
     text = quantities.typed(value).strip()
     if isinstance(value, dict | list):
-        raise messages.wrong_type(where, name, "a single value", value)
+        raise wrong_type(where, name, "a single value", value)
     if not text:
         raise _no_levels(name)
     return factor.parse(name, text)
@@ -212,7 +213,7 @@ def _varied(key: str, table: Mapping[str, Any], catalogue: FactorNames) -> dict[
     for name, values in table.items():
         listed = [values] if isinstance(values, str) and len(expand(values)) > 1 else values
         if not isinstance(listed, list):
-            raise messages.wrong_type(f"[{key}]", name, "a list of levels", values)
+            raise wrong_type(f"[{key}]", name, "a list of levels", values)
         each = [one for value in listed for one in (expand(value) if isinstance(value, str) else [value])]
         levels = tuple(_level(f"[{key}]", name, value, catalogue) for value in each)
         if not levels:
@@ -234,7 +235,7 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
             raise _twice(name, "[fixed]", "[load]")
         if catalogue.find(name) is None:
             known = [each.removeprefix("load.") for each in catalogue.names() if each.startswith("load.")]
-            raise messages.unknown_key("[load]", key, known)
+            raise unknown_key("[load]", key, known)
         held[name] = _level("[load]", name, "\n".join(map(str, value)) if isinstance(value, list) else value, catalogue)
     return held
 
@@ -242,7 +243,7 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
 def _points(key: str, value: object, catalogue: FactorNames) -> tuple[Combination, ...]:
     """Linked combinations: a table of levels each."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise messages.wrong_type("the study file", key, "a list of tables", value)
+        raise wrong_type("the study file", key, "a list of tables", value)
     if not value and key != "treatments":
         raise _no_levels(key)
     found: dict[frozenset[tuple[str, str]], Combination] = {}
@@ -300,7 +301,7 @@ def _design(
     low, high = quantities.blocks(table["blocks"]) if "blocks" in table else (5, 30)
     seed = table.get("seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise messages.wrong_type("[design]", "seed", "a whole number from 0 on", seed)
+        raise wrong_type("[design]", "seed", "a whole number from 0 on", seed)
     order = tuple(str(each) for each in _list("[design]", table, "fixed_order"))
     names = {name for treatment in treatments for name in treatment.levels}
     for name in order:
@@ -308,10 +309,10 @@ def _design(
             raise _unknown_factor("design.fixed_order", name, names)
     reboots = table.get("reboots", False)
     if not isinstance(reboots, bool):
-        raise messages.wrong_type("[design]", "reboots", "true or false", reboots)
+        raise wrong_type("[design]", "reboots", "true or false", reboots)
     hosts = table.get("hosts", Design.hosts)
     if isinstance(hosts, bool) or not isinstance(hosts, int) or hosts < 1:
-        raise messages.wrong_type("[design]", "hosts", "a whole number from 1 on", hosts)
+        raise wrong_type("[design]", "hosts", "a whole number from 1 on", hosts)
     settle = tuple(str(each) for each in _list("[design]", table, "settle"))
     for name in settle:
         if name not in responses:
@@ -344,7 +345,7 @@ def _design(
 def _word(table: Mapping[str, Any], key: str, words: Sequence[str], default: str) -> str:
     text = _text("[design]", table, key, default)
     if text not in words:
-        raise messages.wrong_type("[design]", key, " or ".join(f'"{each}"' for each in words), text)
+        raise wrong_type("[design]", key, " or ".join(f'"{each}"' for each in words), text)
     return text
 
 
@@ -353,7 +354,7 @@ def _slice_s(table: Mapping[str, Any]) -> float:
         return Design.slice_s
     length = quantities.seconds("[design]", table["slice"], key="slice")
     if not SLICE_S_MIN <= length <= SLICE_S_MAX:
-        raise messages.wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
+        raise wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
     return length
 
 
@@ -361,7 +362,7 @@ def _baseline(value: object, treatments: tuple[Combination, ...], catalogue: Fac
     if value is None:
         return treatments[0]
     if not isinstance(value, dict):
-        raise messages.wrong_type("[design]", "baseline", "a table of levels", value)
+        raise wrong_type("[design]", "baseline", "a table of levels", value)
     wanted = {name: _level("design.baseline", name, typed, catalogue) for name, typed in value.items()}
     matching = [
         treatment

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from math import inf
 
 from pgassay.errors import UsageError
-from pgassay.study import messages
+from pgassay.study.tables import unknown_key, wrong_type
 from pgassay.study.units import parse_time_s
 
 
@@ -35,7 +35,7 @@ def blocks(value: object) -> tuple[int, int]:
     if isinstance(value, Mapping):
         unknown = set(value) - {"min", "max"}
         if unknown:
-            raise messages.unknown_key("design.blocks", sorted(unknown)[0], ("min", "max"))
+            raise unknown_key("design.blocks", sorted(unknown)[0], ("min", "max"))
         high = value.get("max", 30)
         low = value.get("min", min(5, high) if isinstance(high, int) else 5)
     else:
@@ -57,7 +57,7 @@ def seconds(where: str, value: object, *, key: str = "budget", least: float | No
     text = typed(value).strip()
     length = float(text) if text.replace(".", "", 1).isdecimal() else parse_time_s(text)
     if not length < inf or not (length > 0 if least is None else length >= least):
-        raise messages.wrong_type(where, key, "a positive length of time", value)
+        raise wrong_type(where, key, "a positive length of time", value)
     return length
 
 

@@ -14,9 +14,9 @@ from math import ceil, inf
 from typing import Any, Protocol
 
 from pgassay.errors import UsageError
-from pgassay.study import messages
 from pgassay.study.document import SCALE, Document, with_changed_levels
 from pgassay.study.quantities import typed
+from pgassay.study.tables import unknown_key, wrong_type
 from pgassay.study.units import BYTES_PER_UNIT, format_bytes, format_number, parse_memory, split_quantity
 
 REQUEST, RESULT = SCALE, "model"
@@ -154,7 +154,7 @@ class ScaleModel:
     @property
     def times(self) -> str:
         """How many times smaller it is, in four digits: `250`, `931.3`, `13500`."""
-        return messages.in_four_digits(self.by)
+        return in_four_digits(self.by)
 
     @property
     def label(self) -> str:
@@ -177,25 +177,25 @@ def parse_scale(value: object) -> float:
 
 def rounded(by: float) -> float:
     """A scale's number as it is shown; what comes to 1 is no smaller than the study."""
-    return float(messages.in_four_digits(by))
+    return float(in_four_digits(by))
 
 
 def parse_request(table: object) -> Request:
     """The table `[scale]`; raises `UsageError`."""
     if not isinstance(table, Mapping):
-        raise messages.wrong_type("the study file", REQUEST, "a table", table)
+        raise wrong_type("the study file", REQUEST, "a table", table)
     for key in table:
         if key not in _REQUEST_KEYS:
-            raise messages.unknown_key(f"[{REQUEST}]", key, _REQUEST_KEYS)
+            raise unknown_key(f"[{REQUEST}]", key, _REQUEST_KEYS)
     if "by" in table and "to" in table:
         raise UsageError(
             '"by" and "to" in [scale] exclude each other', 'by = "1/250", or to = "4GB" for the largest data'
         )
     cores, ours = table.get("cores"), table.get("ours", [])
     if cores is not None and (isinstance(cores, bool) or not isinstance(cores, int) or cores < 1):
-        raise messages.wrong_type(f"[{REQUEST}]", "cores", "a whole number from 1 on", cores)
+        raise wrong_type(f"[{REQUEST}]", "cores", "a whole number from 1 on", cores)
     if not isinstance(ours, list) or not all(each in table for each in ours):
-        raise messages.wrong_type(f"[{REQUEST}]", "ours", "a list of keys of this table", ours)
+        raise wrong_type(f"[{REQUEST}]", "ours", "a list of keys of this table", ours)
     sizes = {key: _positive(key, table[key]) for key in ("to", "memory") if key in table}
     return Request(
         by=parse_scale(table["by"]) if "by" in table else None,
@@ -209,7 +209,7 @@ def parse_request(table: object) -> Request:
 def _positive(key: str, value: object) -> int:
     count = parse_memory(typed(value))
     if count <= 0:
-        raise messages.wrong_type(f"[{REQUEST}]", key, "a size above 0", value)
+        raise wrong_type(f"[{REQUEST}]", key, "a size above 0", value)
     return count
 
 
@@ -235,7 +235,7 @@ class _Shrinking:
             self.data = True
             if found is not None and found.at_least:
                 raise UsageError(
-                    f"1:{messages.in_four_digits(self.by)} leaves too little data: {found.exact:.3g} of {name}={text}",
+                    f"1:{in_four_digits(self.by)} leaves too little data: {found.exact:.3g} of {name}={text}",
                     f"the model needs at least one {size.data}: take a larger scale, or vary fewer "
                     f"levels with --levels {name}=…",
                 )
@@ -288,7 +288,7 @@ def parse_model(table: object) -> ScaleModel:
     try:
         return _model(table)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise messages.wrong_type("the study file", RESULT, "what a run of a scale model wrote", table) from None
+        raise wrong_type("the study file", RESULT, "what a run of a scale model wrote", table) from None
 
 
 def _model(table: Any) -> ScaleModel:
@@ -320,3 +320,8 @@ def _scale_out_of_range(text: str, *, enlarges: bool) -> UsageError:
     return UsageError(
         f"a scale of {text} makes no model", "give a scale between 0 and 1, such as 1/250; 1 is the study itself"
     )
+
+
+def in_four_digits(by: float) -> str:
+    """A scale's number: `250`, `931.3`, `13500`, `1e+300`."""
+    return f"{float(f'{by:.4g}'):.15g}"

@@ -13,8 +13,8 @@ from math import inf
 from typing import Any
 
 from pgassay.errors import UsageError, did_you_mean
-from pgassay.study import messages
 from pgassay.study.responses import Response, Scale, full_name
+from pgassay.study.tables import wrong_type
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT
 
 _CONDITION = re.compile(r"(<=|>=|<|>)\s*([+-]?)\s*(\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(.*)")
@@ -106,7 +106,7 @@ def parse_table(table: Mapping[str, Any]) -> tuple[Threshold, ...]:
     for name, value in table.items():
         for condition in value if isinstance(value, list) else [value]:
             if not isinstance(condition, str):
-                raise messages.wrong_type("[decide]", name, 'a condition such as "< 5 ms", or a list of them', value)
+                raise wrong_type("[decide]", name, 'a condition such as "< 5 ms", or a list of them', value)
             found.append(parse(name, condition))
     return tuple(found)
 

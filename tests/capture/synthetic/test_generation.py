@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from pgassay.capture import format as formats
+from pgassay.capture.errors import SyntheticError
 from pgassay.capture.synthetic.files import FILE, SCRIPT, playable, read, save, with_values
 from pgassay.capture.synthetic.generation import Synthesis
-from pgassay.capture.synthetic.messages import SyntheticError
 from pgassay.capture.synthetic.statistics import Column, ForeignKey, Index, Knot, Schema, Table
 
 CUSTOMERS = Table(

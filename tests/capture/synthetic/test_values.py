@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgassay.capture.errors import SyntheticError
 from pgassay.capture.synthetic.domains import Slots
-from pgassay.capture.synthetic.messages import SyntheticError
 from pgassay.capture.synthetic.statistics import Column, Knot
 from pgassay.capture.synthetic.values import codes, escaped, values
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.errors import PgassayError, UsageError
-from pgassay.postgres.builds import messages
-from pgassay.postgres.builds.builder import missing_builds
+from pgassay.postgres.builds.builder import missing_builds, not_as_requested
 from pgassay.postgres.builds.compilation import Progress
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import Recipe, parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.toolchain import Toolchain
@@ -123,7 +123,7 @@ def test_a_failed_build_names_what_is_missing_and_keeps_the_output(
     tmp_path: Path, configure: str, words: str, hint: str
 ) -> None:
     builder, tree = make_builder(tmp_path), make_tree(tmp_path, configure=configure)
-    with pytest.raises(messages.BuildError, match=f"configure failed: .*{words}") as caught:
+    with pytest.raises(BuildError, match=f"configure failed: .*{words}") as caught:
         builder.installation(_wanted(tree))
     assert caught.value.hint is not None
     assert hint in caught.value.hint
@@ -135,10 +135,10 @@ def test_a_failed_build_names_what_is_missing_and_keeps_the_output(
 
 def test_a_build_that_does_not_verify_is_not_kept(tmp_path: Path) -> None:
     def refuse(installation: object, recipe: Recipe, runner: object) -> None:
-        raise messages.not_as_requested(recipe.key, "block_size", 2048, 8192)
+        raise not_as_requested(recipe.key, "block_size", 2048, 8192)
 
     builder, tree = replace(make_builder(tmp_path), verify=refuse), make_tree(tmp_path)
-    with pytest.raises(messages.BuildError, match="has block_size = 8192, not 2048 as requested"):
+    with pytest.raises(BuildError, match="has block_size = 8192, not 2048 as requested"):
         builder.installation(_wanted(tree, 2048))
     assert builder.cache.all_keys() == ()
 
@@ -150,10 +150,10 @@ def test_damage_by_hand_is_told_with_its_remedy(tmp_path: Path) -> None:
     builder.cache.check_contents(key)
     whole = program.read_text()
     program.write_text(whole.replace("echo", "ECHO"))
-    with pytest.raises(messages.BuildError, match="bin/postgres has other contents"):
+    with pytest.raises(BuildError, match="bin/postgres has other contents"):
         builder.cache.check_contents(key)
     program.unlink()
-    with pytest.raises(messages.BuildError, match="bin/postgres is missing") as caught:
+    with pytest.raises(BuildError, match="bin/postgres is missing") as caught:
         builder.installation(_wanted(tree))
     assert caught.value.hint == f"remove it: pgassay postgres remove {key}"
     builder.cache.remove(builder.cache.find(key[:6]))
@@ -213,7 +213,7 @@ def test_a_tree_built_in_place_and_one_that_is_none_are_refused(tmp_path: Path) 
 def test_a_disk_too_small_is_said_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
     monkeypatch.setattr("pgassay.postgres.builds.cache.NEEDED_BYTES", 1 << 60)
-    with pytest.raises(messages.BuildError, match="a build needs about 1048576TB") as caught:
+    with pytest.raises(BuildError, match="a build needs about 1048576TB") as caught:
         builder.installation(_wanted(tree))
     assert caught.value.hint is not None
     assert "PGASSAY_CACHE" in caught.value.hint
@@ -223,7 +223,7 @@ def test_a_disk_too_small_is_said_before_anything_is_written(tmp_path: Path, mon
 def test_room_is_asked_for_all_builds_of_a_study_before_the_first(tmp_path: Path) -> None:
     cache = make_builder(tmp_path).cache
     cache.require_room(1)
-    with pytest.raises(messages.BuildError, match="free, 1000000000 builds need about") as caught:
+    with pytest.raises(BuildError, match="free, 1000000000 builds need about") as caught:
         cache.require_room(1_000_000_000)
     assert "pgassay postgres list, remove" in str(caught.value.hint)
 
@@ -236,7 +236,7 @@ def test_a_disk_too_small_is_said_before_a_source_is_fetched_or_unpacked(
     tarball = tmp_path / "source.tar"
     tarball.touch()
     spec = parse_spec(f"tarball:{tarball}" if kind == "tarball" else kind)
-    with pytest.raises(messages.BuildError, match="a build needs about"):
+    with pytest.raises(BuildError, match="a build needs about"):
         make_builder(tmp_path).sources.identify(spec, "17.5")
 
 
@@ -248,7 +248,7 @@ def test_a_disk_that_fills_up_while_a_source_is_unpacked_is_named(
 
     monkeypatch.setattr("tarfile.open", full)
     (tmp_path / "source.tar").touch()
-    with pytest.raises(messages.BuildError, match=r"the disk of .* is full") as caught:
+    with pytest.raises(BuildError, match=r"the disk of .* is full") as caught:
         make_builder(tmp_path).installation(BuildRequest(source=parse_spec(f"tarball:{tmp_path / 'source.tar'}")))
     assert "PGASSAY_CACHE" in str(caught.value.hint)
 
@@ -296,7 +296,7 @@ def test_what_is_built_runs_without_a_compiler(tmp_path: Path) -> None:
     built = builder.installation(_wanted(tree))
     bare = replace(builder, toolchain=Toolchain(builder.runner, {"CC": "no-such-compiler"}))
     assert bare.installation(_wanted(tree)).bindir == built.bindir
-    with pytest.raises(messages.BuildError, match="needs a C compiler"):
+    with pytest.raises(BuildError, match="needs a C compiler"):
         bare.installation(_wanted(tree, 2048))
     assert builds_made(tmp_path) == 1
 
@@ -342,7 +342,7 @@ def test_a_makefile_that_installs_links_changes_nothing_outside(tmp_path: Path, 
     secret.mkdir(mode=0o700)
     (secret / "key").write_text("key")
     tree = make_tree(tmp_path, makefile=MAKEFILE + planted.format(secret=secret))
-    with pytest.raises(messages.BuildError, match=words):
+    with pytest.raises(BuildError, match=words):
         make_builder(tmp_path).installation(_wanted(tree))
     assert secret.stat().st_mode & 0o777 == 0o700
     assert [each.name for each in secret.iterdir()] == ["key"]

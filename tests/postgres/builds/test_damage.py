@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import file_sha256
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from tests.postgres.builds.fake_source import builds_made, make_builder, make_tree, needs_make
@@ -35,7 +35,7 @@ def test_a_fetched_source_is_used_again_and_needed_for_building_only(tmp_path: P
     first = builder.installation(request)
     note.with_suffix(".tar").unlink()
     assert builder.installation(request).bindir == first.bindir
-    with pytest.raises(messages.BuildError, match="its tarball is gone") as caught:
+    with pytest.raises(BuildError, match="its tarball is gone") as caught:
         builder.installation(replace(request, block_bytes=2048))
     assert str(note) in caught.value.message
     note.unlink()  # as the hint has it: then it is fetched again
@@ -46,7 +46,7 @@ def test_a_fetched_source_that_was_changed_by_hand_is_not_built(tmp_path: Path) 
     builder, note = _fetched(tmp_path)
     with note.with_suffix(".tar").open("ab") as file:
         file.write(b"\0" * 512)
-    with pytest.raises(messages.BuildError, match="it is not what was fetched") as caught:
+    with pytest.raises(BuildError, match="it is not what was fetched") as caught:
         builder.installation(BuildRequest(version="16"))
     assert "remove that file" in str(caught.value.hint)
     assert builds_made(tmp_path) == 0
@@ -58,7 +58,7 @@ def test_a_fetched_source_that_was_changed_by_hand_is_not_built(tmp_path: Path) 
 def test_a_note_of_a_source_that_was_changed_by_hand_is_named(tmp_path: Path, text: str) -> None:
     builder, note = _fetched(tmp_path)
     note.write_text(text, encoding="latin-1")
-    with pytest.raises(messages.BuildError, match="in the cache is damaged") as caught:
+    with pytest.raises(BuildError, match="in the cache is damaged") as caught:
         builder.installation(BuildRequest(version="16"))
     assert str(note) in caught.value.message
 
@@ -69,7 +69,7 @@ def test_what_somebody_put_among_the_builds_is_named_before_anything_is_built(tm
     builder.cache.directory(key).parent.mkdir(parents=True)
     builder.cache.directory(key).touch()
     assert builder.cache.all_keys() == (key,)
-    with pytest.raises(messages.BuildError, match="is damaged") as caught:
+    with pytest.raises(BuildError, match="is damaged") as caught:
         builder.installation(BuildRequest(source=parse_spec(f"directory:{tree}")))
     assert caught.value.hint == f"remove it: pgassay postgres remove {key}"
     builder.cache.remove(key)

@@ -11,7 +11,7 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import download
-from pgassay.postgres.builds.messages import BuildError
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.testing.fakes.runner import FakeRunner
 
 ONE_LINE = (

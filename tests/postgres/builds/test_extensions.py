@@ -12,7 +12,7 @@ from pgassay.cli.postgres import builder
 from pgassay.errors import UsageError
 from pgassay.lab.building import Building
 from pgassay.postgres.builds.builder import missing_builds
-from pgassay.postgres.builds.messages import BuildError
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import Recipe, parse_extension, parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.factors import FACTORS

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.postgres.builds import toolchain
-from pgassay.postgres.builds.messages import BuildError
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.testing.fakes.runner import FakeRunner
 

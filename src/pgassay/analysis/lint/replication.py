@@ -12,7 +12,7 @@ import numpy as np
 
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
 from pgassay.analysis.lint.benchmark import Benchmark
-from pgassay.analysis.messages import percent
+from pgassay.analysis.numbers import percent
 from pgassay.analysis.seconds import mean_error
 from pgassay.study.findings import Finding, Severity
 

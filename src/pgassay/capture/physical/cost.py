@@ -8,8 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from pgassay import copying
-from pgassay.capture.messages import CaptureError
-from pgassay.capture.physical import messages
+from pgassay.capture.errors import CaptureError
 from pgassay.postgres import control, copied
 from pgassay.study.units import format_size
 
@@ -65,7 +64,7 @@ def size_bytes(directory: Path) -> int:
             copying.size_bytes(place) for each in copied.outside(directory) if (place := each.resolve()).is_dir()
         )
     except OSError as error:
-        raise messages.not_copied(directory, str(error.strerror)) from None
+        raise not_copied(directory, str(error.strerror)) from None
 
 
 def writing_rate(place: Path) -> float:
@@ -99,3 +98,10 @@ def reading_rate(directory: Path) -> float:
         if done >= _PROBE_BYTES:
             break
     return max(done, 1) / max(monotonic() - began, 1e-6)
+
+
+def not_copied(directory: Path, words: str) -> CaptureError:
+    """Files that cannot be read."""
+    return CaptureError(
+        f'could not copy "{directory}": {words}', "run as root, or as the account that owns the files, and see for room"
+    )

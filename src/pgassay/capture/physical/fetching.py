@@ -19,8 +19,8 @@ from time import monotonic
 from pgassay import copying
 from pgassay.bench.places import Account
 from pgassay.capture.dump import CONNECTS, connection_words, ticket
-from pgassay.capture.messages import CaptureError
-from pgassay.capture.physical import messages
+from pgassay.capture.errors import CaptureError, hint_for
+from pgassay.capture.physical.cost import not_copied
 from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.host.accounts import require_reach
@@ -28,6 +28,19 @@ from pgassay.postgres import adoption, copied
 from pgassay.postgres.control import Control
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
+
+_BACKING_UP = (
+    ("no pg_hba.conf entry", "pg_hba.conf of the server needs a line for the database replication and this role"),
+    ("rejects replication connection", "pg_hba.conf of the server must let this role connect to replication"),
+    ("must be superuser or replication role", "the role needs the attribute: ALTER ROLE … REPLICATION"),
+    ("permission denied to start WAL sender", "the role needs the attribute: ALTER ROLE … REPLICATION"),
+    ("number of requested standby connections", "two connections are needed: raise max_wal_senders, or try later"),
+    ("all replication slots are in use", "one slot is needed for a while: raise max_replication_slots, or try later"),
+    ("wal_level", "wal_level must be replica or logical, which needs a restart; --data dump needs neither"),
+    ("max_wal_senders", "max_wal_senders must be 2 at least, which needs a restart; --data dump needs none"),
+    ("No space left on device", "name a place with more room with --out"),
+)
+"""What the program and the server say in English, and what helps."""
 
 FOLDER = "cluster"
 """Of the capture: the data directory."""
@@ -145,7 +158,7 @@ def _back_up(
     finally:
         running.terminate()
     if done.status:
-        raise messages.basebackup_failed(_said(done.stderr, "pg_basebackup"))
+        raise basebackup_failed(_said(done.stderr, "pg_basebackup"))
     log.unlink(missing_ok=True)
 
 
@@ -186,7 +199,7 @@ def _copy(source: Path, target: Path, programs: adoption.Programs) -> None:
         try:
             copying.copy_into(original, copy, share=True, skipped=skipped, followed=followed)
         except OSError as error:
-            raise messages.not_copied(source, str(error)) from None
+            raise not_copied(source, str(error)) from None
     copied.require_not_served(source)
     if copied.identity(source) != before:
         raise CaptureError(f'"{source}" changed while it was copied', "no server may run on it: take a base backup")
@@ -290,3 +303,13 @@ def _bad_command(text: str, why: str) -> UsageError:
 def _restore_failed(program: str, status: int, words: str) -> CaptureError:
     """The user's own program failed."""
     return CaptureError(f"{program} ended with status {status}: {words or 'it printed nothing'}")
+
+
+def basebackup_failed(detail: str) -> CaptureError:
+    """pg_basebackup ended with an error."""
+    return CaptureError(
+        f"pg_basebackup failed: {detail}",
+        hint_for(
+            detail, _BACKING_UP, "the role needs REPLICATION, and pg_hba.conf a line for the database replication"
+        ),
+    )

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from pgassay import untrusted
+from pgassay.capture.errors import SyntheticError
 from pgassay.capture.format import Column, Table
-from pgassay.capture.synthetic import messages
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.capture.synthetic.script import write_script
 from pgassay.capture.synthetic.statistics import Schema
@@ -27,7 +27,7 @@ def read(folder: Path) -> Synthesis:
     try:
         return Synthesis(untrusted.json(untrusted.read_bytes(folder / FILE), Schema))
     except (OSError, ValueError) as error:
-        raise messages.SyntheticError(
+        raise SyntheticError(
             f'could not read "{folder / FILE}": {error!s}', "pgassay capture --data synthetic writes it"
         ) from None
 

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pgassay.capture.synthetic import messages, reads
+from pgassay.capture.errors import SyntheticError
+from pgassay.capture.synthetic import reads
 from pgassay.capture.synthetic.anonymous import Named, referring, with_knots
 from pgassay.capture.synthetic.generation import parent_of
 from pgassay.capture.synthetic.statistics import NUMBERS, Column, ForeignKey, Index, Kind, Schema, Table
@@ -145,7 +146,7 @@ class _Reader:
             kind = _ARRAYS.get(element, "other")
         if kind == "other":
             if not_null:
-                raise messages.SyntheticError(
+                raise SyntheticError(
                     f'no values can be invented for column "{name}" of {table}, which has type {declared} '
                     "and is not null",
                     "capture the data themselves with --data dump",

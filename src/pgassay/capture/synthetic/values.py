@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pgassay.capture.synthetic import messages
+from pgassay.capture.errors import SyntheticError
 from pgassay.capture.synthetic.domains import Floats, Integers, Slots
 from pgassay.capture.synthetic.statistics import Column
 
@@ -119,7 +119,7 @@ def codes(count: int, longest: int | None, name: str) -> list[str]:
         if longest is None or length <= longest:
             break
     else:
-        raise messages.SyntheticError(
+        raise SyntheticError(
             f'column "{name}" has {count} distinct values of at most {longest} characters: so many cannot be invented',
             "capture the data themselves with --data dump",
         )

@@ -12,11 +12,10 @@ from functools import cached_property
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.bench import messages as bench_messages
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
 from pgassay.bench.ledger import LedgerState
-from pgassay.bench.load import BaseLoad, Driver, LoadResult
+from pgassay.bench.load import BaseLoad, Driver, LoadResult, cannot_gate
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError, UsageError
 from pgassay.load import player, program, sketches
@@ -218,7 +217,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         """Our own player with the same scripts and options; raises `UsageError` for what it does not play."""
         refused = self.ungated
         if refused is not None:
-            raise bench_messages.cannot_gate(refused)
+            raise cannot_gate(refused)
         if program.problem(self.options.cores, server):
             raise LoadError('the server may use every CPU, so "load.cores" = rest leaves none', 'set "host.cores"')
         played = self.played(self._scale_of(server), seed)

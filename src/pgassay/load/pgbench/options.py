@@ -16,8 +16,7 @@ from pathlib import Path
 
 from pgassay import untrusted
 from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import Change, Kind, choice, optional, whole
-from pgassay.bench.messages import no_value
+from pgassay.bench.kinds import Change, Kind, choice, no_value, optional, whole
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError, did_you_mean

@@ -11,7 +11,8 @@ from pathlib import Path
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import VARIABLES, Endpoint
 from pgassay.errors import UsageError
-from pgassay.postgres.attached import messages
+
+_FILE = "keep it in ~/.pgpass, in the file that PGPASSFILE names, or in a service (pg_service.conf)"
 
 CONNECT_S = 10
 _PASSWORD = "PGPASSWORD"
@@ -24,7 +25,7 @@ def require_no_secret(dsn: str) -> None:
     """Raise `UsageError` for what is no connection string, and for one that holds a password or leads elsewhere."""
     given = _parsed(dsn)
     if "password" in given or "sslpassword" in given:
-        raise messages.password_given()
+        raise password_given()
     if "," in given.get("host", "") or "," in given.get("port", ""):
         raise UsageError("--server names several hosts", "name the one that may be changed")
     for name in given:
@@ -47,7 +48,7 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
         with psycopg.connect(dsn, connect_timeout=CONNECT_S, application_name="pgassay", autocommit=True) as connection:
             found = connection.info
             if connection.pgconn.used_password and environment.get(_PASSWORD):
-                raise messages.password_in_environment()
+                raise password_in_environment()
             given = {**found.get_parameters(), **_of_environment(environment)}
             more = {name: _from_root(name, value) for name, value in given.items() if name in VARIABLES}
             more.setdefault("sslmode", "prefer")
@@ -82,3 +83,13 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Where the password file is: it is no parameter of a connection that names none."""
     named = environment.get(VARIABLES["passfile"])
     return {"passfile": named} if named else {}
+
+
+def password_given() -> UsageError:
+    """A secret on the command line, which the record keeps."""
+    return UsageError("--server holds a password, and the record keeps the command", _FILE)
+
+
+def password_in_environment() -> UsageError:
+    """A secret that the programs of a load do not inherit."""
+    return UsageError("the password is in PGPASSWORD, which programs of a load do not inherit", _FILE)

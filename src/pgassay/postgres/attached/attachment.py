@@ -13,9 +13,9 @@ from pgassay.bench.errors import BenchError, ClusterError, QueryError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError
-from pgassay.postgres.attached import address, facts, messages
-from pgassay.postgres.attached.changes import ServerChanges
-from pgassay.postgres.attached.facts import Facts
+from pgassay.postgres.attached import address, facts
+from pgassay.postgres.attached.changes import ServerChanges, still_owed
+from pgassay.postgres.attached.facts import Facts, other_clients
 from pgassay.postgres.attached.ledger import AttachedLedger, ledgers
 from pgassay.postgres.server import Session
 from pgassay.study.findings import Finding, Severity
@@ -74,7 +74,7 @@ def attach(
             )
         others = facts.others(sql)
         if others:
-            lacking.name("other clients", messages.other_clients(others))
+            lacking.name("other clients", other_clients(others))
     except BaseException:
         sql.close()
         if ledger is not None:
@@ -120,7 +120,7 @@ def repair(directory: Path) -> tuple[tuple[str, ...], tuple[PgassayError, ...]]:
             mine = Attachment(ledger.endpoint, sql, found, ledger, ServerChanges(sql, ledger, found))
             done += _settle(mine)
         except QueryError as error:
-            failed.append(messages.still_owed(ledger.place, error.message))
+            failed.append(still_owed(ledger.place, error.message))
         except BenchError as error:
             failed.append(error)
         finally:

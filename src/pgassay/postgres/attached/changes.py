@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from pgassay.bench import versions
-from pgassay.bench.errors import QueryError
+from pgassay.bench.errors import BenchError, QueryError
 from pgassay.errors import UsageError
-from pgassay.postgres.attached import messages
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.attached.ledger import DATABASE, SETTING, AttachedLedger, Debt
 from pgassay.postgres.settings import require_name
@@ -159,7 +158,7 @@ class ServerChanges:
                     self.drop_database(name)
                     done.append(_dropped(name))
         except QueryError as error:
-            raise messages.still_owed(self._ledger.place, error.message) from None
+            raise still_owed(self._ledger.place, error.message) from None
         self._databases.clear()
         self._set.clear()
         self._ledger.clear()
@@ -225,3 +224,11 @@ def _assigned(name: str, value: str) -> str:
 def _dropped(name: str) -> str:
     """What was done."""
     return f'database "{name}"'
+
+
+def still_owed(place: str, detail: str) -> BenchError:
+    """Putting back failed."""
+    return BenchError(
+        f"the server at {place} could not be put back as it was: {detail}",
+        "what is owed is kept on this machine; when the server answers again: pgassay doctor --repair",
+    )

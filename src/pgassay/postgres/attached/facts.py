@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pgassay.bench import versions
-from pgassay.bench.errors import QueryError
+from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.places import Version
+
+_STAGING = "attach only to a staging server that nobody needs meanwhile (docs/your-server.md)"
+_LISTED = 5
 
 NO_PROCESS = 2**22 + 1
 """A process id that no process can have (proc(5), pid_max): of a server that is not on this machine."""
@@ -171,3 +174,17 @@ def others(sql: Sql, ours: Sequence[str] = (), patience_s: float = _PATIENCE_S) 
             return found
         looks -= 1
         time.sleep(_LOOK_S)
+
+
+def other_clients(found: Sequence[Client]) -> BenchError:
+    """Somebody else works there."""
+    named = [each.words for each in found[:_LISTED]]
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return BenchError(f"the server of --server has other clients: {'; '.join(named)}{more}", _STAGING)
+
+
+def visited(found: Sequence[Client], sessions: int) -> str:
+    """What makes a window invalid: somebody else was there."""
+    named = "; ".join(each.words for each in found[:_LISTED])
+    came = f"{sessions} sessions of others began during the window" if sessions else ""
+    return "the server had other clients: " + "; ".join(each for each in (named, came) if each)

@@ -5,7 +5,7 @@ and a reload. To stop it is to put the latter back. The server itself is never s
 its files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from pgassay.bench.errors import QueryError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Listening, Version
 from pgassay.bench.server import READY_S
+from pgassay.errors import UsageError
 from pgassay.postgres.attached import facts as about
-from pgassay.postgres.attached import messages, ways
+from pgassay.postgres.attached import ways
 from pgassay.postgres.attached.changes import ServerChanges
-from pgassay.postgres.attached.facts import Facts, Sql
+from pgassay.postgres.attached.facts import Facts, Sql, other_clients
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.postgres.server import Session
@@ -124,7 +125,7 @@ class AttachedInstallation:
         """An empty database, or a copy of the user's (`copy_database`); raises `UsageError` for options of initdb."""
         others = sorted(f"init.{name}" for name in options if name != COPY_DATABASE)
         if others:
-            raise messages.as_it_is(others)
+            raise as_it_is(others)
         if COPY_DATABASE in options:
             self.changes.copy_database(directory.name, options[COPY_DATABASE])
         else:
@@ -163,10 +164,19 @@ class AttachedInstallation:
 
     def require_network(self) -> None:
         """Raise `UsageError`: a load's program runs here, and reaches the server as we do."""
-        raise messages.as_it_is(["load.host"])
+        raise as_it_is(["load.host"])
 
     def require_alone(self) -> None:
         """Raise `BenchError`, with their names, while there are other clients."""
         found = about.others(self.sql, self.changes.databases)
         if found:
-            raise messages.other_clients(found)
+            raise other_clients(found)
+
+
+def as_it_is(names: Iterable[str], reasons: Sequence[str] = ()) -> UsageError:
+    """For factors that a server which runs already cannot have."""
+    listed = "; ".join(reasons) if reasons else ", ".join(names)
+    return UsageError(
+        f"a server that runs already is taken as it is, and cannot have: {listed}",
+        "leave them out, or run the study without --server on clusters of its own",
+    )

@@ -11,11 +11,15 @@ from enum import StrEnum
 
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, NotSettableError, QueryError, SettingError
-from pgassay.errors import UsageError
-from pgassay.postgres.attached import messages
+from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.settings import PRIVATE, Setting, in_base_unit, require_name, same
 from pgassay.study.units import parse_boolean
+
+_SET_HINT = (
+    "leave it out, or give the value that the server has; without --server a study varies every setting on clusters of"
+    " its own"
+)
 
 
 class Way(StrEnum):
@@ -146,7 +150,7 @@ def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Way
         except SettingError as error:
             failed.append(error)
     if failed:
-        raise messages.not_varied(failed)
+        raise not_varied(failed)
     return ways
 
 
@@ -195,3 +199,11 @@ def _needs_restart(name: str, now: str, context: str) -> SettingError:
 def _refused(name: str, value: str, detail: str) -> SettingError:
     """The server does not take the value."""
     return SettingError(f"the server refuses {name} = '{value}': {detail}")
+
+
+def not_varied(errors: Sequence[PgassayError]) -> SettingError:
+    """All that cannot be set, in one message."""
+    if len(errors) == 1:
+        hint = errors[0].hint or _SET_HINT
+        return SettingError(errors[0].message, hint)
+    return SettingError("; ".join(each.message for each in errors), _SET_HINT)

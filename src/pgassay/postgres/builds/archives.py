@@ -4,7 +4,7 @@ import errno
 import tarfile
 from pathlib import Path
 
-from pgassay.postgres.builds import messages
+from pgassay.postgres.builds.errors import disk_full
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -21,5 +21,5 @@ def extract(tarball: Path, into: Path) -> None:
             archive.extractall(into, filter="data")
     except (tarfile.TarError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
-            raise messages.disk_full(into) from None
+            raise disk_full(into) from None
         raise NoArchiveError(str(error).partition("\n")[0].rstrip(":")) from None

@@ -21,9 +21,10 @@ from pgassay.copying import copy_into
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import ownership
-from pgassay.postgres.builds import extensions, messages
+from pgassay.postgres.builds import extensions
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
 from pgassay.postgres.builds.compilation import Compilation, Making, Tell, count_objects, expected_objects, tell_nobody
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.extensions import ExtensionSource
 from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe
 from pgassay.postgres.builds.request import BuildRequest
@@ -72,7 +73,7 @@ def _size(recipe: Recipe, name: str) -> int:
 
 def _require(recipe: Recipe, name: str, expected: int, found: object) -> None:
     if str(found) != str(expected):
-        raise messages.not_as_requested(recipe.key, name, expected, found)
+        raise not_as_requested(recipe.key, name, expected, found)
 
 
 FOUND_BY = "built"
@@ -109,7 +110,7 @@ class Builder:
         major = major_of(source.version)
         try:
             compiler = self.toolchain.compiler(major)
-        except messages.BuildError:
+        except BuildError:
             kept = self._kept_build(request, source)
             if kept is None:
                 raise
@@ -198,7 +199,7 @@ class Builder:
                 with self._given(staging):
                     made = compilation.run()
                 installed = _taken(made, staging)
-            except messages.BuildError as error:
+            except BuildError as error:
                 raise self._with_kept_log(error, log, recipe.key) from None
             log.rename(installed / "build.log")
             objects = count_objects(compilation.work)
@@ -221,7 +222,7 @@ class Builder:
                 with self._given(staging):
                     extensions.make(extension, making, staging)
                 installed = _taken(made, staging)
-            except messages.BuildError as error:
+            except BuildError as error:
                 raise self._with_kept_log(error, log, recipe.key) from None
             (installed / MANIFEST).unlink()
             log.replace(installed / "extension.log")
@@ -245,12 +246,12 @@ class Builder:
         made = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
         return next(made, None) or expected_objects(tree)
 
-    def _with_kept_log(self, error: messages.BuildError, log: Path, key: str) -> messages.BuildError:
+    def _with_kept_log(self, error: BuildError, log: Path, key: str) -> BuildError:
         kept = self.cache.logs / f"{key}.log"
         if log.exists():
             shutil.move(log, kept)
         hint = (error.hint or "").replace(str(log), str(kept))
-        return messages.BuildError(error.message, hint)
+        return BuildError(error.message, hint)
 
     @contextmanager
     def _given(self, staging: Path) -> Iterator[None]:
@@ -290,7 +291,7 @@ def _taken(made: Path, staging: Path) -> Path:
             with ours.inner(os.path.normpath(made.relative_to(staging))) as source, ours.inner(_KEPT) as target:
                 copy_into(source, target, share=True)
         except UntrustedError as error:
-            raise messages.BuildError(error.message, "read its makefiles: no PostgreSQL installs that") from None
+            raise BuildError(error.message, "read its makefiles: no PostgreSQL installs that") from None
     _own(staging / _KEPT, os.geteuid(), os.getegid())
     return staging / _KEPT
 
@@ -337,3 +338,10 @@ def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[
         origin = f"{request.source or 'official or distribution'}, which would be fetched"
         found[request] = MissingBuild(f"{version}, {sizes}", origin, seconds, builder.cache.root)
     return tuple(found.values())
+
+
+def not_as_requested(key: str, name: str, expected: object, found: object) -> BuildError:
+    """The programs are not what their key says."""
+    return BuildError(
+        f"build {key} has {name} = {found}, not {expected} as requested", f"pgassay postgres remove {key}"
+    )

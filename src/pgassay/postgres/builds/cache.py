@@ -19,7 +19,7 @@ from pgassay import scratch
 from pgassay.errors import UsageError
 from pgassay.files import UntrustedError
 from pgassay.locks import alone
-from pgassay.postgres.builds import messages
+from pgassay.postgres.builds.errors import BuildError, too_little_space
 from pgassay.postgres.builds.recipe import Recipe
 
 VARIABLE = "PGASSAY_CACHE"
@@ -93,11 +93,11 @@ class Cache:
             return None
         manifest = read_manifest(directory, key)
         if manifest.recipe.key != key:
-            raise messages.damaged(key, f"its {MANIFEST} belongs to another build")
+            raise damaged(key, f"its {MANIFEST} belongs to another build")
         for name, (size, _) in manifest.files.items():
             path = directory / name
             if not path.is_file() or path.stat().st_size != size:
-                raise messages.damaged(key, f"{name} is missing or has another size")
+                raise damaged(key, f"{name} is missing or has another size")
         return manifest
 
     def whole(self) -> Iterator[Manifest]:
@@ -105,7 +105,7 @@ class Cache:
         for key in self.all_keys():
             try:
                 manifest = self.manifest(key)
-            except messages.BuildError:
+            except BuildError:
                 continue
             if manifest is not None:
                 yield manifest
@@ -117,7 +117,7 @@ class Cache:
             raise _unknown_build(key, self.all_keys())
         for name, (_, sha256) in manifest.files.items():
             if file_sha256(self.directory(key) / name) != sha256:
-                raise messages.damaged(key, f"{name} has other contents")
+                raise damaged(key, f"{name} has other contents")
 
     def remove(self, key: str) -> None:
         """Remove a build: out of sight by one rename, then its files."""
@@ -159,7 +159,7 @@ class Cache:
         free = shutil.disk_usage(self.root).free
         needed = NEEDED_BYTES + (builds - 1) * KEPT_BYTES
         if free < needed:
-            raise messages.too_little_space(self.root, builds, needed, free)
+            raise too_little_space(self.root, builds, needed, free)
 
     def _folder(self, name: str) -> Path:
         folder = self.root / name
@@ -187,7 +187,7 @@ def read_manifest(directory: Path, key: str) -> Manifest:
         files = {str(name): (int(size), str(digest)) for name, (size, digest) in found.pop("files").items()}
         return Manifest(recipe=recipe, files=files, **found)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise messages.damaged(key, f"its {MANIFEST} cannot be read ({error})") from None
+        raise damaged(key, f"its {MANIFEST} cannot be read ({error})") from None
 
 
 def list_files(directory: Path) -> dict[str, tuple[int, str]]:
@@ -215,3 +215,8 @@ def _sync(path: Path) -> None:
 def _unknown_build(text: str, known: Iterable[str]) -> UsageError:
     """No such key in the cache."""
     return UsageError(f'no build "{text}" is in the cache', f"the cache holds: {', '.join(known) or 'none'}")
+
+
+def damaged(key: str, detail: str) -> BuildError:
+    """The cache was changed, or the disk lost something."""
+    return BuildError(f"build {key} in the cache is damaged: {detail}", f"remove it: pgassay postgres remove {key}")

@@ -16,8 +16,8 @@ from pathlib import Path
 from pgassay import scratch, untrusted
 from pgassay.bench.running import Completed, Runner
 from pgassay.errors import UsageError
-from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.archives import NoArchiveError, extract
+from pgassay.postgres.builds.errors import BuildError, no_such_source
 
 _TIMEOUT_S = 300.0
 _GIT = "reads a repository of ours"
@@ -47,7 +47,7 @@ def between(runner: Runner, folder: Path, good: str, bad: str) -> tuple[Commit, 
     That is for no repository, an unknown name, and a good commit that is not on the bad one's line of first parents.
     """
     if not folder.is_dir():
-        raise messages.no_such_source(folder)
+        raise no_such_source(folder)
     first, last = (commit_of(runner, folder, name) for name in (good, bad))
     if first == last:
         raise UsageError(f'"{good}" and "{bad}" are the same commit', "name two commits that differ")
@@ -63,7 +63,7 @@ def between(runner: Runner, folder: Path, good: str, bad: str) -> tuple[Commit, 
 def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
     """The commit that a name stands for; raises `UsageError` for no repository and an unknown name."""
     if not folder.is_dir():
-        raise messages.no_such_source(folder)
+        raise no_such_source(folder)
     sha = _resolved(runner, folder, name)
     (found,) = (_commit(line) for line in _git(runner, folder, "log", "-1", "--format=%H%x00%s", sha).splitlines())
     return found
@@ -170,9 +170,9 @@ def git(runner: Runner, folder: Path, *words: str) -> Completed:
         return runner.run(["git", f"--git-dir={made}", *words], privileged=_GIT, timeout_s=_TIMEOUT_S)
 
 
-def _not_exported(folder: Path, sha: str, detail: str) -> messages.BuildError:
+def _not_exported(folder: Path, sha: str, detail: str) -> BuildError:
     """git cannot write a commit's files, or the disk cannot take them."""
-    return messages.BuildError(
+    return BuildError(
         f'commit {sha[:12]} of "{folder}" cannot be exported: {detail}', "check the repository with git fsck"
     )
 

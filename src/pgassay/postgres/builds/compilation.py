@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pgassay import children
 from pgassay.bench.running import Clock, Runner
-from pgassay.postgres.builds import messages, toolchain
+from pgassay.postgres.builds import toolchain
+from pgassay.postgres.builds.errors import failed
 from pgassay.postgres.builds.recipe import Recipe
 
 _OF_COMPILERS = ("CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH")
@@ -80,7 +81,7 @@ class Making:
                 file.seek(before)
                 output = file.read().decode(errors="replace")
             words, hint = toolchain.complaint(output), toolchain.remedy(output, debian=self.debian)
-            raise messages.failed(step, words, hint, self.log)
+            raise failed(step, words, hint, self.log)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from typing import IO
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Completed, Runner
 from pgassay.errors import UsageError
-from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.cache import file_sha256
+from pgassay.postgres.builds.errors import BuildError
 
 FILES = "https://ftp.postgresql.org/pub/source/v{version}/postgresql-{version}.tar.bz2"
 VERSIONS = "https://www.postgresql.org/versions.json"
@@ -68,7 +68,7 @@ def require_checksum(path: Path, checksum: str) -> None:
     """Raise `BuildError`, and remove nothing, if the file is not what its checksum says."""
     found = file_sha256(path)
     if found != checksum:
-        raise messages.BuildError(
+        raise BuildError(
             f"{path.name} has the SHA-256 {found[:16]}…, its checksum says {checksum[:16]}…",
             "the file is damaged or not the one that was published: it was not used; fetch it again",
         )
@@ -249,16 +249,16 @@ def _field(stanza: str, name: str) -> str:
     return found[1] if found else ""
 
 
-def _not_fetched(what: str, detail: str) -> messages.BuildError:
+def _not_fetched(what: str, detail: str) -> BuildError:
     """The network or the server refused."""
-    return messages.BuildError(
+    return BuildError(
         f"could not fetch {what}: {detail}",
         "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 beside it, it is checked)",
     )
 
 
-def _no_package_source(detail: str, *, newer: bool = False) -> messages.BuildError:
+def _no_package_source(detail: str, *, newer: bool = False) -> BuildError:
     """apt is not here, or found nothing; `newer`: it was not allowed to look into newer suites."""
     look = "let apt look into Debian's newer suites with --allow-deb-src, or " if newer else ""
     hint = f"{look}use build.source = official or tarball:FILE"
-    return messages.BuildError(f"no source package of PostgreSQL: {detail}", hint)
+    return BuildError(f"no source package of PostgreSQL: {detail}", hint)

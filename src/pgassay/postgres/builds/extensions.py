@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
-from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.commits import commit_of, export, has_file
 from pgassay.postgres.builds.compilation import Making
+from pgassay.postgres.builds.errors import failed, no_such_source
 from pgassay.postgres.builds.recipe import Spec
 from pgassay.postgres.builds.sources import tree_sha256
 
@@ -40,7 +40,7 @@ def identify(runner: Runner, spec: Spec) -> ExtensionSource:
     """The extension's source; raises `UsageError` where there is none."""
     assert spec.path is not None
     if not spec.path.is_dir():
-        raise messages.no_such_source(spec.path)
+        raise no_such_source(spec.path)
     if spec.kind == "git":
         sha = commit_of(runner, spec.path, spec.commit).sha
         if not any(has_file(runner, spec.path, sha, name) for name in _MAKEFILES):
@@ -68,7 +68,7 @@ def lay_out(source: ExtensionSource, base: Path, staging: Path, runner: Runner) 
     else:
         shutil.copytree(source.folder, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
         if tree_sha256(tree) != source.sha256:
-            raise messages.failed("copying the extension", "it changed meanwhile", "build again", source.folder)
+            raise failed("copying the extension", "it changed meanwhile", "build again", source.folder)
     return installed
 
 

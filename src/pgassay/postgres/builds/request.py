@@ -13,7 +13,7 @@ from pgassay.bench.kinds import Kind
 from pgassay.bench.options import Options, ReadBack, option
 from pgassay.bench.server import Server
 from pgassay.postgres.builds import cache, recipe
-from pgassay.postgres.builds.messages import BuildError
+from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import Spec, parse_extension, parse_spec
 from pgassay.postgres.builds.sources import fits
 from pgassay.postgres.find import parse_requested_version

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
-from pgassay.postgres.builds import download, messages
+from pgassay.postgres.builds import download
 from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.cache import Cache, file_sha256
 from pgassay.postgres.builds.commits import export, git, refused_name
 from pgassay.postgres.builds.download import Opener, open_url
+from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
 from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
 
 
@@ -73,7 +74,7 @@ class Sources:
             return into
         shutil.copytree(spec.path, into, symlinks=True, ignore=shutil.ignore_patterns(".git"))
         if tree_sha256(into) != source.sha256:
-            raise messages.failed("copying the source", "it changed meanwhile", "build again", spec.path)
+            raise failed("copying the source", "it changed meanwhile", "build again", spec.path)
         return into
 
     def known(self) -> tuple[Source, ...]:
@@ -115,11 +116,11 @@ class Sources:
     def _official(self, version: str, staging: Path) -> Path:
         try:
             return download.fetch_official(download.exact_version(version, self.opener), staging, self.opener)
-        except messages.BuildError as error:
+        except BuildError as error:
             if not self.entries:
                 raise
             hint = f"let apt fetch the distribution's with --allow-deb-src, or {error.hint}"
-            raise messages.BuildError(error.message, hint) from None
+            raise BuildError(error.message, hint) from None
 
     def _keep(self, kind: str, tarball: Path, staging: Path) -> Source:
         source = Source(kind, file_sha256(tarball), version_of(unpack(tarball, staging / "tree")))
@@ -141,7 +142,7 @@ class Sources:
         path = spec.path
         assert path is not None
         if not path.exists():
-            raise messages.no_such_source(path)
+            raise no_such_source(path)
         if spec.kind == "directory":
             require_source(path)
             return Source(str(spec), tree_sha256(path), version_of(path))
@@ -161,7 +162,7 @@ class Sources:
             try:
                 download.require_checksum(path, download.checksum_in(beside.read_text(encoding="utf-8")))
             except ValueError as error:
-                raise messages.BuildError(
+                raise BuildError(
                     f'"{beside}" holds no checksum: {error!s}',
                     "fetch it again beside its tarball, or remove it to build unchecked",
                 ) from None
@@ -219,7 +220,7 @@ def version_in(configure: str, what: str) -> str:
     """`PACKAGE_VERSION` of a configure script's text; raises `BuildError`."""
     found = _VERSION.search(configure)
     if not found:
-        raise messages.BuildError(f"{what} does not say which version of PostgreSQL it is")
+        raise BuildError(f"{what} does not say which version of PostgreSQL it is")
     return found[1]
 
 
@@ -253,7 +254,7 @@ def unpack(tarball: Path, into: Path) -> Path:
     try:
         extract(tarball, into)
     except NoArchiveError as error:
-        raise messages.BuildError(
+        raise BuildError(
             f'"{tarball}" cannot be unpacked: {error!s}',
             "fetch it again; it must be a tar file, plain or with gzip, bzip2 or xz",
         ) from None
@@ -270,9 +271,9 @@ def _not_a_source(path: Path) -> UsageError:
     )
 
 
-def _damaged_source(path: Path, detail: str) -> messages.BuildError:
+def _damaged_source(path: Path, detail: str) -> BuildError:
     """A tarball or a note of the cache was changed by hand."""
-    return messages.BuildError(
+    return BuildError(
         f'"{path}" in the cache is damaged: {detail}',
         "remove that file: a source is fetched again when it is needed",
     )

@@ -13,7 +13,7 @@ from pgassay import children
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Runner
-from pgassay.postgres.builds import messages
+from pgassay.postgres.builds.errors import BuildError
 
 _PARSER = "src/backend/parser/gram.c"
 _LIBRARIES = (
@@ -79,9 +79,9 @@ class Toolchain:
         """Tools beside the compiler; `generates`: the source has no parser yet."""
         return [tool for tool in ("make", "perl", *(("bison", "flex") if generates else ())) if not self.which(tool)]
 
-    def _lacking(self, tools: Sequence[str]) -> messages.BuildError:
+    def _lacking(self, tools: Sequence[str]) -> BuildError:
         named = ["a C compiler" if tool == "cc" else tool for tool in tools]
-        return messages.BuildError(
+        return BuildError(
             f"building PostgreSQL needs {', '.join(named)}, which this machine lacks",
             install_command(tools, debian=self.debian),
         )

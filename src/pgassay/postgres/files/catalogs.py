@@ -14,8 +14,16 @@ from pathlib import Path
 
 from pgassay.bench import versions
 from pgassay.bench.errors import ClusterError
-from pgassay.postgres import messages
-from pgassay.postgres.files.inventory import FIRST_USER_OID, SHARED, Inventory, Name, RelationFile, kind_of
+from pgassay.postgres.files.inventory import (
+    FIRST_USER_OID,
+    SHARED,
+    Inventory,
+    Name,
+    RelationFile,
+    kind_of,
+    unreadable_cluster,
+)
+from pgassay.postgres.inspection import unreachable_server
 
 _RELATIONS = """
 SELECT pg_relation_filepath(c.oid), c.oid, n.nspname, c.relname, c.relkind,
@@ -52,7 +60,7 @@ def ask(conninfo: str) -> LiveDatabase:
             found = connection.execute(_SERVER).fetchone()
             rows = connection.execute(_RELATIONS).fetchall()
     except psycopg.Error as error:
-        raise messages.unreachable_server(str(error).strip().splitlines()[0]) from None
+        raise unreachable_server(str(error).strip().splitlines()[0]) from None
     assert found is not None
     directory, identifier, database, oid = Path(str(found[0])), int(found[1]), str(found[2]), int(found[3])
     if _identifier(directory) != identifier & 0xFFFF_FFFF_FFFF_FFFF:
@@ -76,7 +84,7 @@ def _identifier(directory: Path) -> int:
     except FileNotFoundError:
         raise _server_elsewhere(directory) from None
     except PermissionError:
-        raise messages.unreadable_cluster(directory) from None
+        raise unreadable_cluster(directory) from None
 
 
 _PG_DATABASE, _PG_CLASS, _PG_NAMESPACE, _PG_INDEX = 1262, 1259, 2615, 2610

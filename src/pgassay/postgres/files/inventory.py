@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.errors import ClusterError
-from pgassay.postgres.messages import unreadable_cluster
 
 _RELATION_FILE = re.compile(r"(\d+)(?:_(fsm|vm|init))?(?:\.(\d+))?")
 _WAL_FILE = re.compile(r"[0-9A-F]{24}")
@@ -155,3 +154,8 @@ def _not_a_cluster(directory: Path) -> ClusterError:
         f'"{directory}" is not the data directory of a PostgreSQL cluster',
         "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
     )
+
+
+def unreadable_cluster(path: Path) -> ClusterError:
+    """The account may not read it."""
+    return ClusterError(f'no permission to read "{path}"', "run as root, or as the account that the server runs under")

@@ -3,9 +3,9 @@
 import random
 from collections.abc import Callable, Mapping
 
-from pgassay.fleet import messages
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.crew import Tell
+from pgassay.fleet.errors import nobody_left
 from pgassay.fleet.parcels import Arrived
 from pgassay.lab.notes import HostState
 
@@ -51,7 +51,7 @@ class FakeCrew:
     def next_arrived(self, tell: Tell) -> Arrived:
         while True:
             if not self._alive:
-                raise messages.nobody_left({}, 0.0)
+                raise nobody_left({}, 0.0)
             block = self._random.choice(sorted(self._waiting))
             host = self._random.choice(sorted(self._alive.keys() - self._idle))
             self.started.append((block, host))

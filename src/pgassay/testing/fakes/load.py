@@ -12,8 +12,7 @@ from typing import Any
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LoadOptions, LoadResult
-from pgassay.bench.messages import cannot_gate, no_gate
+from pgassay.bench.load import LoadOptions, LoadResult, cannot_gate, no_gate
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
 from pgassay.load.pgbench.options import PgbenchOptions, check_scripts

@@ -1,18 +1,16 @@
-"""Every message about builds that a user may see: lower case, no full stop, with the remedy."""
+"""Why a PostgreSQL could not be built, fetched or verified."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError
 from pgassay.errors import UsageError
 from pgassay.study.units import format_bytes
 
+_ROOM = "free space there, remove builds (pgassay postgres list, remove), or name another place with PGASSAY_CACHE"
+
 
 class BuildError(BenchError):
     """A PostgreSQL could not be built, fetched or verified."""
-
-
-_ROOM = "free space there, remove builds (pgassay postgres list, remove), or name another place with PGASSAY_CACHE"
 
 
 def too_little_space(path: Path, builds: int, needed: int, free: int) -> BuildError:
@@ -35,24 +33,4 @@ def no_such_source(path: Path) -> UsageError:
     """Neither a file nor a folder."""
     return UsageError(
         f'there is no "{path}"', "name PostgreSQL's source: tarball:FILE, directory:DIR or git:DIR@COMMIT"
-    )
-
-
-def damaged(key: str, detail: str) -> BuildError:
-    """The cache was changed, or the disk lost something."""
-    return BuildError(f"build {key} in the cache is damaged: {detail}", f"remove it: pgassay postgres remove {key}")
-
-
-def damaged_builds(keys: Sequence[str], looked_at: int) -> BuildError:
-    """What `verify` found, after all builds were looked at."""
-    return BuildError(
-        f"{len(keys)} of {looked_at} builds {'is' if len(keys) == 1 else 'are'} damaged",
-        f"remove them; a study builds them again: pgassay postgres remove {' '.join(keys)}",
-    )
-
-
-def not_as_requested(key: str, name: str, expected: object, found: object) -> BuildError:
-    """The programs are not what their key says."""
-    return BuildError(
-        f"build {key} has {name} = {found}, not {expected} as requested", f"pgassay postgres remove {key}"
     )
