@@ -24,9 +24,9 @@ import psycopg
 
 from benchmarks.private_server import Bench, serving
 from benchmarks.synthetic_data.comparison import Compared, compare
+from pgassay.capture.synthetic.files import write_script
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.capture.synthetic.reading import read_statistics
-from pgassay.capture.synthetic.script import write_script
 
 FOLDER = Path(__file__).parent
 SCHEMAS = ("tpcc", "shop", "series")

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter  # type: ignore[import-untyped]
 
-from pgassay.analysis.cycles import FALSE_ALARM, cycles, repetition
-from pgassay.analysis.steadiness import TOLERANCE
+from pgassay.analysis.steadiness import FALSE_ALARM, TOLERANCE, cycles, repetition
 
 Floats = npt.NDArray[np.float64]
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.validity.steadiness import alarms, broken_alarm, called, dips, steady
-from pgassay.analysis.cycles import FALSE_ALARM, cycles
-from pgassay.analysis.steadiness import Steadiness, classify, classify_all
+from pgassay.analysis.steadiness import FALSE_ALARM, Steadiness, classify, classify_all, cycles
 
 S = np.arange(300)
 

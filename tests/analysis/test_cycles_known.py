@@ -15,8 +15,7 @@ from benchmarks.validity.steadiness import (
     repeats,
     steady,
 )
-from pgassay.analysis.cycles import repetition
-from pgassay.analysis.steadiness import NS, Steadiness, classify, trial_course
+from pgassay.analysis.steadiness import NS, Steadiness, classify, repetition, trial_course
 from pgassay.bench.counters import Sample
 from pgassay.lab.regime import course_of
 

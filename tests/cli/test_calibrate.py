@@ -13,8 +13,7 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.report.calibrated_turns import in_turns
-from pgassay.report.calibration import CalibrationFindings
+from pgassay.report.calibration import CalibrationFindings, in_turns
 from pgassay.testing import real
 
 TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s"]

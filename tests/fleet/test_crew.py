@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster, get_worker
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import dask_crew, own_files, pace
+from pgassay.fleet import dask_crew, own_files
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.crew import Crew
 from pgassay.fleet.dask_crew import DaskCrew, Terms
@@ -56,8 +56,8 @@ def crew(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Das
     """One host, which has come; nobody is waited for longer than a moment."""
     monkeypatch.setattr(dask_crew, "GONE_S", 1.0)
     monkeypatch.setattr(dask_crew, "_LOOK_S", 0.1)
-    monkeypatch.setattr(pace, "HANGS", 1.0)
-    monkeypatch.setattr(pace, "HANGS_S", 1.0)
+    monkeypatch.setattr(dask_crew, "HANGS", 1.0)
+    monkeypatch.setattr(dask_crew, "HANGS_S", 1.0)
     with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
         made = DaskCrew(client, Terms(1, wait_s=WAIT_S), lambda order: str(order.block).encode(), work)
         made.gather(lambda: {"pgassay": __version__, "machine": "one"})

@@ -15,7 +15,7 @@ from pgassay.bench.hosting import ANYWHERE
 from pgassay.bench.load import Tools
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
-from pgassay.fleet import conversing
+from pgassay.fleet import client
 from pgassay.fleet.client import Worker, WorkerClient
 from pgassay.fleet.errors import FleetError
 from pgassay.host.clock import SystemClock
@@ -50,7 +50,7 @@ def host(tmp_path: Path) -> Iterator[NumberedClient]:
 
 def awaited_end() -> None:
     until = time.monotonic() + PATIENCE_S
-    while conversing._KEPT:
+    while client._KEPT:
         assert time.monotonic() < until, "a player is still kept"
         time.sleep(0.05)
 
@@ -132,7 +132,7 @@ def test_a_server_that_refuses_it_is_told_in_its_words(host: NumberedClient, tmp
         refused = replace(endpoint, network=replace(endpoint.network, password_file=wrong))
         with pytest.raises(LoadError, match=r'"0" could not run the load: .*password authentication failed'):
             host.player_host.converse(described(refused), refused, ANYWHERE)
-    assert not conversing._KEPT
+    assert not client._KEPT
 
 
 def test_a_worker_without_a_player_and_one_with_another_are_refused(

@@ -7,8 +7,7 @@ import pytest
 
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import bisection_answer
-from pgassay.lab.bisection import Answer, Bisection, Limits, require_ratio
-from pgassay.lab.bisection_record import BISECTIONS, Question
+from pgassay.lab.bisection import BISECTIONS, Answer, Bisection, Limits, Question, require_ratio
 from pgassay.record.disk import RealDisk
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.testing.contracts.blocks import BlocksCase, BlocksContract

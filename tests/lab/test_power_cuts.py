@@ -16,9 +16,8 @@ from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryEr
 from pgassay.bench.ledger import LedgerState
 from pgassay.lab import power_cuts
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.crash_recovery import Cut, name_page, place_page, replayed_bytes
 from pgassay.lab.notes import Laps
-from pgassay.lab.power_cuts import PowerCuts, judge, responses, summed
+from pgassay.lab.power_cuts import Cut, PowerCuts, judge, name_page, place_page, replayed_bytes, responses, summed
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.power_cuts import HONEST, CutRecord
 from pgassay.testing.fakes.clock import FakeClock

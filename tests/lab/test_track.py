@@ -9,8 +9,7 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.lab import track_answer
-from pgassay.lab.track import POINTS, History, Track, read
-from pgassay.lab.track_record import TRACKS, Tracked, accept, accepted
+from pgassay.lab.track import POINTS, TRACKS, History, Track, Tracked, accept, accepted, read
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import RealDisk
 from pgassay.testing.fakes.commits import FakeBlocks, history

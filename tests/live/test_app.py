@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pgassay.live import files
+from pgassay.live import app
 from pgassay.live.progress import KILLED
 from pgassay.live.summary import identity_of
 from pgassay.report.files import DATA
@@ -152,8 +152,8 @@ def test_nothing_is_written_into_a_run(known: TestClient, runs: Path) -> None:
 def test_a_folder_that_goes_while_it_is_looked_into_is_not_there(
     known: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(folder: Path) -> list[files.Item]:
+    def gone(folder: Path) -> list[app.Item]:
         raise FileNotFoundError(folder)
 
-    monkeypatch.setattr(files, "items", gone)
+    monkeypatch.setattr(app, "items", gone)
     assert known.get(f"{address('one')}files/trials").status_code == 404

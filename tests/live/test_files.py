@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from pgassay.live import files
+from pgassay.live import app
 from tests.live.served import PORT, address
 
 SECRET = "what nobody may read"
@@ -51,7 +51,7 @@ def fenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=500)
 @given(st.one_of(st.text(), st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=4))).map("/".join)))
 def test_no_path_leads_out(fenced: Path, path: str) -> None:
-    found = files.inside(fenced, path)
+    found = app.inside(fenced, path)
     if found is not None:
         assert found.is_relative_to(fenced.resolve())
         assert not found.is_file() or found.read_text() == "ours"
@@ -61,15 +61,15 @@ def test_no_path_leads_out(fenced: Path, path: str) -> None:
     "path", ["out", "trials/out", "trials/out/secret", "../secret", "/etc/passwd", "round", "pipe", "a\0b"]
 )
 def test_ways_out_are_no_files(fenced: Path, path: str) -> None:
-    assert files.inside(fenced, path) is None
+    assert app.inside(fenced, path) is None
 
 
 def test_a_link_that_stays_inside_is_followed(fenced: Path) -> None:
-    assert files.inside(fenced, "in/000001/trial.json") == fenced.resolve() / "trials" / "000001" / "trial.json"
+    assert app.inside(fenced, "in/000001/trial.json") == fenced.resolve() / "trials" / "000001" / "trial.json"
 
 
 def test_a_folder_shows_files_and_folders_alone(fenced: Path) -> None:
-    assert [each.name for each in files.items(fenced)] == ["trials"]
+    assert [each.name for each in app.items(fenced)] == ["trials"]
 
 
 @settings(max_examples=100)
@@ -94,7 +94,7 @@ def test_a_file_is_something_to_keep_and_no_page(known: TestClient, runs: Path) 
 def test_a_file_that_grows_is_cut_where_it_ended(tmp_path: Path) -> None:
     path = tmp_path / "series"
     path.write_bytes(b"x" * 600_000)
-    parts = files.pieces(path)
+    parts = app.pieces(path)
     first = next(parts)
     with path.open("ab") as file:
         file.write(b"y" * 10)

@@ -15,8 +15,7 @@ import pytest
 
 from pgassay.live import figures
 from pgassay.live.progress import KILLED, NOTHING_YET, Watched
-from pgassay.live.seconds import Seconds
-from pgassay.live.stream import events
+from pgassay.live.stream import Seconds, events
 from pgassay.live.summary import FINISHED, INTERRUPTED
 from pgassay.probe.waits import KINDS
 from pgassay.record import glance

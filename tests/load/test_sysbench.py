@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import sysbench as output
-from pgassay.load import sysbench_rows as rows
+from pgassay.load import sysbench as rows
 from pgassay.load.sysbench import DISTRIBUTIONS, SysbenchOptions, run_command
 from tests.load.samples import FOLDER, binary_fields
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.postgres.statements import statements
+from pgassay.postgres.schema import statements
 
 ATOMIC = "CREATE OR REPLACE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN a THEN 1 END; SELECT 2; END"
 

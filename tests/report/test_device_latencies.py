@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.values import LevelRecord
-from pgassay.report import device_latencies, drives, words
+from pgassay.report import drives, words
 from pgassay.report.findings import Findings
 from pgassay.report.section import Drawing, Figure
 from pgassay.study.responses import Status
@@ -28,8 +28,8 @@ def findings(tmp_path: Path) -> Findings:
         measured = {
             "disk_iops": 900.0,
             "disk_read_bytes_per_s": 3.0 * (1 << 20),
-            device_latencies.READ: READS[drive] * more,
-            device_latencies.WRITE: WRITES[drive] * more,
+            drives.READ: READS[drive] * more,
+            drives.WRITE: WRITES[drive] * more,
         }
         trials.append(replace(trial, responses={**trial.responses, **measured}))
     found.__dict__["trials"] = tuple(trials)
@@ -47,7 +47,7 @@ def test_a_table_has_the_medians_of_each_drive(findings: Findings) -> None:
             shown = [float(cell) for cell in rows[title]]
             wanted = [each["ssd" if "ssd" in str(head) else "csd"] * middle for head in table.head[1:]]
             assert shown == pytest.approx(wanted, rel=0.006)
-        assert table.notes == (device_latencies.UNTIMED,)
+        assert table.notes == (drives.UNTIMED,)
 
 
 def test_drives_with_times_of_their_own_carry_no_warning(findings: Findings) -> None:
@@ -59,17 +59,17 @@ def test_drives_with_times_of_their_own_carry_no_warning(findings: Findings) -> 
 
 def test_each_valid_trial_that_read_and_wrote_is_a_dot(findings: Findings) -> None:
     first, second, third, *rest = findings.trials
-    unread = replace(first, responses={**first.responses, device_latencies.READ: None})
+    unread = replace(first, responses={**first.responses, drives.READ: None})
     invalid = replace(second, status=Status.INVALID)
     elsewhere = replace(third, levels={name: each for name, each in third.levels.items() if name != "drive.data"})
     findings.__dict__["trials"] = (unread, invalid, elsewhere, *rest)
-    shown = device_latencies.drawing(findings)
+    shown = drives.drawing(findings)
     assert isinstance(shown, Drawing)
     dots = shown.chart.to_dict()["data"]["values"]
     assert len(dots) == len(rest)
     for dot, trial in zip(dots, rest, strict=True):
         assert (dot["read_ms"], dot["write_ms"]) == (
-            trial.responses[device_latencies.READ], trial.responses[device_latencies.WRITE],
+            trial.responses[drives.READ], trial.responses[drives.WRITE],
         )  # fmt: skip
         assert dot["treatment"] == trial.treatment
     assert [each.name for each in drives.SECTION.blocks(findings) if isinstance(each, Figure)] == ["device-latencies"]
@@ -77,12 +77,12 @@ def test_each_valid_trial_that_read_and_wrote_is_a_dot(findings: Findings) -> No
 
 def test_a_study_that_names_no_drive_has_none_of_it(tmp_path: Path) -> None:
     findings = Findings(make_run(tmp_path / "run"))
-    measured = {device_latencies.READ: 1.0, device_latencies.WRITE: 2.0}
+    measured = {drives.READ: 1.0, drives.WRITE: 2.0}
     findings.__dict__["trials"] = tuple(
         replace(each, responses={**each.responses, **measured}) for each in findings.trials
     )
-    assert list(device_latencies.blocks(findings)) == []
-    assert device_latencies.drawing(findings) is None
+    assert list(drives.blocks(findings)) == []
+    assert drives.drawing(findings) is None
 
 
 def test_a_few_milliseconds_of_reading_are_no_latency(findings: Findings) -> None:
@@ -92,9 +92,9 @@ def test_a_few_milliseconds_of_reading_are_no_latency(findings: Findings) -> Non
     enough = replace(first, counters={**first.counters, "diskstats.read_ms": 20.0, "diskstats.write_ms": 900.0})
     unread = [replace(each, counters={**each.counters, **few}) for each in others]
     findings.__dict__["trials"] = (enough, *unread)
-    assert len(device_latencies.rows_of(findings)) == 1
+    assert len(drives.rows_of(findings)) == 1
     mine = [each for each in tables(drives.SECTION, findings) if each.title.endswith("the device under the data")]
-    assert all(device_latencies.FEW in each.notes for each in mine)
+    assert all(drives.FEW in each.notes for each in mine)
     rows = [{str(row[0]): [str(cell) for cell in row[1:]] for row in table.rows} for table in mine]
     assert ["a read, mean, ms" in each for each in rows] == [True, False]
     assert all(words.MISSING not in each["a write, mean, ms"] for each in rows)

@@ -18,8 +18,8 @@ from pgassay.advise import refusals
 from pgassay.capture import files as captures
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.errors import PgassayError
-from pgassay.live.files import pieces
-from pgassay.live.seconds import Seconds
+from pgassay.live.app import pieces
+from pgassay.live.stream import Seconds
 from pgassay.live.summary import listed
 from pgassay.record import (
     calibrations,

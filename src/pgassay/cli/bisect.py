@@ -25,7 +25,7 @@ from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import bench_options
 
 if TYPE_CHECKING:
-    from pgassay.lab.bisection_record import Question
+    from pgassay.lab.bisection import Question
     from pgassay.lab.run import WrittenStudy
 
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Find the commit and print it; returns the exit status. Raises `PgassayError`."""
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab.bisection_record import Question
+    from pgassay.lab.bisection import Question
     from pgassay.postgres.builds.commits import between
     from pgassay.record.directory import unused_path
 
@@ -77,8 +77,7 @@ def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: a
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
     from pgassay.lab import bisection_answer as answers
-    from pgassay.lab.bisection import Bisection, Limits
-    from pgassay.lab.bisection_record import BISECTIONS, keep_answer
+    from pgassay.lab.bisection import BISECTIONS, Bisection, Limits, keep_answer
     from pgassay.lab.commit_blocks import CommitBlocks
     from pgassay.record.disk import RealDisk
     from pgassay.report.json_values import to_json

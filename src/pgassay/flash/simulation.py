@@ -2,6 +2,10 @@
 
 The curve of write amplification over drive writes starts at the fresh drive, so that one sees where it settles. Ageing
 and measuring end where `steady_state` says that the mean stands still and is known well enough, or at a limit.
+
+It holds for independent writes over all that is in use. The alpha of the formulas is usable flash over what is in use:
+a drive that is half empty has more to spare than it was sold with.
+
 """
 
 from __future__ import annotations
@@ -9,19 +13,88 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgassay import _core
-from pgassay.flash import formula
 from pgassay.flash.memory import at_once
 from pgassay.flash.settings import Description, Life, Requests, Run, describe, refused
 from pgassay.flash.steady_state import Estimate, estimate
 
 if TYPE_CHECKING:  # only in the stub: the module gives plain dicts
     from pgassay._core import FlashCounters, FlashHealth, FlashTimingReport
+
+
+_MAPPED_BYTES = 4096
+
+Class = tuple[float, float, float]
+"""Blocks, their share of the writes, their mean bytes on flash."""
+
+
+def write_amplification(
+    drive: _core.FlashDrive,
+    described: Mapping[str, Any],
+    load: _core.FlashInput,
+    parts: Sequence[Mapping[str, Any]],
+    run: Run,
+) -> float | None:
+    """By formula for a checked description; None where there is none. `parts` are the load's, with their lengths."""
+    compressing = described.get("kind") == "compressing"
+    classes = load.popularity(described.get("granularity_bytes", 64) if compressing else 1)
+    if run.trace is not None or classes is None or (compressing and not described.get("straddling", True)):
+        return None
+    blocks = sum(count for count, _, _ in classes)
+    if not math.isclose(blocks, _blocks_in_use(drive, parts, run)):
+        return None
+    policy = described.get("policy", "greedy")
+    if "pools" in described:
+        alphas = _alphas_of_pools(drive, described["pools"], classes, parts)
+        if alphas is None:
+            return None
+        return _core.flash_theory(policy, drive.alpha, drive.pages_per_block, classes, separated=alphas)
+    live_bytes = sum(count * mean for count, _, mean in classes) if compressing else blocks * _MAPPED_BYTES
+    if drive.usable_bytes <= live_bytes:
+        return None
+    return _core.flash_theory(
+        policy,
+        drive.usable_bytes / (blocks * _MAPPED_BYTES),
+        drive.pages_per_block,
+        classes,
+        choices=described.get("choices", 2),
+        compressing=compressing,
+    )
+
+
+def used_blocks(drive: _core.FlashDrive, run: Run) -> int:
+    """Blocks that are filled first, rounded as the model rounds them."""
+    return max(1, math.floor(drive.logical_blocks * run.used_share + 0.5))
+
+
+def _blocks_in_use(drive: _core.FlashDrive, parts: Sequence[Mapping[str, Any]], run: Run) -> int:
+    """All blocks up to the last that is filled or written: there is a formula only if the load covers them all."""
+    filled = 0 if run.ageing == "none" else used_blocks(drive, run)
+    return max(filled, *(int(part.get("first_block", 0)) + int(part["blocks"]) for part in parts))
+
+
+def _alphas_of_pools(
+    drive: _core.FlashDrive,
+    pools: Sequence[Sequence[float]],
+    classes: Sequence[Class],
+    parts: Sequence[Mapping[str, Any]],
+) -> list[float] | None:
+    """The alpha of each pool if each class of blocks has one to itself, else None."""
+    firsts = [part.get("first_block", 0) for part in parts]
+    in_order = all(one < other for one, other in pairwise(firsts)) and not any(part.get("scattered") for part in parts)
+    if not in_order or len(classes) != len(pools):
+        return None
+    sizes = [share * drive.logical_blocks for share, _ in pools]
+    if any(abs(size - count) > 1 for size, (count, _, _) in zip(sizes, classes, strict=True)):
+        return None
+    return [1 + over_provisioning for _, over_provisioning in pools]
+
 
 _BLOCK_BYTES = 4096
 _WEAR_BINS = 40
@@ -198,7 +271,7 @@ def _simulate(description: Description) -> Simulation:
         write_amplification=measured,
         write_amplification_interval=None if known is None else (known.low, known.high),
         accuracy_reached=None if run.ageing == "none" else known is not None and known.reaches(run.accuracy),
-        theory=formula.write_amplification(drive, described, load, parts, run),
+        theory=write_amplification(drive, described, load, parts, run),
         measured=total,
         windows=state.windows,
         health=drive.health(description.life.rated_cycles),
@@ -331,7 +404,7 @@ def _within(part: Mapping[str, Any], drive: _core.FlashDrive, run: Run) -> dict[
     first = part.get("first_block", 0)
     if "blocks" in part or not isinstance(first, int) or first < 0:
         return {"blocks": drive.logical_blocks, **part}
-    used = formula.used_blocks(drive, run)
+    used = used_blocks(drive, run)
     return {**part, "blocks": max(1, (used if first < used else drive.logical_blocks) - first)}
 
 

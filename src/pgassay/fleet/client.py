@@ -2,9 +2,15 @@
 
 Dask brings the order and the result, over TLS. A worker that has not been heard for a while is gone, whether it died or
 its network did: then nobody knows what the load did meanwhile, and the trial is discarded (`ClientLostError`).
+
+A worker has one thread. The task that keeps the program gives it up (`secede`) once the program is ready, so that each
+order can be a task of its own. The program ends when it is told to, or when nobody waits for it any more: the head has
+gone, or has called its task off (see `task.is_wanted`).
+
 """
 
 import json
+import os
 import re
 import signal
 import socket
@@ -14,23 +20,115 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Any
 from uuid import uuid4
 
 import msgspec
-from distributed import Client, Future, wait
+from distributed import Client, Future, get_worker, secede, wait
 
-from pgassay import __version__
+from pgassay import __version__, scratch
 from pgassay.bench.client import ClockExchange, NetworkPath
 from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Completed, Runner
-from pgassay.fleet import conversing, playing
+from pgassay.errors import PgassayError
+from pgassay.fleet import playing
 from pgassay.fleet.dask_crew import other_version, workers
 from pgassay.fleet.errors import FleetError
-from pgassay.fleet.playing import OUTPUT, Order, Played, mark, replaced
-from pgassay.load.player import DESCRIPTION, PROGRAM
+from pgassay.fleet.playing import OUTPUT, Order, Played, environment, laid_out, mark, replaced
+from pgassay.fleet.task import is_wanted
+from pgassay.host import accounts
+from pgassay.host.clock import SystemClock
+from pgassay.host.runner import LocalRunner
+from pgassay.load import player
+from pgassay.load.player import DESCRIPTION, PROGRAM, ControlledProgram
+
+_LISTEN_S = 0.2
+_END_S = 60.0
+
+
+@dataclass(frozen=True)
+class _Kept:
+    program: ControlledProgram
+    told_to_end: Event = field(default_factory=Event)
+    ended: Event = field(default_factory=Event)
+
+
+_KEPT: dict[str, _Kept] = {}
+"""The programs of this worker that others ask, by what the head calls them."""
+
+
+def version() -> str:
+    """What the player of this worker calls itself; raises `RuntimeError` where there is none."""
+    try:
+        return version_of(LocalRunner(accounts.choose(os.environ)))
+    except PgassayError as error:
+        raise RuntimeError(error.message) from None
+
+
+def version_of(runner: Runner) -> str:
+    """Of this machine's player; raises `LoadError` where there is none."""
+    return runner.run([str(player.find()), "--version"]).stdout.strip()
+
+
+def keep(name: str, given: bytes) -> None:
+    """Start the player of an order and keep it; raises `RuntimeError` with its words where it cannot play."""
+    worker = get_worker()
+    key = worker.get_current_task()
+    order = msgspec.msgpack.decode(zlib.decompress(given), type=Order)
+    with scratch.folder("client") as place:
+        paths = laid_out(order, place)
+        description = json.loads(order.files[DESCRIPTION])
+        try:
+            program = ControlledProgram(
+                "--control",
+                description,
+                LocalRunner(accounts.choose(os.environ)),
+                SystemClock(),
+                Placement(cpus=order.cpus),
+                environment(order, paths),
+                [place / name for name in order.files if name != DESCRIPTION],
+            )
+        except PgassayError as error:
+            raise RuntimeError(error.message) from None
+        kept = _KEPT[name] = _Kept(program)
+        try:
+            secede()
+            while is_wanted(worker, key) and not kept.told_to_end.wait(_LISTEN_S):
+                pass
+        finally:
+            del _KEPT[name]
+            program.interrupt()
+            program.close()
+            kept.ended.set()
+
+
+def ready(name: str) -> Mapping[str, Any] | None:
+    """What the player said once it was ready; None where it is not there."""
+    kept = _KEPT.get(name)
+    return None if kept is None else kept.program.ready
+
+
+def ask(name: str, order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The player's answer to an order; raises `RuntimeError` where it is gone, with its words."""
+    kept = _KEPT.get(name)
+    if kept is None:
+        raise RuntimeError("the player of slices was ended")
+    try:
+        return kept.program.ask(order)
+    except PgassayError as error:
+        raise RuntimeError(error.message) from None
+
+
+def end(name: str) -> None:
+    """End the player, and wait until it has; harmless where it is not there."""
+    kept = _KEPT.get(name)
+    if kept is not None:
+        kept.told_to_end.set()
+        kept.ended.wait(_END_S)
+
 
 PORT = 54320
 """The server's port for a client of its own, so that a firewall needs one rule."""
@@ -246,8 +344,8 @@ class WorkerPlayer:
         address = self.address()
         if address in self.checked:
             return
-        future = self.worker.client.submit(conversing.version, pure=False, workers=[address], retries=0)
-        theirs, ours = _result(future, self.worker, address), conversing.version_of(self.local)
+        future = self.worker.client.submit(version, pure=False, workers=[address], retries=0)
+        theirs, ours = _result(future, self.worker, address), version_of(self.local)
         if theirs != ours:
             raise FleetError(
                 f'the host "{self.worker.name}" has {theirs or "a player that says no version"}, '
@@ -262,7 +360,7 @@ class WorkerPlayer:
         files = {**order.files, DESCRIPTION: json.dumps(description).encode()}
         given = zlib.compress(msgspec.msgpack.encode(msgspec.structs.replace(order, files=files)), 1)
         name, address, client = uuid4().hex, self.address(), self.worker.client
-        kept = client.submit(conversing.keep, name, given, pure=False, workers=[address], retries=0)
+        kept = client.submit(keep, name, given, pure=False, workers=[address], retries=0)
         dialogue = WorkerDialogue(self.worker, address, name, kept)
         try:
             dialogue.begin()
@@ -291,7 +389,7 @@ class WorkerDialogue:
     def begin(self) -> None:
         """Wait until it is ready; raises `LoadError` with its words where it is not going to be."""
         while True:
-            said = self._done(conversing.ready)
+            said = self._done(ready)
             if said is not None:
                 self.ready = said
                 return
@@ -304,7 +402,7 @@ class WorkerDialogue:
         """See `bench.running.Dialogue`; raises `ClientLostError`, too."""
         if not self._open:
             raise _client_failed(self.worker.name, "the player of slices was closed")
-        found: Mapping[str, Any] = self._done(conversing.ask, dict(order))
+        found: Mapping[str, Any] = self._done(ask, dict(order))
         return found
 
     def close(self) -> None:
@@ -313,7 +411,7 @@ class WorkerDialogue:
             return
         self._open = False
         with suppress(LoadError):
-            self._done(conversing.end)
+            self._done(end)
         self.worker.client.cancel(self.kept, force=True)
 
     def _done(self, what: Callable[..., Any], *words: Any) -> Any:

@@ -3,13 +3,16 @@
 The loop holds no state: where the next block goes follows from the blocks before it (`analysis.bisection`), and each
 step has a directory of its own, named by its number and commit. Killed and begun again, it reads the steps that are
 there, ends the one that was cut short, and goes on.
+
+`bisection.json` is written before the first step and never changed. Whoever begins again must ask the same.
+
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pgassay.analysis import bisection
 from pgassay.analysis.bisection import Asked, Change, Seen, Span
@@ -18,9 +21,41 @@ from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
 from pgassay.analysis.observations import Observation
 from pgassay.errors import PgassayError, UsageError
+from pgassay.lab.commit_subject import CommitsQuestion
+from pgassay.lab.question import Kept, without_seed
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
 from pgassay.study.responses import Response, Scale
+
+ANSWER = "answer.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(CommitsQuestion):
+    """The commits from good to bad, and how many blocks at most: of good against bad, and of all."""
+
+    commits: tuple[Commit, ...]
+    first: int
+    blocks: int
+
+    @property
+    def what(self) -> str:
+        """For people: study and commits."""
+        return f"{self.study} from {self.commits[0].sha[:12]} to {self.commits[-1].sha[:12]} of {self.subject.what}"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Study, repository and commits; how many blocks at most may change."""
+        return self.study, without_seed(self.document), self.subject, self.commits
+
+
+BISECTIONS = Kept(Question, "bisection.json", "bisection", lambda question: len(question.commits) > 1)
+
+
+def keep_answer(disk: Disk, folder: Path, text: str) -> None:
+    """Keep the answer as JSON."""
+    keep_file(disk, folder / ANSWER, text.encode())
+
 
 SKIPPED = ".skipped"
 """Ends the name of a file that says why a commit cannot be measured."""

@@ -3,6 +3,10 @@
 What is due follows from what is there: the loop holds no state. Each point is a run of its own below `points/`, and
 once it has ended a small file beside it has its contrasts, so that a history of thousands is read at once. Killed and
 called again, it goes on with the run that was cut short.
+
+`track.json` is written before the first point and never changed: points of another study or reference are no part of
+the same history.
+
 """
 
 import hashlib
@@ -11,15 +15,53 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from math import exp, log
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from pgassay.analysis.tracking import Course, course_of
 from pgassay.errors import UsageError
 from pgassay.lab.bisection import SKIPPED, Blocks, Pair, UnmeasuredError, commit_skipped, no_valid_block
+from pgassay.lab.commit_subject import CommitsQuestion
+from pgassay.lab.question import Kept, without_seed
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
 from pgassay.study.responses import Response, Scale
+
+ACCEPTED = "accepted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracked(CommitsQuestion):
+    """The branch that is tracked, and the reference commit."""
+
+    branch: str
+    reference: Commit
+
+    @property
+    def what(self) -> str:
+        """For people: study, branch and reference."""
+        return f"{self.study} on {self.branch} against {self.reference.sha[:12]} of {self.subject.what}"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Everything: a history is of one study against one reference."""
+        return self.study, without_seed(self.document), self.subject, self.branch, self.reference.sha
+
+
+TRACKS = Kept(Tracked, "track.json", "history")
+
+
+def accept(disk: Disk, folder: Path, commit: Commit) -> None:
+    """From now on steps up to this commit are known and wanted."""
+    keep_file(disk, folder / ACCEPTED, f"{commit.sha}\n".encode())
+
+
+def accepted(disk: Disk, folder: Path) -> str | None:
+    """The hash of the commit up to which steps are accepted."""
+    path = folder / ACCEPTED
+    return disk.read(path).decode(errors="replace").strip() if disk.exists(path) else None
+
 
 FORMAT = 1
 POINTS = "points"

@@ -1,17 +1,40 @@
 """The routes: what a browser may ask for. Only `access.Guard` decides who may; here nobody is known.
 
 Reading records and making reports is done in threads, so that a page that takes seconds stops no other.
+
+What a path names is resolved with all its links first, and only then compared with the run's own place. A file is sent
+up to the length that it had when it was asked for.
+
+Everything is escaped where it is written (jinja2's autoescape), so a name that is a script is shown as a name. Styles,
+scripts and figures are the report's own, served from here.
+
+The page is the one that `pgassay report` writes, with a menu; its data lie beside it in a temporary folder, so nothing
+is written into a run. Its one script is named to the browser by its hash, so that no other can run.
+
+
+
 """
 
+import base64
+import hashlib
 import os
 import secrets
+import shutil
 import signal
+import stat
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
 from pathlib import Path
+from threading import Lock
+from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
+import jinja2
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -20,18 +43,182 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from pgassay import scratch, untrusted
 from pgassay.errors import PgassayError
-from pgassay.live import figures, files, pages, stream
-from pgassay.live.access import FOREIGN_ORIGIN, Guard
-from pgassay.live.catalogue import PAGE, WORDS_MAX, Catalogue, Query
+from pgassay.live import figures, stream
+from pgassay.live.access import FOREIGN_ORIGIN, Guard, policy
+from pgassay.live.catalogue import PAGE, WORDS_MAX, Catalogue, Query, signature
 from pgassay.live.figures import ROWS
 from pgassay.live.pair import FIGURE, pair_of
 from pgassay.live.progress import KILLED, RUNNING, Watched, report_failed
-from pgassay.live.reports import Reports
 from pgassay.live.summary import FINISHED, INTERRUPTED, OPEN, Listed, answer_of
 from pgassay.record import stopping
 from pgassay.record.holder import holder
 from pgassay.record.reading import Run
+from pgassay.report import own_sections, page, vega, words
+from pgassay.report.colours import dark_style
+from pgassay.report.files import DATA
+from pgassay.report.findings import Findings
+from pgassay.report.page import embedded, shown_text
+
+KEPT_MAX = 16
+_BEGIN, _END = '<script type="module">', "</script>"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page and what it may load; `data` is the folder of its tables and figures."""
+
+    html: str
+    policy: str
+    data: Path
+
+
+class Reports:
+    """Makes one at a time: a second core is the measurement's."""
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._folder = self._held.enter_context(scratch.folder("live pages"))
+        self._kept: OrderedDict[str, tuple[str, Report]] = OrderedDict()
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Remove what is kept."""
+        self._held.close()
+
+    def of(self, identity: str, run: Path) -> Report:
+        """The report of a run as it stands; raises whatever a damaged record makes of it."""
+        with self._lock:
+            written = f"{signature(run)} {own_sections.stamp(run)}"
+            known = self._kept.get(identity)
+            if known is not None and known[0] == written:
+                self._kept.move_to_end(identity)
+                return known[1]
+            made = self._made(identity, run)
+            self._kept[identity] = (written, made)
+            self._kept.move_to_end(identity)
+            while len(self._kept) > KEPT_MAX:
+                oldest, _ = self._kept.popitem(last=False)
+                shutil.rmtree(self._place(oldest), ignore_errors=True)
+            return made
+
+    def _made(self, identity: str, run: Path) -> Report:
+        folder = self._place(identity)
+        shutil.rmtree(folder, ignore_errors=True)
+        around = (("All runs", "/"), ("Live", f"/run/{identity}/live"), ("Files", f"/run/{identity}/files/"))
+        path = page.write(Findings(Run.open(run, leave_out=True)), folder, pictures=False, menu=around)
+        html = path.read_text(encoding="utf-8")
+        return Report(html, policy(scripts=_allowed(html), drawn=True), folder / DATA)
+
+    def _place(self, identity: str) -> Path:
+        return self._folder / identity
+
+
+def _allowed(html: str) -> str:
+    """The page's one script, as a Content Security Policy names it."""
+    script = html.partition(_BEGIN)[2].rpartition(_END)[0]
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+_SPECIFICATIONS = 'const specifications = JSON.parse(document.getElementById("specifications")?.textContent ?? "{}");'
+
+
+def shown(name: str, *, drawn: bool = False, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page made of `templates/NAME.html`; one with `drawn` figures may have Vega's styles."""
+    html = _environment().get_template(f"{name}.html").render(**values)
+    return HTMLResponse(html, status_code=status, headers={"content-security-policy": policy(drawn=drawn)})
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=shown_text,
+        loader=jinja2.FunctionLoader(lambda name: _text("live", name)),
+    )
+    environment.filters["size"] = words.size
+    environment.filters["sentence"] = words.sentence
+    environment.filters["counted"] = words.counted
+    environment.filters["embedded"] = embedded
+    return environment
+
+
+@lru_cache(maxsize=8)
+def _static(name: str) -> tuple[str, str] | None:
+    """The contents of a fixed file and their type."""
+    if name == "page.css":
+        return _text("report", "page.css") + dark_style() + _text("live", "live.css"), "text/css"
+    parts = {"figures.js": (), "live.js": (_text("live", "live.js"),)}.get(name)
+    if parts is not None:
+        figures = (vega.script(), _SPECIFICATIONS, _text("report", "figures.js"))
+        return "\n".join((*figures, *parts)), "text/javascript"
+    return None
+
+
+def static(name: str) -> Response | None:
+    """A file that pages share; None for another name."""
+    found = _static(name)
+    return Response(found[0], media_type=found[1]) if found else None
+
+
+def _text(package: str, name: str) -> str:
+    return (resources.files(f"pgassay.{package}") / "templates" / name).read_text(encoding="utf-8")
+
+
+_PIECE_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Item:
+    """A file or a folder of a run; `bytes` is None for a folder."""
+
+    name: str
+    bytes: int | None
+
+
+def inside(run: Path, path: str) -> Path | None:
+    """What `path` names below the run; None where it is not there, or not below it, or neither file nor folder."""
+    parts = path.split("/") if path else []
+    if "\0" in path or any(part in ("", ".", "..") for part in parts):
+        return None
+    try:
+        root = run.resolve(strict=True)
+        found = root.joinpath(*parts).resolve(strict=True)
+        mode = found.stat().st_mode
+    except (OSError, RuntimeError, ValueError):
+        return None
+    if not found.is_relative_to(root) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        return None
+    return found
+
+
+def items(folder: Path) -> list[Item]:
+    """What is in a folder, folders first; links and other things that are neither file nor folder are left out."""
+    found = []
+    with os.scandir(folder) as entries:
+        for each in entries:
+            try:
+                if each.is_dir(follow_symlinks=False):
+                    found.append(Item(each.name, None))
+                elif each.is_file(follow_symlinks=False):
+                    found.append(Item(each.name, each.stat(follow_symlinks=False).st_size))
+            except OSError:
+                continue  # gone meanwhile, as a staged trial goes
+    return sorted(found, key=lambda item: (item.bytes is not None, item.name))
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    """The contents of a file up to the length that it has now."""
+    with untrusted.open_file(path, links=False) as file:
+        left = os.fstat(file.fileno()).st_size
+        while left > 0 and (piece := file.read(min(_PIECE_BYTES, left))):
+            left -= len(piece)
+            yield piece
+
 
 NOT_RUNNING = "this run does not run now, so there is nothing to stop"
 NO_SUCH_PAGE = "there is no such page"
@@ -99,7 +286,7 @@ class _Site:
             if 1 <= to <= last
         }
         choices = zip(_CHOICES, (found.studies, found.versions, found.hosts), strict=True)
-        return pages.shown(
+        return shown(
             "runs",
             root=str(self._catalogue.root),
             found=found,
@@ -137,15 +324,15 @@ class _Site:
         try:
             found = self.reports.of(known.identity, path)
         except PgassayError as failure:
-            return pages.shown("unreadable", run=known, why=failure.message, hint=failure.hint or "")
+            return shown("unreadable", run=known, why=failure.message, hint=failure.hint or "")
         except Exception as failure:  # others may have written the record, and a page that fails tells them nothing
-            return pages.shown("unreadable", run=known, why=report_failed(failure), hint="")
+            return shown("unreadable", run=known, why=report_failed(failure), hint="")
         return HTMLResponse(found.html, headers={"content-security-policy": found.policy})
 
     def live(self, request: Request) -> Response:
         """The page of a run that goes on."""
         known, path = self._run(request)
-        return pages.shown(
+        return shown(
             "live",
             drawn=True,
             run=known,
@@ -209,30 +396,30 @@ class _Site:
         """A folder of a run to look through, or a file of it to download."""
         known, run = self._run(request)
         asked: str = request.path_params["path"]
-        path = files.inside(run, asked.removesuffix("/"))
+        path = inside(run, asked.removesuffix("/"))
         if path is None:
             raise HTTPException(404, NO_SUCH_FILE)
         if not path.is_dir():
             return _download(run, asked)
         try:
-            items = files.items(path)
+            listed = items(path)
         except OSError as failure:  # a staged trial has its place meanwhile
             raise HTTPException(404, NO_SUCH_FILE) from failure
         within = asked.removesuffix("/")
         above = "" if not within else within.rpartition("/")[0]
-        return pages.shown(
+        return shown(
             "files",
             run=known,
             within=within,
             up=f"/run/{known.identity}/files/{quote(above)}" if within else "",
-            items=[(item, quote("/".join(filter(None, (within, item.name))))) for item in items],
+            items=[(item, quote("/".join(filter(None, (within, item.name))))) for item in listed],
         )
 
     def compare(self, request: Request) -> Response:
         """Two runs side by side."""
         asked = list(dict.fromkeys(request.query_params.getlist("run")))
         if len(asked) != 2:
-            return pages.shown("note", title="Side by side", why=TWO_RUNS, hint="", status=400)
+            return shown("note", title="Side by side", why=TWO_RUNS, hint="", status=400)
         found = [self._catalogue.run(each) for each in asked]
         (first, second) = (each for each in found if each is not None) if all(found) else (None, None)
         if first is None or second is None:
@@ -240,17 +427,17 @@ class _Site:
         try:
             pair = pair_of(*(Run.open(path, leave_out=True) for _, path in (first, second)))
         except PgassayError as failure:
-            return pages.shown("note", title="Side by side", why=failure.message, hint=failure.hint or "")
+            return shown("note", title="Side by side", why=failure.message, hint=failure.hint or "")
         except Exception as failure:
             why = report_failed(failure)
-            return pages.shown("note", title="Side by side", why=why, hint="")
+            return shown("note", title="Side by side", why=why, hint="")
         figures = {FIGURE: pair.figure} if pair.figure else {}
         runs = (first[0], second[0])
-        return pages.shown("compare", drawn=True, runs=runs, pair=pair, figure=FIGURE, specifications=figures)
+        return shown("compare", drawn=True, runs=runs, pair=pair, figure=FIGURE, specifications=figures)
 
     def static(self, request: Request) -> Response:
         """Styles and scripts."""
-        found = pages.static(request.path_params["name"])
+        found = static(request.path_params["name"])
         if found is None:
             raise HTTPException(404, NO_SUCH_PAGE)
         return found
@@ -258,12 +445,12 @@ class _Site:
 
 def _download(folder: Path, name: str) -> Response:
     """A file as something to keep, never as a page: what a tool wrote is not ours to show."""
-    path = files.inside(folder, name)
+    path = inside(folder, name)
     if path is None or not path.is_file():
         raise HTTPException(404, NO_SUCH_FILE)
     named = f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"
     return StreamingResponse(
-        files.pieces(path), media_type="application/octet-stream", headers={"content-disposition": named}
+        pieces(path), media_type="application/octet-stream", headers={"content-disposition": named}
     )
 
 
@@ -271,9 +458,9 @@ def _failed(request: Request, error: Exception) -> Response:
     """What a browser sees of an error."""
     if isinstance(error, HTTPException):
         known = NO_SUCH_PAGE if error.detail == "Not Found" else error.detail
-        return pages.shown("note", title="pgassay", why=known, hint="", status=error.status_code)
+        return shown("note", title="pgassay", why=known, hint="", status=error.status_code)
     assert isinstance(error, PgassayError)
-    return pages.shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)
+    return shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)
 
 
 def _arms(path: Path) -> Sequence[str]:

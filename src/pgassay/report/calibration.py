@@ -2,13 +2,16 @@
 
 Computed from the record alone, so a calibration can be read again (`pgassay calibrate --show RUN`) by a later version;
 as text for a terminal, about a screen, and as JSON.
+
+Each way is a run of its own inside the calibration's (docs/report.md, "What calibrate prints").
+
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, sqrt
 from statistics import median
 from typing import Any
 
@@ -16,12 +19,17 @@ from pgassay import outgoing
 from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
-from pgassay.analysis.numbers import per_cent
+from pgassay.analysis.numbers import per_cent, rounded
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
+from pgassay.analysis.slice_length import Deviation, slice_for
+from pgassay.analysis.spectrum import Turns, spectrum, turns_of
 from pgassay.errors import PgassayError
+from pgassay.record import slices
 from pgassay.record.calibrations import (
     AFTER_RESTART,
     CLUSTER,
+    REALTIME,
+    TURNS,
     WAYS,
     Calibration,
     NoiseRecord,
@@ -33,10 +41,89 @@ from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.calibrated_turns import WAY_NAMES, Way, in_turns, way_of
 from pgassay.report.doubts import IMPOSSIBLE
 from pgassay.report.json_values import finite
 from pgassay.study.responses import Response, Scale, Status
+
+WAY_NAMES: Mapping[str, str] = {TURNS: "in turns", REALTIME: "in turns, realtime"}
+"""What the ways are called; the second asks for `host.scheduling = "realtime"`."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way in which equal servers took turns: its blocks, and what they tell; `found` is None for too few.
+
+    `between_s` passed between two slices, `best_slice_s` is the length that narrows an interval most.
+    """
+
+    name: str
+    blocks: int
+    block_s: float
+    slice_s: float
+    best_slice_s: float
+    between_s: float
+    found: Turns | None
+    spectrum: tuple[Deviation, ...]
+
+
+def way_of(name: str, run: Run) -> Way:
+    """What the run of a way found, as far as it came; raises `RecordError`."""
+    rows = slices.rows(run)
+    baseline = next((trial.arm for trial in run.trials), "")
+    lengths_s: dict[int, float] = dict.fromkeys((row.block for row in rows), 0.0)
+    for trial in run.trials:
+        if trial.block in lengths_s:
+            lengths_s[trial.block] += trial.length_s
+    found, between_s = spectrum(rows), slices.between_s(run) or 0.0
+    return Way(
+        name=name,
+        blocks=len(lengths_s),
+        block_s=median(lengths_s.values()) if lengths_s else 0.0,
+        slice_s=run.asked.design.slice_s,
+        best_slice_s=slice_for(found, between_s),
+        between_s=between_s,
+        found=turns_of(rows, baseline),
+        spectrum=found,
+    )
+
+
+def in_turns(ways: Mapping[str, Way], refused: Mapping[str, str]) -> Iterator[str]:
+    """Lines on each way: the noise that is left, where it comes from, how speed wanders, the best slice; or why not."""
+    for name in WAYS:
+        way = ways.get(name)
+        if way is not None and way.found is not None:
+            yield ""
+            yield from _turn_lines(way, way.found)
+        elif way is not None or name in refused:
+            few = f"{words.counted(way.blocks, 'block')} of slices cannot tell it" if way is not None else ""
+            yield ""
+            yield f"Two equal servers {WAY_NAMES[name]}: not known, {refused.get(name) or few}"
+
+
+def _turn_lines(way: Way, turns: Turns) -> Iterator[str]:
+    shares = turns.shares
+    yield f"Two equal servers {WAY_NAMES[way.name]} ({words.counted(way.blocks, 'block')}, slices of {way.slice_s:g} s)"
+    yield (
+        f"  noise        {_turn_percent(turns.noise)} [{_turn_percent(turns.noise_low)},"
+        f" {_turn_percent(turns.noise_high)}]"
+        " of tps from one server to the other within a block"
+    )
+    yield (
+        f"  of a slice   the machine {_turn_percent(sqrt(shares.machine))} (turns take it out), the start of a server"
+        f" {_turn_percent(sqrt(shares.instance))}, its own {_turn_percent(sqrt(shares.slice))}"
+    )
+    if way.spectrum:
+        lengths = (f"{rounded(each.length_s)} s {_turn_percent(each.deviation)}" for each in way.spectrum)
+        yield f"  speed        neighbours differ by: {', '.join(lengths)}"
+    yield (
+        f"  slices       of {way.best_slice_s:g} s narrow an interval most (--slice auto takes that length);"
+        f" {rounded(way.between_s)} s pass between two"
+    )
+
+
+def _turn_percent(share: float) -> str:
+    return f"{share * 100:.2g} %"
+
 
 PRIMARY = "tps"
 MINUTES = (5, 10, 20, 30, 60, 120, 240, 480)

@@ -3,16 +3,24 @@
 A claim is judged by the effect of its treatment against the one that it names, or by what was fitted. Where this run
 contradicts a claim, the study's own words name the likely cause, with the medians that were measured put into them; the
 costs that moved with the response are an association, and said to be no more.
+
+Figures are only set side by side, never computed with each other: machine, load and regime differ.
+
+Each has an interval. Where the authors' figure fits several places here (they had one number of threads), a few are
+told one by one, of many the lowest and the highest. What this run cannot say has its reason.
+
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
 from typing import TYPE_CHECKING, TypedDict
 
 from pgassay.analysis import claims, paired_claims
 from pgassay.analysis.claims import (
+    NO_SUCH_ARM,
     ClaimJudgement,
     Mark,
     absent_levels,
@@ -22,22 +30,324 @@ from pgassay.analysis.claims import (
     not_recorded,
     parts_of,
 )
-from pgassay.analysis.compare import cost_effects
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.compare import LEVEL, cost_effects
+from pgassay.analysis.decide import means
+from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.numbers import per_cent
-from pgassay.analysis.verdicts import Verdict
+from pgassay.analysis.summary import Summary
+from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
-from pgassay.report import decide, power_cuts, published_rows, words
-from pgassay.report.fitted import FITTED, fitted
+from pgassay.report import decide, power_cuts, words
+from pgassay.report.fitted import FITTED, fitted, text_of
 from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
 from pgassay.report.trials import middle
-from pgassay.study.model import Claim
-from pgassay.study.responses import Status
+from pgassay.study.levels import Arm
+from pgassay.study.model import Claim, Published, PublishedFigure
+from pgassay.study.responses import Response, Status
 from pgassay.study.units import parse_memory
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
+
+
+MOST = 4
+"""Places that are told one by one."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """A figure of this run at one place, with its interval in `text`; or `why` there is none, and then no text."""
+
+    response: str
+    named: str = ""
+    place: str = ""
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+    why: str = ""
+
+
+def of_row(findings: "Findings", row: Published) -> tuple[Own, ...]:
+    """What was measured of the row's own treatment."""
+    response = row.response or findings.study.primary
+    return beside(findings, PublishedFigure("", response=response, treatment=row.treatment))
+
+
+def beside(findings: "Findings", figure: PublishedFigure) -> tuple[Own, ...]:
+    """What was measured of a figure, place by place; at least one, if only with the reason why there is no figure."""
+    if figure.unmeasured:
+        return (Own("", figure.named, why=figure.unmeasured),)
+    asked = Claim("", "", figure.response, figure.treatment, figure.against, per=figure.per)
+    found = [each for one in claims.by_role(asked, findings.study) for each in _measured(findings, one)]
+    return tuple(_labelled(_few(found), figure.named))
+
+
+def _measured(findings: "Findings", asked: Claim) -> list[Own]:
+    absent = claims.missing_levels(asked, findings.study)
+    if absent:
+        why = absent_levels(absent, claims.undeclared(asked, findings.study))
+        return [Own(asked.response, why=why)]
+    if asked.response in FITTED:
+        fit = fitted(findings, asked.response, asked.treatment)
+        if isinstance(fit, str):
+            return [Own(asked.response, why=fit)]
+        text = text_of(asked.response, fit)
+        return [Own(asked.response, estimate=fit.value, low=fit.low, high=fit.high, text=text)]
+    unknown = [each for each in (asked.response, asked.per) if each and each not in findings.responses]
+    if unknown:
+        return [Own(asked.response, why=not_recorded(unknown))]
+    response = findings.responses[asked.response]
+    if paired_claims.is_paired(asked, findings.study):
+        return list(_pairs(findings, asked, response)) or [_none(asked, no_such_pair(asked.against))]
+    if asked.against:
+        return list(_changes(findings, asked, response)) or [_none(asked, no_such_treatment(asked.against))]
+    return list(_own_levels(findings, asked, response)) or [_none(asked, NO_SUCH_ARM)]
+
+
+def _none(asked: Claim, why: str) -> Own:
+    return Own(asked.response, why=why)
+
+
+def _arms(findings: "Findings", asked: Claim) -> list[Arm]:
+    wanted = claims.needed_parts(asked.treatment, findings.study)
+    return [arm for arm in findings.study.arms if wanted <= claims.parts_of(arm.name)]
+
+
+def _own_levels(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
+    """The mean over the blocks of each arm."""
+    arms = _arms(findings, asked)
+    certainty = Certainty(LEVEL, 1, findings.study.design.blocks_max, findings.looks == "every block")
+    found = means(findings.observations(response.name), response, [arm.place for arm in arms], certainty)
+    for arm, mean in zip(arms, found, strict=True):
+        why = findings.failure(arm.place) or decide.objection_to_speed(findings, response, arm.place)
+        if not why and not mean.blocks:
+            why = "no valid trial has a value"
+        if why:
+            yield Own(response.name, place=arm.name, why=why)
+            continue
+        ends = (mean.estimate, mean.low, mean.high)
+        shown = words.value_interval(*ends, response)
+        yield _own(response, arm.name, ends, shown)
+
+
+def _changes(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
+    """The change of each arm against the same treatment, with a verdict's own interval where there is one."""
+    baseline = claims.treatment_of(asked.against, findings.study)
+    if baseline is None:
+        return
+    arms = _arms(findings, asked)
+    named = {arm.treatment.name for arm in arms}
+    effects = findings.effects(response, None if baseline == findings.baseline else baseline, named)
+    by_place = {effect.place: effect for effect in effects}
+    for arm in arms:
+        if arm.place in by_place:
+            yield _change(by_place[arm.place], response, arm.name)
+
+
+def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
+    """Two responses of each trial, or two conditions, from the same blocks."""
+    seen = findings.observations(asked.response)
+    divisors = findings.observations(asked.per) if asked.per else None
+    for arm in _arms(findings, asked):
+        found = paired_claims.sides(replace(asked, treatment=_typed(findings, arm)), findings.study)
+        if found is None:
+            continue
+        effect = paired_claims.paired_effect(
+            asked,
+            found,
+            response,
+            seen,
+            divisors,
+            blocks_max=findings.study.design.blocks_max,
+            looks=findings.looks,
+        )
+        effect = replace(effect, refused=decide.refusal_of_pair(findings, response, found.mine, found.theirs))
+        yield _change(effect, response, arm.name, quotient=bool(asked.per and not asked.against))
+
+
+def _typed(findings: "Findings", arm: Arm) -> dict[str, str]:
+    return {name: level.typed for name, level in findings.study.levels_of(arm).items()}
+
+
+def _change(effect: Effect, response: Response, place: str, *, quotient: bool = False) -> Own:
+    """An effect; a `quotient` of two responses is no change, but a figure of its own."""
+    if effect.refused:
+        return Own(response.name, place=place, why=not_compared(effect.refused))
+    if not effect.blocks:
+        return Own(response.name, place=place, why="no block has valid trials of both")
+    if not effect.bounded:
+        return Own(response.name, place=place, why="no interval yet")
+    ends = (effect.estimate, effect.low, effect.high)
+    if quotient:
+        shown = [words.number(each) for each in ends]
+        text = f"{shown[0]} [{shown[1]}, {shown[2]}]"
+    else:
+        text = words.interval(*ends, effect.scale, response)
+    return _own(response, place, ends, text)
+
+
+def _own(response: Response, place: str, ends: tuple[float, float, float], text: str) -> Own:
+    estimate, low, high = (each if isfinite(each) else None for each in ends)
+    return Own(response.name, place=place, estimate=estimate, low=low, high=high, text=text)
+
+
+def _few(found: Sequence[Own]) -> Sequence[Own]:
+    """All of a few; of many the lowest and the highest, and what has no figure only where nothing has one."""
+    if len({each.why for each in found}) == 1 and not any(each.text for each in found):
+        return [replace(found[0], place="")]
+    if len(found) <= MOST:
+        return found
+    told = sorted((each for each in found if each.estimate is not None), key=lambda each: each.estimate or 0.0)
+    if not told:
+        return [replace(found[0], place="")]
+    if len(told) == 1:
+        return told
+    count = len(told)
+    return [
+        replace(told[0], named=f"lowest of {count}"),
+        replace(told[-1], named=f"highest of {count}"),
+    ]
+
+
+def _labelled(found: Sequence[Own], named: str) -> Iterable[Own]:
+    """Each with what tells it from the others in front of its text or its reason."""
+    labels = [claims.parts_of(each.place) for each in found]
+    common = frozenset[str].intersection(*labels) if labels else frozenset[str]()
+    for each in found:
+        apart = ", ".join(part for part in each.place.split(", ") if part and part not in common)
+        said = ", ".join(part for part in (named, each.named, apart) if part)
+        yield replace(
+            each,
+            named=named,
+            text=f"{said}: {each.text}" if said and each.text else each.text,
+            why=f"{said}: {each.why}" if said and each.why else each.why,
+        )
+
+
+def blocks(findings: "Findings") -> Iterator[Block]:
+    """The authors' rows; one's own figures beside those that say what they are about."""
+    published = findings.study.published
+    columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
+    beside_cells = {figure.column for row in published for figure in row.figures}
+    named = any(row.treatment for row in published)
+    heads = [head for column in columns for head in (column, *([_here(column)] if column in beside_cells else []))]
+    behind = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if named else ()
+    effects: dict[str, tuple[Effect, ...]] = {}
+    rows: list[tuple[str | Cell, ...]] = []
+    for row in published:
+        cells: list[str | Cell] = []
+        for column in columns:
+            cells.append(row.cells.get(column, ""))
+            if column in beside_cells:
+                cells.append(_own_cell(findings, row, column))
+        rows.append((*cells, *(_ours(findings, row, effects) if named else ())))
+    shaded = [place for place, head in enumerate((*heads, *behind)) if head not in columns]
+    yield Table((*heads, *behind), rows, shaded=shaded, texts=True, on=Surface.PAGE)
+    told = [item for row in published if (item := _told(findings, row))]
+    if told:
+        yield Listing("Published, and measured here", told, on=Surface.TERMINAL)
+    ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if shaded else ""
+    note = f"{ours}the authors' own figures, from their machine and load; not measured here"
+    if shaded:
+        note += (
+            "; a change against the baseline is the mean within blocks, not the quotient of the figures beside it;"
+            " in brackets 95 % intervals, each by itself unless a verdict has it"
+        )
+    yield Sentences((note,), small=True, on=Surface.PAGE)
+
+
+def _here(column: str) -> str:
+    return f"here: {column}"
+
+
+def _own_cell(findings: "Findings", row: Published, column: str) -> str | Cell:
+    """What was measured beside one cell; a dash with the reason where nothing was."""
+    found = [each for figure in row.figures if figure.column == column for each in beside(findings, figure)]
+    told = "; ".join(each.text for each in found if each.text)
+    reasons = "; ".join(dict.fromkeys(each.why for each in found if each.why))
+    return Cell(told or words.MISSING, reasons) if reasons else told or words.MISSING
+
+
+def _told(findings: "Findings", row: Published) -> str:
+    """The row in one sentence, for a terminal; empty for one that says nothing of what was measured here."""
+    own = [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
+    if not row.figures and row.treatment:
+        own = [("", each) for each in of_row(findings, row)]
+    if not own:
+        return ""
+    columns = {column for column, _ in own}
+    label = ", ".join(text for column, text in row.cells.items() if column not in columns and text)
+    parts = []
+    for column in dict.fromkeys(column for column, _ in own):
+        said = "; ".join(_said(each) for other, each in own if other == column)
+        parts.append(f"{column} {row.cells[column]}, here {said}" if column else f"here {said}")
+    return f"{label}: {'; '.join(parts)}" if label else "; ".join(parts)
+
+
+def _said(own: Own) -> str:
+    return own.text or f"not measured ({own.why})"
+
+
+def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect, ...]]) -> tuple[str | Cell, ...]:
+    """This run's cells of a row; `effects` keeps those of each response, which several rows are about."""
+    response = findings.responses.get(row.response or findings.study.primary)
+    missing = (words.MISSING,) * 3
+    if response is None or not row.treatment:
+        return missing
+    named = needed_parts(row.treatment, findings.study)
+    fitting = [each for each in findings.summaries(response) if named <= _levels(each) and each.n]
+    if len(fitting) != 1:  # none, or several conditions, of which the authors had one of their own
+        return missing
+    (mine,) = fitting
+    if response.name not in effects:
+        effects[response.name] = findings.effects(response)
+    effect = next((each for each in effects[response.name] if each.place == mine.place), None)
+    mean = next((each.text for each in of_row(findings, row) if each.text), "")
+    told = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
+    average, stdev, least, median, greatest = words.quantities(told, response)
+    return (
+        Cell(f"{average} ± {stdev}", f"mean {mean}; {least} to {greatest}"),
+        median,
+        words.effect(effect, response) if effect is not None else words.MISSING,
+    )
+
+
+def _levels(summary: Summary) -> frozenset[str]:
+    label = summary.place.name
+    return parts_of(label)
+
+
+def plain(findings: "Findings") -> Sequence[Mapping[str, object]]:
+    """The rows and what was measured beside them, as JSON has them."""
+    return [
+        {"cells": dict(row.cells), "here": [_plain_claim(*each) for each in _owned(findings, row)]}
+        for row in findings.study.published
+    ]
+
+
+def _owned(findings: "Findings", row: Published) -> Iterator[tuple[str, Own]]:
+    """What was measured beside a row, with the column that it is beside; empty for the row as a whole."""
+    if row.treatment:
+        yield from (("", each) for each in of_row(findings, row))
+    for figure in row.figures:
+        yield from ((figure.column, each) for each in beside(findings, figure))
+
+
+def _plain_claim(column: str, own: Own) -> Mapping[str, object]:
+    return {
+        "column": column,
+        "named": own.named,
+        "response": own.response,
+        "place": own.place,
+        "estimate": own.estimate,
+        "low": own.low,
+        "high": own.high,
+        "text": own.text,
+        "why": own.why,
+    }
+
 
 SHOWN = 3
 """Costs that are named for a contradicted claim, at most."""
@@ -240,7 +550,7 @@ def _otherwise(findings: "Findings") -> str:
 def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences((_chosen_here(findings), _otherwise(findings)), small=True)
     if findings.study.published:
-        yield from published_rows.blocks(findings)
+        yield from blocks(findings)
     if not findings.claims:
         return
     rows = []
@@ -279,7 +589,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
             }
             for judged in findings.claims
         ],
-        "published": published_rows.plain(findings),
+        "published": plain(findings),
     }
 
 

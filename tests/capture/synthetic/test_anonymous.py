@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.capture.synthetic.anonymous import Named, moved, referring, with_knots
+from pgassay.capture.synthetic.reading import Named, moved, referring, with_knots
 from pgassay.capture.synthetic.statistics import Column, Kind
 
 WIDE = Column("salary", "integer", "integer", distinct=-0.3)

@@ -5,8 +5,7 @@ import pytest
 from benchmarks.private_server import serving
 from benchmarks.synthetic_data.__main__ import FACTOR, try_schema
 from benchmarks.synthetic_data.comparison import compare
-from pgassay.capture.synthetic.reading import schema_strings
-from pgassay.capture.synthetic.reads import literal
+from pgassay.capture.synthetic.reading import literal, schema_strings
 
 
 def test_strings_of_the_schema_are_found() -> None:

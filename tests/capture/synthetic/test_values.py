@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pgassay.capture.errors import SyntheticError
 from pgassay.capture.synthetic.domains import Slots
+from pgassay.capture.synthetic.generation import codes, escaped, values
 from pgassay.capture.synthetic.statistics import Column, Knot
-from pgassay.capture.synthetic.values import codes, escaped, values
 
 
 def slots(*places: int) -> Slots:

@@ -8,7 +8,7 @@ import pytest
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
-from pgassay.postgres.attached import address
+from pgassay.postgres.attached import attachment
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from pgassay.postgres.attached import address
 )
 def test_what_may_not_be_used_is_refused(dsn: str, said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)) as caught:
-        address.require_no_secret(dsn)
+        attachment.require_no_secret(dsn)
     assert caught.value.hint
     assert "secret" not in caught.value.message + (caught.value.hint or "")
 
@@ -35,12 +35,12 @@ def test_what_may_not_be_used_is_refused(dsn: str, said: str) -> None:
     "dsn", ["", "service=staging", "host=db1 port=5433 dbname=a user=b sslmode=verify-full", "postgresql://me@db1/app"]
 )
 def test_the_usual_forms_are_taken(dsn: str) -> None:
-    address.require_no_secret(dsn)
+    attachment.require_no_secret(dsn)
 
 
 def test_nobody_there_is_said_with_libpqs_own_words(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match=r"could not connect to the server of --server: .*no-such"):
-        address.resolve(f"host={tmp_path / 'no-such'}", {})
+        attachment.resolve(f"host={tmp_path / 'no-such'}", {})
 
 
 def test_programs_and_sessions_get_the_same_address() -> None:

@@ -3,8 +3,13 @@
 A build that is interrupted, fails, or does not verify never enters the cache. It is verified three ways: `postgres -C`,
 pg_controldata on what initdb wrote, and SHOW on a server that runs on a fresh cluster. For a dry run `missing_builds`
 lists what would be built; it fetches and builds nothing.
+
+The copy is a build of its own, so that two commits of an extension are two levels that nothing else tells apart.
+PostgreSQL's manual, "Extension Building Infrastructure" (PGXS).
+
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -21,17 +26,84 @@ from pgassay.copying import copy_into
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import ownership
-from pgassay.postgres.builds import extensions
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
+from pgassay.postgres.builds.commits import commit_of, export, has_file
 from pgassay.postgres.builds.compilation import Compilation, Making, Tell, count_objects, expected_objects, tell_nobody
-from pgassay.postgres.builds.errors import BuildError
-from pgassay.postgres.builds.extensions import ExtensionSource
-from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe
+from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
+from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe, Spec
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.postgres.builds.sources import Source, Sources, major_of
+from pgassay.postgres.builds.sources import Source, Sources, major_of, tree_sha256
 from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
+
+_INSTALLED, _TREE = "installed", "extension"
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+
+
+@dataclass(frozen=True)
+class ExtensionSource:
+    """A source that was found: its hash, and for git its commit's full hash."""
+
+    spec: Spec
+    folder: Path
+    sha256: str
+    commit: str = ""
+
+    @property
+    def told(self) -> str:
+        """As the manifest of a build has it: the spec, with the commit's full hash."""
+        return f"{self.spec} ({self.commit})" if self.commit else str(self.spec)
+
+
+def identify(runner: Runner, spec: Spec) -> ExtensionSource:
+    """The extension's source; raises `UsageError` where there is none."""
+    assert spec.path is not None
+    if not spec.path.is_dir():
+        raise no_such_source(spec.path)
+    if spec.kind == "git":
+        sha = commit_of(runner, spec.path, spec.commit).sha
+        if not any(has_file(runner, spec.path, sha, name) for name in _MAKEFILES):
+            raise _no_extension(str(spec))
+        return ExtensionSource(spec, spec.path, hashlib.sha256(sha.encode()).hexdigest(), sha)
+    if not any((spec.path / name).is_file() for name in _MAKEFILES):
+        raise _no_extension(str(spec))
+    return ExtensionSource(spec, spec.path, tree_sha256(spec.path))
+
+
+def has_pgxs(installed: Path) -> bool:
+    """Has this build what extensions are built with?"""
+    return any(installed.rglob("pgxs.mk"))
+
+
+def lay_out(source: ExtensionSource, base: Path, staging: Path, runner: Runner) -> Path:
+    """Copy the build `base` and the extension into the empty folder `staging`; returns the copy of the build.
+
+    Raises `BuildError` where the extension changes meanwhile.
+    """
+    installed, tree = staging / _INSTALLED, staging / _TREE
+    shutil.copytree(base, installed, symlinks=True)
+    if source.commit:
+        export(runner, source.folder, source.commit, tree)
+    else:
+        shutil.copytree(source.folder, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        if tree_sha256(tree) != source.sha256:
+            raise failed("copying the extension", "it changed meanwhile", "build again", source.folder)
+    return installed
+
+
+def make(source: ExtensionSource, making: Making, staging: Path) -> None:
+    """Make the extension that is laid out there, and install it into that build; raises `BuildError`."""
+    tree, program = staging / _TREE, staging / _INSTALLED / "bin" / "pg_config"
+    stale = () if source.commit else ("clean",)  # what was made in place was made for another PostgreSQL
+    for goal in (*stale, "all", "install"):
+        making.step("make", ["make", "-s", "-C", str(tree), "USE_PGXS=1", f"PG_CONFIG={program}", goal], tree)
+
+
+def _no_extension(what: str) -> UsageError:
+    """Nothing that PostgreSQL's makefiles for extensions (PGXS) build."""
+    return UsageError(f"{what} has no Makefile: it is no extension that PGXS builds", "name the extension's own folder")
+
 
 _CONTROL = (("Database block size", "block_bytes"), ("WAL block size", "wal_block_bytes"))
 _KEPT = "kept"
@@ -102,7 +174,7 @@ class Builder:
         return _with_extension(recipe, self._extension(request)), source
 
     def _extension(self, request: BuildRequest) -> ExtensionSource | None:
-        return extensions.identify(self.runner, request.extension) if request.extension is not None else None
+        return identify(self.runner, request.extension) if request.extension is not None else None
 
     def _base_recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         """Without an extension."""
@@ -163,7 +235,7 @@ class Builder:
     def _base(self, request: BuildRequest, *, may_build: bool) -> None:
         """See that the build is there to which an extension is added: with PGXS, which older ones were kept without."""
         key = self.installation(request, may_build=may_build).bindir.parent.name
-        if may_build and not extensions.has_pgxs(self.cache.directory(key)):
+        if may_build and not has_pgxs(self.cache.directory(key)):
             with self.cache.alone(key):
                 self.cache.remove(key)
             self.installation(request)
@@ -218,9 +290,9 @@ class Builder:
             log = staging / "build.log"
             making = Making(self.runner, log, self.toolchain.debian)
             try:
-                made = extensions.lay_out(extension, base, staging, self.runner)
+                made = lay_out(extension, base, staging, self.runner)
                 with self._given(staging):
-                    extensions.make(extension, making, staging)
+                    make(extension, making, staging)
                 installed = _taken(made, staging)
             except BuildError as error:
                 raise self._with_kept_log(error, log, recipe.key) from None

@@ -2,25 +2,275 @@
 
 Fetched tarballs are kept in the cache with a note of what they are, so that a second look needs no network. A tree's
 hash covers every file's path and contents but git's own folder, so that an edit makes another build.
+
+The project's file server holds `source/vX.Y/postgresql-X.Y.tar.bz2` and `.sha256` beside it; its web site says which
+minor version is the latest (versions.json). The machine's own apt is not touched: lists, cache and source entries are
+in a folder of ours (apt.conf(5), Dir::Etc and Dir::State); the entries are the machine's own with `deb-src` for `deb`,
+and only with consent. The distribution's patches are not applied: the tarball is the project's own.
+
 """
 
 import hashlib
 import json
+import os
 import re
 import shutil
-from collections.abc import Mapping
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import IO
 
-from pgassay.bench.running import Runner
+from pgassay.bench.errors import BenchError
+from pgassay.bench.running import Completed, Runner
 from pgassay.errors import UsageError
-from pgassay.postgres.builds import download
 from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.cache import Cache, file_sha256
 from pgassay.postgres.builds.commits import export, git, refused_name
-from pgassay.postgres.builds.download import Opener, open_url
 from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
 from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
+
+FILES = "https://ftp.postgresql.org/pub/source/v{version}/postgresql-{version}.tar.bz2"
+VERSIONS = "https://www.postgresql.org/versions.json"
+_HTTP_TIMEOUT_S = 60.0
+
+Opener = Callable[[str], AbstractContextManager[IO[bytes]]]
+
+
+def open_url(url: str) -> AbstractContextManager[IO[bytes]]:
+    """Over HTTPS, with the system's proxies and certificates."""
+    response: AbstractContextManager[IO[bytes]] = urllib.request.urlopen(url, timeout=_HTTP_TIMEOUT_S)
+    return response
+
+
+def exact_version(version: str, opener: Opener) -> str:
+    """`"17"` as the latest `"17.N"`; an exact version as it is; raises `BuildError`."""
+    if "." in version:
+        return version
+    try:
+        with opener(VERSIONS) as response:
+            rows = json.load(response)
+        return next(f"{row['major']}.{row['latestMinor']}" for row in rows if str(row["major"]) == version)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise _not_fetched(f"the latest version of PostgreSQL {version}", _words(error)) from None
+
+
+def fetch_official(version: str, folder: Path, opener: Opener) -> Path:
+    """Fetch one version's tarball into `folder`, checked against its checksum; raises `BuildError`."""
+    url = FILES.format(version=version)
+    target = folder / url.rpartition("/")[2]
+    try:
+        with opener(f"{url}.sha256") as response:
+            checksum = checksum_in(response.read().decode("ascii", errors="replace"))
+        with opener(url) as response, target.open("wb") as file:
+            shutil.copyfileobj(response, file)
+    except (OSError, ValueError) as error:
+        target.unlink(missing_ok=True)
+        raise _not_fetched(url, _words(error)) from None
+    require_checksum(target, checksum)
+    return target
+
+
+def require_checksum(path: Path, checksum: str) -> None:
+    """Raise `BuildError`, and remove nothing, if the file is not what its checksum says."""
+    found = file_sha256(path)
+    if found != checksum:
+        raise BuildError(
+            f"{path.name} has the SHA-256 {found[:16]}…, its checksum says {checksum[:16]}…",
+            "the file is damaged or not the one that was published: it was not used; fetch it again",
+        )
+
+
+def checksum_in(text: str) -> str:
+    """The SHA-256 in a `.sha256` file (`HEX  NAME`); raises `ValueError`."""
+    word = text.split()[0].lower() if text.split() else ""
+    if len(word) != 64 or not set(word) <= set("0123456789abcdef"):
+        raise ValueError("it is no SHA-256 checksum")
+    return word
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"{error.code} {error.reason}".lower()
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return str(reason).lower() or type(error).__name__
+
+
+ETC = Path("/etc/apt")
+_OURS = re.compile(r"debian|ubuntu|postgresql|raspbian|mint", re.IGNORECASE)
+NEWER_SUITES = ("trixie", "forky", "sid")
+"""Debian's suites after bookworm, looked at when the machine's own have no such version."""
+_APT_TIMEOUT_S = 900.0
+_TRIES = 4
+"""The newest version may be listed and not there yet on a mirror; older ones are then tried."""
+
+
+def private_entries(files: Mapping[str, str]) -> Mapping[str, str]:
+    """The machine's source entries (file name to text) as deb-src ones, of distributions and of PostgreSQL only."""
+    found = {}
+    for name, text in files.items():
+        if name.endswith(".sources"):
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if _OURS.search(_field(each, "URIs"))]
+            stanzas = [re.sub(r"(?mi)^Types:.*$", "Types: deb-src", each.strip("\n")) for each in stanzas]
+            lines = "\n\n".join(stanzas)
+        else:
+            kept = [line for line in text.splitlines() if re.match(r"deb(-src)?\s", line) and _OURS.search(line)]
+            lines = "\n".join(dict.fromkeys(re.sub(r"^deb(-src)?\s", "deb-src ", line) for line in kept))
+        if lines:
+            found[name] = lines + "\n"
+    return found
+
+
+def newer_entries(files: Mapping[str, str]) -> Mapping[str, str]:
+    """Debian's own entries for its newer suites, where newer versions of PostgreSQL are: sources only, with consent."""
+    found = {}
+    for name, text in private_entries(files).items():
+        if name.endswith(".sources"):
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if _archive(_field(each, "URIs"))]
+            lines = "\n\n".join(
+                re.sub(r"(?mi)^Suites:.*$", f"Suites: {' '.join(NEWER_SUITES)}", each) for each in stanzas
+            )
+        else:
+            parts = (re.match(r"(deb-src(?:\s+\[[^]]*\])?\s+\S+)\s+\S+\s+(.*)$", line) for line in text.splitlines())
+            kept = [(part[1], part[2]) for part in parts if part and _archive(part[1])]
+            lines = "\n".join(dict.fromkeys(f"{head} {suite} {tail}" for head, tail in kept for suite in NEWER_SUITES))
+        if lines:
+            found[name] = lines.rstrip("\n") + "\n"
+    return found
+
+
+def _archive(uri: str) -> bool:
+    """Debian's main archive, of which every mirror has all suites."""
+    return bool(re.search(r"/debian/?(\s|$)", uri.strip()))
+
+
+def have_sources(files: Mapping[str, str]) -> bool:
+    """Does the machine itself have source entries? Then no consent is needed to read from the same places."""
+    return any(re.search(r"(?m)^(?:deb-src\s|Types:.*\bdeb-src\b)", text) for text in files.values())
+
+
+def machine_entries(etc: Path = ETC) -> dict[str, str]:
+    """The machine's source entries, file name to text."""
+    paths = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
+    entries = [path for path in paths if path.is_file() and path.suffix in (".list", ".sources")]
+    return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in entries}
+
+
+def fetch_distribution(
+    runner: Runner, version: str, folder: Path, *, allowed: bool, entries: Mapping[str, str]
+) -> Path:
+    """Fetch the authors' tarball of PostgreSQL `version` (17 or 17.5) into `folder`; checked against the .dsc file."""
+    major, _, minor = version.partition(".")
+    package = f"postgresql-{major}"
+    if not entries:
+        raise _no_package_source("this machine has no apt source entries")
+    if not allowed and not have_sources(entries):
+        raise UsageError(
+            f"the source package {package} is not available: apt has no source entries",
+            "--allow-deb-src lets apt read them from a private configuration; the machine's own stays unchanged",
+        )
+    options = _private_apt(folder / "apt", entries)
+    updated, versions = _look(runner, options, package, version if minor else "")
+    newer = newer_entries(entries) if not versions else {}
+    if newer and allowed:
+        options = _private_apt(folder / "apt-newer", newer)
+        updated, versions = _look(runner, options, package, version if minor else "")
+    if not versions:
+        words = (updated.stderr.strip().splitlines() or ["no such package"])[-1]
+        raise _no_package_source(f"{package} {version} ({words})", newer=bool(newer) and not allowed)
+    words = ""
+    for candidate in versions[:_TRIES]:
+        command = ["apt-get", *options, "source", "--download-only", f"{package}={candidate}"]
+        outcome = _run(runner, command, folder)
+        if outcome.status == 0:
+            return _checked(folder, package)
+        words = (outcome.stderr.strip().splitlines() or [""])[-1]
+    raise _not_fetched(f"the source package {package}", words)
+
+
+def _look(runner: Runner, options: Sequence[str], package: str, exact: str) -> tuple[Completed, list[str]]:
+    """The versions of a package that there are, newest first; `exact` of one upstream version only."""
+    updated = _run(runner, ["apt-get", *options, "update"])
+    listed = _run(runner, ["apt-cache", *options, "showsrc", package])
+    return updated, [each for each in _versions(listed.stdout) if not exact or _upstream(each) == exact]
+
+
+def _private_apt(folder: Path, entries: Mapping[str, str]) -> list[str]:
+    """The options that keep apt inside `folder`."""
+    for name in ("lists/partial", "cache/archives/partial", "sources"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    for name, text in private_entries(entries).items():
+        (folder / "sources" / name).write_text(text, encoding="utf-8")
+    places = {
+        "Dir::Etc::SourceList": "/dev/null",
+        "Dir::Etc::SourceParts": folder / "sources",
+        "Dir::State::Lists": folder / "lists",
+        "Dir::Cache": folder / "cache",
+        "APT::Sandbox::User": "",
+    }
+    return [word for name, value in places.items() for word in ("-o", f"{name}={value}")]
+
+
+def _proxies(environment: Mapping[str, str]) -> dict[str, str]:
+    """What apt needs of our environment to reach its servers."""
+    return {name: value for name, value in environment.items() if name.lower().endswith("_proxy")}
+
+
+def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) -> Completed:
+    try:
+        return runner.run(
+            command,
+            directory=directory,
+            environment=_proxies(os.environ),
+            privileged="fetches into our cache",
+            timeout_s=_APT_TIMEOUT_S,
+        )
+    except BenchError:
+        raise _no_package_source("this machine has no apt-get") from None
+
+
+def _versions(showsrc: str) -> list[str]:
+    """Newest first."""
+    found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", showsrc))
+    return sorted(found, key=lambda text: [int(number) for number in re.findall(r"\d+", text)], reverse=True)
+
+
+def _upstream(version: str) -> str:
+    return version.rpartition("-")[0].rpartition(":")[2] or version
+
+
+def _checked(folder: Path, package: str) -> Path:
+    """The tarball that the package's .dsc names, after a look at its checksum there."""
+    (control,) = folder.glob(f"{package}_*.dsc")
+    text = control.read_text(encoding="utf-8")
+    found = re.search(r"(?m)^ ([0-9a-f]{64}) \d+ (\S+\.orig\.tar\.\w+)$", text)
+    if not found:
+        raise _no_package_source(f"{control.name} names no tarball")
+    tarball = folder / found[2]
+    require_checksum(tarball, found[1])
+    return tarball
+
+
+def _field(stanza: str, name: str) -> str:
+    found = re.search(rf"(?mi)^{name}:(.*(?:\n[ \t].*)*)", stanza)
+    return found[1] if found else ""
+
+
+def _not_fetched(what: str, detail: str) -> BuildError:
+    """The network or the server refused."""
+    return BuildError(
+        f"could not fetch {what}: {detail}",
+        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 beside it, it is checked)",
+    )
+
+
+def _no_package_source(detail: str, *, newer: bool = False) -> BuildError:
+    """apt is not here, or found nothing; `newer`: it was not allowed to look into newer suites."""
+    look = "let apt look into Debian's newer suites with --allow-deb-src, or " if newer else ""
+    hint = f"{look}use build.source = official or tarball:FILE"
+    return BuildError(f"no source package of PostgreSQL: {detail}", hint)
 
 
 @dataclass(frozen=True)
@@ -42,7 +292,7 @@ class Sources:
     fallback: str = ""
     allow_deb_src: bool = False
     opener: Opener = open_url
-    entries: Mapping[str, str] = field(default_factory=download.machine_entries)
+    entries: Mapping[str, str] = field(default_factory=machine_entries)
 
     def identify(self, spec: Spec | None, version: str) -> Source:
         """The source of this spec (None: any in the cache) and version (empty: any); fetched if it has to be."""
@@ -101,21 +351,19 @@ class Sources:
 
     def _fetch(self, spec: Spec | None, version: str) -> Source:
         self.cache.require_room()
-        within_reach = self.entries and (self.allow_deb_src or download.have_sources(self.entries))
+        within_reach = self.entries and (self.allow_deb_src or have_sources(self.entries))
         kind = spec.kind if spec else ("distribution" if within_reach else "official")
         with self.cache.staging() as staging:
             if kind == "official":
                 tarball = self._official(version, staging)
             else:
                 allowed = self.allow_deb_src
-                tarball = download.fetch_distribution(
-                    self.runner, version, staging, allowed=allowed, entries=self.entries
-                )
+                tarball = fetch_distribution(self.runner, version, staging, allowed=allowed, entries=self.entries)
             return self._keep(kind, tarball, staging)
 
     def _official(self, version: str, staging: Path) -> Path:
         try:
-            return download.fetch_official(download.exact_version(version, self.opener), staging, self.opener)
+            return fetch_official(exact_version(version, self.opener), staging, self.opener)
         except BuildError as error:
             if not self.entries:
                 raise
@@ -160,7 +408,7 @@ class Sources:
         beside = path.with_name(f"{path.name}.sha256")
         if beside.is_file():
             try:
-                download.require_checksum(path, download.checksum_in(beside.read_text(encoding="utf-8")))
+                require_checksum(path, checksum_in(beside.read_text(encoding="utf-8")))
             except ValueError as error:
                 raise BuildError(
                     f'"{beside}" holds no checksum: {error!s}',
