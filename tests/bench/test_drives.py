@@ -13,8 +13,8 @@ import pytest
 from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
-from pgassay.testing.fakes.drive import FakeDrive
 from tests.drive.places import attacher, on_fakes
+from tests.fakes.drive import FakeDrive
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.load.player import LocalMetronome
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.player import FakeMetronome
+from tests.fakes.player import FakeMetronome
 
 CORES = sorted(os.sched_getaffinity(0))[:2]
 Made = Callable[[], Metronome]

@@ -8,7 +8,7 @@ from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Runner
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 
 @pytest.fixture(params=["fake", "real"])

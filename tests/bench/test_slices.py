@@ -17,7 +17,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, check
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.player import FakePlayer
+from tests.fakes.player import FakePlayer
 
 CLIENTS = 3
 UPDATE = """\

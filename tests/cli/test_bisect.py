@@ -20,8 +20,8 @@ from pgassay.record.reading import Run
 from pgassay.study import builtin, document
 from pgassay.study.document import Overrides
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.commits import FakeBlocks
 from pgassay.testing.planted import make_run
+from tests.fakes.commits import FakeBlocks
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 

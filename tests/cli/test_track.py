@@ -16,9 +16,9 @@ from pgassay.lab.installed_versions import point_of
 from pgassay.postgres.find import Finder, version_not_found
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.record.reading import Run
-from pgassay.testing.fakes.commits import FakeBlocks
 from pgassay.testing.planted import make_run
 from tests.cli.test_bisect import git
+from tests.fakes.commits import FakeBlocks
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 

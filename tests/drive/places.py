@@ -9,8 +9,8 @@ from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.options import DriveOptions
-from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.block import FakeDaemon, FakeKernel
+from tests.fakes.runner import FakeRunner
 
 OURSELVES = Account(None, os.geteuid(), os.getegid())
 

@@ -17,9 +17,9 @@ from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
 from pgassay.study.drives import DriveKind
-from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive.places import OURSELVES, attacher, mounted
 from tests.drive.test_directory import attach, with_snapshot
+from tests.fakes.block import FakeDaemon, FakeKernel
 
 NEEDS = Needs(64 << 20, 64 << 20, 1, 64 << 20)
 

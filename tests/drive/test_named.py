@@ -17,9 +17,9 @@ from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import Root, open_root
 from pgassay.errors import UsageError
-from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive.places import OURSELVES, mounted
 from tests.drive.test_directory import attach, with_snapshot
+from tests.fakes.block import FakeDaemon, FakeKernel
 
 
 def root_at(place: Path) -> Root:

@@ -25,7 +25,7 @@ from pgassay.drive.smart import (
     parse_sata,
     unit_bytes,
 )
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 GIB = 1 << 30
 

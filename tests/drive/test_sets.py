@@ -10,9 +10,9 @@ from pgassay.bench.places import Mount
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.options import DriveOptions
-from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
-from pgassay.testing.fakes.runner import FakeRunner
 from tests.drive.places import OURSELVES, on_fakes
+from tests.fakes.block import FakeDaemon, FakeKernel
+from tests.fakes.runner import FakeRunner
 
 
 def kept(drive: Drive) -> None:

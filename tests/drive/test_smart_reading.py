@@ -23,9 +23,9 @@ from pgassay.drive.smart import (
     parse_namespace,
     unit_bytes_of,
 )
-from pgassay.testing.fakes.runner import FakeRunner, Program
 from tests.drive.test_smart_logs import CAPACITY as QUERIED
 from tests.drive.test_smart_logs import LOGS, USED_BYTES, device_stats
+from tests.fakes.runner import FakeRunner, Program
 
 DEVICE = Path("/dev/nvme7")
 HELPS: Mapping[str, Mapping[str, str]] = json.loads(

@@ -10,7 +10,7 @@ from pgassay.fleet.parcels import Arrived
 from pgassay.lab.runner import Watcher
 from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
-from pgassay.testing.fakes.crew import FakeCrew
+from tests.fakes.crew import FakeCrew
 from tests.lab.machine import ROOT
 from tests.lab.simulation import RUN, Simulation, header, simulate
 

@@ -14,7 +14,7 @@ from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.fleet import client, playing
 from pgassay.fleet.errors import FleetError
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 ADDRESS = "tls://198.18.0.2:39811"
 

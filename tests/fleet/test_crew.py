@@ -19,7 +19,7 @@ from pgassay.fleet.dask_crew import DaskCrew, Terms
 from pgassay.fleet.errors import FleetError
 from pgassay.fleet.task import Shipped
 from pgassay.record.journal import Kind
-from pgassay.testing.fakes.crew import FakeCrew
+from tests.fakes.crew import FakeCrew
 from tests.fleet.clusters import SLOW_DISK, in_process
 from tests.fleet.fleet_of_fakes import Fleet, hosted
 from tests.fleet.test_head import agreed, blocks_of, settling, told

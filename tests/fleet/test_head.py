@@ -9,7 +9,7 @@ import pytest
 from pgassay.lab.decisions import disagreements
 from pgassay.record.journal import Kind
 from pgassay.study.model import Study
-from pgassay.testing.fakes.disk import Crashed, Survival
+from tests.fakes.disk import Crashed, Survival
 from tests.fleet.fleet_of_fakes import MESSAGE, Fleet
 from tests.lab.machine import Planned
 from tests.lab.simulation import Ending, Simulation, ending, simulate, study_of

@@ -24,7 +24,7 @@ from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import VARIABLE, PlayedLoad, PlayedScript
 from pgassay.load.replay import ReplayLoad, ReplayOptions
 from pgassay.testing import real
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 from tests.fleet import clusters
 from tests.load import replayed
 from tests.load.test_network import served

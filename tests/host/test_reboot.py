@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.errors import BenchError
 from pgassay.host.reboot import Continuation, unit_text
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 COMMAND = ("/usr/bin/python3", "-m", "pgassay", "resume", "/srv/50% of $x/run", "--reboot-between-blocks")
 

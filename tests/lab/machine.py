@@ -22,11 +22,11 @@ from pgassay.lab.interruption import Interruption
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.sampler import Sampler
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault
-from pgassay.testing.fakes.drive import FakeDrive
-from pgassay.testing.fakes.load import ANSWERS, FakeLoad
-from pgassay.testing.fakes.player import FakePlayer
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from tests.fakes.disk import Crashed, FakeDisk, Fault
+from tests.fakes.drive import FakeDrive
+from tests.fakes.load import ANSWERS, FakeLoad
+from tests.fakes.player import FakePlayer
 
 ROOT = Path("/runs")
 

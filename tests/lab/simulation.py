@@ -32,13 +32,13 @@ from pgassay.study.findings import Severity
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
 from pgassay.study.parsing import parse
-from pgassay.testing.fakes.caches import FakeCaches
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.disk import FakeDisk, Survival
-from pgassay.testing.fakes.drive import FakeDrive
-from pgassay.testing.fakes.load import RESPONSES, FakeLoad
-from pgassay.testing.fakes.probe import FakeReader
 from pgassay.testing.fakes.server import FakeInstallation
+from tests.fakes.caches import FakeCaches
+from tests.fakes.disk import FakeDisk, Survival
+from tests.fakes.drive import FakeDrive
+from tests.fakes.load import RESPONSES, FakeLoad
+from tests.fakes.probe import FakeReader
 from tests.lab.machine import ROOT, Event, Events, Machine, MachineLoad, MachineSampling
 
 RUN = ROOT / "simulated"

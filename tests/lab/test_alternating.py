@@ -24,8 +24,8 @@ from pgassay.record.values import Reason, TrialRecord
 from pgassay.report.turns import busy, lengthened
 from pgassay.study.parsing import parse, parse_recorded
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.drive import FakeDrive
-from pgassay.testing.fakes.player import FakeMetronome
+from tests.fakes.drive import FakeDrive
+from tests.fakes.player import FakeMetronome
 from tests.lab.machine import Event, Planned
 from tests.lab.simulation import EVENTS, SEED, Simulation, ending, simulate, study_of
 

@@ -16,8 +16,8 @@ from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers
 from pgassay.study.parsing import parse
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation
+from tests.fakes.runner import FakeRunner
 from tests.lab.machine import Machine
 from tests.lab.simulation import DOCUMENT, Simulation, arm_with, fake_site, study_of
 

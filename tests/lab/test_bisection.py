@@ -10,8 +10,8 @@ from pgassay.lab import bisection_answer
 from pgassay.lab.bisection import BISECTIONS, Answer, Bisection, Limits, Question, require_ratio
 from pgassay.record.disk import RealDisk
 from pgassay.study.responses import Better, Response, Scale
-from pgassay.testing.contracts.blocks import BlocksCase, BlocksContract
-from pgassay.testing.fakes.commits import FakeBlocks, history
+from tests.fakes.blocks_contract import BlocksCase, BlocksContract
+from tests.fakes.commits import FakeBlocks, history
 
 COMMITS = history(16)
 

@@ -22,7 +22,7 @@ from pgassay.report.calibration import CalibrationFindings, document, render
 from pgassay.study.findings import Severity
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.load import RESPONSES, FakeLoad
+from tests.fakes.load import RESPONSES, FakeLoad
 from tests.lab.machine import ROOT, Machine, Planned
 from tests.lab.simulation import Simulation
 

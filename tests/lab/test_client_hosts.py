@@ -23,8 +23,8 @@ from pgassay.load.network import NetworkReference
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import ALTERNATE, SEQUENTIAL, Study
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.load import BoundFakeLoad, FakeLoad
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.load import BoundFakeLoad, FakeLoad
+from tests.fakes.runner import FakeRunner
 from tests.lab.simulation import SEED, Simulation, simulate, study_of
 
 LISTENING = Listening("192.0.2.1", "192.0.2.2", 5433)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.errors import RecordError
-from pgassay.testing.fakes.disk import Crashed, Fault, Survival
+from tests.fakes.disk import Crashed, Fault, Survival
 from tests.lab.machine import Event, Planned
 from tests.lab.simulation import EVENTS, Ending, Simulation, ending, simulate, study_of
 

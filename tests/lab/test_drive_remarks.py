@@ -19,7 +19,7 @@ from pgassay.record.counter_proofs import CounterProof, remember
 from pgassay.record.disk import RealDisk
 from pgassay.study.drives import Role
 from pgassay.study.model import Claim
-from pgassay.testing.fakes.drive import FakeDrive
+from tests.fakes.drive import FakeDrive
 from tests.lab.simulation import fake_bench, fake_site, study_of
 
 ON = "/dev/nvme0n1"

@@ -9,7 +9,7 @@ from pgassay.errors import UsageError
 from pgassay.lab.decisions import disagreements
 from pgassay.record.decisions import decisions_in, extended_in, horizon_in
 from pgassay.record.journal import Kind
-from pgassay.testing.fakes.disk import Crashed, Fault
+from tests.fakes.disk import Crashed, Fault
 from tests.lab.simulation import Simulation, ending, simulate, study_of
 
 EQUAL = {"100": 1000.0, "90": 1000.0, "50": 1000.0}

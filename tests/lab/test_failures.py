@@ -13,7 +13,7 @@ from pgassay.lab.failures import code_of, merged, of_drives, of_error, of_full_d
 from pgassay.postgres.complaints import KILLED
 from pgassay.postgres.installation import not_started
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.drive import FakeDrive
+from tests.fakes.drive import FakeDrive
 from tests.lab.machine import MachineLoad
 from tests.lab.simulation import simulate, study_of
 

@@ -18,8 +18,8 @@ from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.drives import DriveChoices, Drives
 from pgassay.lab.foreseen import Foreseeing, foresee
 from pgassay.lab.preflight import check
-from pgassay.testing.fakes.block import FakeKernel
 from tests.drive.places import attacher
+from tests.fakes.block import FakeKernel
 from tests.lab.simulation import fake_bench, fake_site, study_of
 
 

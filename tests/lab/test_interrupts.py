@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.lab.interruption import SIGNALS, Interruption
-from pgassay.testing.fakes.disk import Survival
+from tests.fakes.disk import Survival
 from tests.lab.machine import Planned
 from tests.lab.simulation import Ending, Simulation, ending, simulate
 

@@ -13,7 +13,7 @@ from pgassay.record.decisions import Decision, Step
 from pgassay.record.errors import RecordError
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.disk import Survival
+from tests.fakes.disk import Survival
 from tests.lab.machine import Event
 from tests.lab.simulation import RUN, Simulation, ending, simulate, study_of
 

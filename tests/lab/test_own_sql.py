@@ -8,7 +8,7 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.postgres.schema import SchemaChange
 from pgassay.study.levels import Level
-from pgassay.testing.fakes.load import BoundFakeLoad
+from tests.fakes.load import BoundFakeLoad
 from tests.lab.simulation import ending, simulate, study_of
 
 

@@ -21,8 +21,8 @@ from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.model import Design
 from pgassay.study.parsing import parse
-from pgassay.testing.fakes.drive import FakeDrive
-from pgassay.testing.fakes.load import BoundFakeLoad
+from tests.fakes.drive import FakeDrive
+from tests.fakes.load import BoundFakeLoad
 from tests.lab.simulation import SEED, fake_bench, fake_site, simulate, study_of
 
 

@@ -20,7 +20,7 @@ from pgassay.load import drivers
 from pgassay.load.fio import FioOptions
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.sysbench import SysbenchOptions
-from pgassay.testing.fakes.drive import FakeDrive
+from tests.fakes.drive import FakeDrive
 from tests.lab.simulation import Simulation, simulate, study_of
 
 SCALE_BYTES = 16_000_000

@@ -12,7 +12,7 @@ from pgassay.lab import track_answer
 from pgassay.lab.track import POINTS, TRACKS, History, Track, Tracked, accept, accepted, read
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import RealDisk
-from pgassay.testing.fakes.commits import FakeBlocks, history
+from tests.fakes.commits import FakeBlocks, history
 
 COMMITS = history(20)
 REFERENCE, LINE = COMMITS[0], COMMITS[1:]

@@ -10,7 +10,7 @@ from pgassay.bench.drive_counters import DriveCounters, Trust
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import BelievedMounts, SmartOfMounts
 from pgassay.lab.drives import not_told, real_drives
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 WANTED = ("tps", "physical_bytes", "write_amplification", "wal_write_amplification")
 

@@ -14,7 +14,7 @@ from pgassay.load.sysbench import SysbenchLoad, SysbenchOptions
 from pgassay.load.tpcc.driver import SysbenchTpccLoad, SysbenchTpccOptions, TpccLoad, TpccOptions
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 
 def real_tools(bindir: Path | None = None) -> Tools:

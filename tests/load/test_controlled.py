@@ -13,7 +13,7 @@ import pytest
 from pgassay.bench.errors import LoadError
 from pgassay.load.player import VARIABLE, ControlledProgram
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.runner import FakeRunning
+from tests.fakes.runner import FakeRunning
 
 
 class Leaving:

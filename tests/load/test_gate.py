@@ -15,9 +15,9 @@ from pgassay.load import drivers, program
 from pgassay.load.player import PlayedLoad, PlayedScript
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.load import ANSWERS, FakeLoad
-from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from tests.fakes.load import ANSWERS, FakeLoad
+from tests.fakes.runner import FakeRunner
 from tests.load.loads import fake_tools, fio, pgbench, real_tools, tpcc
 
 BUILTIN = "-- built-in\nSELECT 1;\n"

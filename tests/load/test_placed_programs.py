@@ -10,8 +10,8 @@ from pgassay.bench.load import Load
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load import program
-from pgassay.testing.fakes.runner import FakeRunner, Program
 from pgassay.testing.fakes.server import FakeInstallation
+from tests.fakes.runner import FakeRunner, Program
 from tests.load import loads
 
 SILENT: Program = lambda arguments, given: (1, "", "")  # noqa: E731

@@ -15,8 +15,8 @@ from pgassay.study import builtin
 from pgassay.study.document import Overrides, read
 from pgassay.study.model import Study
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation
+from tests.fakes.runner import FakeRunner
 from tests.load.loads import fake_tools, sysbench_tpcc
 from tests.load.samples import FOLDER
 

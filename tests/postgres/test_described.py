@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.host.accounts import choose
 from pgassay.postgres.described import Described, describe, in_words
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 LINES = """\
 autovacuum_naptime\tsighup\tAutovacuum\tINTEGER\t0\t1\t2147483\tTime to sleep between autovacuum runs.\t

@@ -13,7 +13,7 @@ from pgassay.lab.building import STAND_IN, stand_in
 from pgassay.postgres import embedded, find
 from pgassay.postgres.find import Finder
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 SCRIPT = "#!/bin/sh\n"
 

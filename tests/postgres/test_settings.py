@@ -10,7 +10,7 @@ from pgassay.bench.errors import BenchError, SettingError, SpaceError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres import settings
 from pgassay.postgres.settings import Setting, in_base_unit, same
-from pgassay.testing.fakes.runner import FakeRunner, Program
+from tests.fakes.runner import FakeRunner, Program
 
 BINDIR = Path("/pg/bin")
 

@@ -9,8 +9,8 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.trials import Staging
 from pgassay.record.values import LevelRecord, Reason, TrialRecord
 from pgassay.study.responses import Better, Response, Status
-from pgassay.testing.fakes.disk import FakeDisk
 from pgassay.testing.planted import Row
+from tests.fakes.disk import FakeDisk
 
 STUDY = '[study]\nformat = 1\ntitle = "Page size"\n'
 HOST = {"cpu": {"model": "any", "cores": 2}, "governor": None}

@@ -24,7 +24,7 @@ from pgassay.record.calibrations import (
     write_beside_run,
 )
 from pgassay.record.errors import RecordError
-from pgassay.testing.fakes.disk import FakeDisk
+from tests.fakes.disk import FakeDisk
 
 HOME = Path("/house/ann")
 HERE = Setting("host", "ext4", "/dev/a", "15", {"driver": "pgbench", "script": "simple-update", "clients": "4"})

@@ -13,7 +13,7 @@ from pgassay.record.journal import FILE, Entry, Kind, encode
 from pgassay.record.values import Reason
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.disk import FakeDisk
+from tests.fakes.disk import FakeDisk
 from tests.record.runs import ROOT, RUN, commit, create, fake_disk, stage, tool_writes, trial
 
 ERROR, NOTE = Severity.ERROR, Severity.NOTE

@@ -13,7 +13,7 @@ from pgassay.record.journal import committed_in
 from pgassay.record.reading import Run
 from pgassay.record.series import frame, parquet
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault, Survival
+from tests.fakes.disk import Crashed, FakeDisk, Fault, Survival
 from tests.record.runs import RUN, commit, create, fake_disk, series, trial
 
 CHUNK = 4

@@ -15,7 +15,7 @@ from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.trials import OURS
 from pgassay.study.findings import Severity
-from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault, Survival
+from tests.fakes.disk import Crashed, FakeDisk, Fault, Survival
 from tests.record.runs import RUN, clock, commit, create, fake_disk, stage, trial
 
 pytestmark = pytest.mark.thorough

@@ -14,7 +14,7 @@ from pgassay.record.errors import DamagedError, InUseError, NewerFormatError, No
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.trials import NUMBER_MAX
-from pgassay.testing.fakes.disk import Survival
+from tests.fakes.disk import Survival
 from tests.record.runs import HEADER, HOST, ROOT, RUN, STUDY, commit, create, fake_disk, stage, tool_writes, trial
 
 DISK = RealDisk()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.disk import Disk, HeldError, RealDisk
-from pgassay.testing.fakes.disk import FakeDisk
+from tests.fakes.disk import FakeDisk
 
 
 @pytest.fixture(params=["real", "fake"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pgassay.record.errors import DamagedError, RecordError
 from pgassay.record.journal import LINE_BYTES_MAX, Entry, Journal, Kind, encode, parse
-from pgassay.testing.fakes.disk import FakeDisk, Fault, Survival
+from tests.fakes.disk import FakeDisk, Fault, Survival
 from tests.record.runs import ROOT, RUN, clock, fake_disk
 
 PATH = ROOT / "journal.jsonl"

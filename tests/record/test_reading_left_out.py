@@ -8,7 +8,7 @@ import pytest
 from pgassay.record.errors import DamagedError, RecordError
 from pgassay.record.reading import Run
 from pgassay.record.series import parquet
-from pgassay.testing.fakes.disk import FakeDisk
+from tests.fakes.disk import FakeDisk
 from tests.record.runs import RUN, commit, create, fake_disk, series, trial
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))

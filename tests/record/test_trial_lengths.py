@@ -6,7 +6,7 @@ from pgassay.record import trial_lengths
 from pgassay.record.calibrations import Setting
 from pgassay.record.disk import replace_file
 from pgassay.record.trial_lengths import ALIKE, LATEST, Kind, KnownLengths, Lengths, Pace
-from pgassay.testing.fakes.disk import FakeDisk
+from tests.fakes.disk import FakeDisk
 
 PLACE = Setting("h", "ext4", "/dev/sda1", "", {})
 TURNS = Kind(PLACE, "directory", "alternate", "pgbench")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.disk import RealDisk
-from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault, Survival
+from tests.fakes.disk import Crashed, FakeDisk, Fault, Survival
 from tests.record.runs import ROOT, fake_disk
 
 

@@ -17,9 +17,9 @@ from pgassay.study.levels import Level
 from pgassay.testing.contracts import LoadContract, LoadOnServer, load_on_server
 from pgassay.testing.contracts.load import on_server
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.load import ANSWERS, FakeLoad
-from pgassay.testing.fakes.runner import FakeRunner
 from pgassay.testing.fakes.server import FakeInstallation
+from tests.fakes.load import ANSWERS, FakeLoad
+from tests.fakes.runner import FakeRunner
 from tests.load import replayed
 from tests.load.loads import real_tools
 

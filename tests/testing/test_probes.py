@@ -13,7 +13,7 @@ from pgassay.probe.registry import PROBES, Probes
 from pgassay.testing import real
 from pgassay.testing.contracts import ProbeContract, ReaderContract, Readers
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.probe import FakeReader
+from tests.fakes.probe import FakeReader
 
 NO_PROCESS = 2**22 + 1
 

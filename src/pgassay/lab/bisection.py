@@ -21,7 +21,7 @@ from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
 from pgassay.analysis.observations import Observation
 from pgassay.errors import PgassayError, UsageError
-from pgassay.lab.commit_subject import CommitsQuestion
+from pgassay.lab.commit_subject import CommitsQuestion, UnmeasuredError
 from pgassay.lab.question import Kept, without_seed
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
@@ -60,10 +60,6 @@ def keep_answer(disk: Disk, folder: Path, text: str) -> None:
 SKIPPED = ".skipped"
 """Ends the name of a file that says why a commit cannot be measured."""
 GOOD, CHANGED = "good", "changed"
-
-
-class UnmeasuredError(Exception):
-    """A commit cannot be measured: it does not build, or its server gives no valid block. Its words say why."""
 
 
 @dataclass(frozen=True)

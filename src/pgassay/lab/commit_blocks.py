@@ -14,8 +14,8 @@ from pgassay.bench.errors import LoadError
 from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
-from pgassay.lab.bisection import Pair, UnmeasuredError, require_ratio
-from pgassay.lab.commit_subject import Subject, SubjectKind, level, shows
+from pgassay.lab.bisection import Pair, require_ratio
+from pgassay.lab.commit_subject import Subject, SubjectKind, UnmeasuredError, level, shows
 from pgassay.lab.preparation import prepare
 from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher

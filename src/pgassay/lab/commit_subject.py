@@ -12,7 +12,6 @@ from typing import Any
 
 from pgassay.bench.running import Runner
 from pgassay.files import Directory
-from pgassay.lab.bisection import UnmeasuredError
 from pgassay.lab.installed_versions import level_of
 from pgassay.lab.question import FORMAT
 from pgassay.load.pgbench.data import is_dump
@@ -117,3 +116,7 @@ def shows(treatment: str, subject: Subject, commit: Commit) -> bool:
 def _quoted(path: str) -> str:
     """As psql reads the arguments of its commands."""
     return "'" + path.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+class UnmeasuredError(Exception):
+    """A commit cannot be measured: it does not build, or its server gives no valid block. Its words say why."""

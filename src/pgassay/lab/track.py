@@ -21,8 +21,8 @@ import msgspec
 
 from pgassay.analysis.tracking import Course, course_of
 from pgassay.errors import UsageError
-from pgassay.lab.bisection import SKIPPED, Blocks, Pair, UnmeasuredError, commit_skipped, no_valid_block
-from pgassay.lab.commit_subject import CommitsQuestion
+from pgassay.lab.bisection import SKIPPED, Blocks, Pair, commit_skipped, no_valid_block
+from pgassay.lab.commit_subject import CommitsQuestion, UnmeasuredError
 from pgassay.lab.question import Kept, without_seed
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file

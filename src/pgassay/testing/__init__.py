@@ -1,4 +1,4 @@
-"""For tests, ours and those of plug-ins: fakes of clock, programs, server, drive, load, probe and disk (`fakes`).
+"""Contracts that plug-ins must keep, and the fake clock and server that these need.
 
-Shipped with pgassay, so that another package's tests can use it; nothing that pgassay itself runs imports it.
+Shipped with pgassay, so that another package's tests can use them; nothing that pgassay itself runs imports this.
 """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pgassay.bench.errors import DriveError
 from pgassay.drive.block.device import EDGE_BYTES, STRETCHES, first_data, require_blank_or_ours
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 LARGE_BYTES = 1 << 40
 MIB = 1 << 20

@@ -16,9 +16,9 @@ from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
-from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive import places
 from tests.drive.test_daemon import PROGRAM
+from tests.fakes.block import FakeDaemon, FakeKernel
 
 built = pytest.mark.skipif(not PROGRAM.exists(), reason="pgassay-drive is not built; make setup builds it")
 CSD = PRESETS["csd"].with_capacity(1 << 30)

@@ -16,7 +16,7 @@ from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import open_root
 from pgassay.errors import UsageError
-from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
+from tests.fakes.block import FakeDaemon, FakeKernel
 
 WISH = CrashWish("prefix", 7)
 ANSWER = {

@@ -14,7 +14,7 @@ from pgassay.drive.block import preparation
 from pgassay.drive.block.preparation import Erasure, erase, require_erasable, require_trimmable
 from pgassay.drive.smart import PROGRAM, json_options
 from pgassay.errors import UsageError
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 DEVICE = Path("/dev/nvme7n1")
 JSON_HELP = "[  --output-format=<FMT>, -o <FMT> ]  --- Output format: normal|json|binary"

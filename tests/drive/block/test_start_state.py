@@ -8,7 +8,7 @@ from pgassay.bench.store import Trait
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.emulated import EmulatedVolume, state_of
 from pgassay.study.drives import STATE_BEFORE
-from pgassay.testing.fakes.block import FakeControl, FakeDaemon, FakeKernel
+from tests.fakes.block import FakeControl, FakeDaemon, FakeKernel
 
 COUNTED = {"host_bytes_written": 40, "nand_bytes_written": 60, "gc_bytes": 20, "live_blocks": 7}
 

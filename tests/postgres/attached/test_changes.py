@@ -10,7 +10,7 @@ from pgassay.bench.places import Endpoint, Version
 from pgassay.postgres.attached.changes import MARK, PREFIX, ServerChanges
 from pgassay.postgres.attached.facts import Facts
 from pgassay.postgres.attached.ledger import AttachedLedger, Debt, ledgers
-from pgassay.testing.fakes.staging import FakeStaging, Killed
+from tests.fakes.staging import FakeStaging, Killed
 
 ENDPOINT = Endpoint(Path("/run/staging"), 5432, "postgres", "dba", more=(("sslmode", "prefer"),))
 FACTS = Facts(

@@ -12,7 +12,7 @@ import pytest
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import sources
 from pgassay.postgres.builds.errors import BuildError
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 ONE_LINE = (
     "deb http://mirror.example.org/debian bookworm main\n# deb http://x.example/ y z\ndeb https://other.example/ a\n"

@@ -7,7 +7,7 @@ import pytest
 from pgassay.postgres.builds import toolchain
 from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.toolchain import Toolchain
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.fakes.runner import FakeRunner
 
 
 @pytest.mark.parametrize(

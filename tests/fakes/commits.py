@@ -9,7 +9,8 @@ from math import exp
 from pathlib import Path
 from random import Random
 
-from pgassay.lab.bisection import Pair, UnmeasuredError
+from pgassay.lab.bisection import Pair
+from pgassay.lab.commit_subject import UnmeasuredError
 from pgassay.postgres.builds.commits import Commit
 from pgassay.study.responses import Better, Response
 

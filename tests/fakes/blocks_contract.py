@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.bisection import Blocks, UnmeasuredError
+from pgassay.lab.bisection import Blocks
+from pgassay.lab.commit_subject import UnmeasuredError
 from pgassay.postgres.builds.commits import Commit
 
 
