@@ -257,14 +257,6 @@ def one_after_the_other(reasons: Sequence[str]) -> str:
     return f"one server after the other: {'; '.join(reasons)}"
 
 
-def no_cuts(kind: str) -> UsageError:
-    """`load.cuts` with a drive that does not see its writes one by one, or with WAL on another one."""
-    return UsageError(
-        f'"load.cuts" needs an emulated drive for data and WAL together, not {kind}',
-        'add --set drive.data=ssd (root and FUSE are needed; "pgassay doctor" tells)',
-    )
-
-
 def risk_of_another_response(primary: str, needed: str) -> UsageError:
     """`design.risk_below` where verdicts are about something else than power cuts, or about more."""
     return UsageError(

@@ -22,6 +22,7 @@ from pgassay.bench.ledger import LedgerLoad, LedgerState
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.design import risk
+from pgassay.errors import UsageError
 from pgassay.lab import amcheck, crash_recovery, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.crash_recovery import Cut
@@ -72,8 +73,19 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
 
 def require(arm: ResolvedArm) -> None:
     """Raise `UsageError` where cuts are asked of a drive that cannot be cut."""
-    if arm.setup.load.cuts and (arm.setup.drive.wal is not None or not arm.setup.drive.data.kind.emulated):
-        raise messages.no_cuts(arm.setup.drive.data.label)
+    drive = arm.setup.drive
+    if not arm.setup.load.cuts:
+        return
+    if not drive.data.kind.emulated:
+        raise UsageError(
+            f'"load.cuts" needs an emulated drive for data and WAL together, not {drive.data.label}',
+            'add --set drive.data=ssd (root and FUSE are needed; "pgassay doctor" checks both)',
+        )
+    if drive.wal is not None:
+        raise UsageError(
+            f'"load.cuts" needs data and WAL on one emulated drive, and "drive.wal" is {drive.wal.label}',
+            "add --set drive.wal=beside, or leave drive.wal and its options out: the WAL then lies with the data",
+        )
 
 
 def require_risk(study: Study, options: Sequence[LoadOptions]) -> None:
