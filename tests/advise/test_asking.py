@@ -1,5 +1,7 @@
 """What a user writes: configuration files, space files, names of settings; bad input is refused with what would do."""
 
+import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -152,6 +154,25 @@ def test_the_quick_form_leaves_out_settings_of_nobody_until_the_budget_holds_the
     assert set(fewer.left_out) == {names[-2]}
     assert steps(fewer).needed_s <= 1200.0
     assert as_many_as_fit(space, names, steps) is space, "all are the user's: the refusal says what they need"
+
+
+@pytest.mark.parametrize("own", [0, 1, 9])
+def test_a_budget_too_small_for_anything_is_refused_with_what_the_users_own_settings_need(own: int) -> None:
+    space = space_with(16)
+    names = [each.name for each in space.dimensions]
+
+    def steps(budget_s: float, space: Space) -> budget.Amounts:
+        return budget.amounts(budget_s, 7.2, len(space.dimensions), finalists=1)
+
+    fewer = as_many_as_fit(space, names[16 - own :], partial(steps, 400.0))
+    assert [each.name for each in fewer.dimensions] == (names[16 - own :] or names[:1])
+    with pytest.raises(UsageError) as refused:
+        steps(400.0, fewer)
+    said = re.search(r"(\d+ settings? needs?) at least (\d+) min", refused.value.message)
+    assert said
+    assert said[1] == ("9 settings need" if own == 9 else "1 setting needs")
+    held = as_many_as_fit(space, names[16 - own :], partial(steps, 60.0 * int(said[2])))
+    assert steps(60.0 * int(said[2]), held), "the budget that it names does"
 
 
 def test_a_budget_that_a_plan_names_holds_a_screening_in_turns() -> None:

@@ -284,15 +284,13 @@ def _conditions(wish: Wish) -> tuple[Condition, ...]:
 def as_many_as_fit(space: Space, own: Collection[str], steps: Callable[[Space], Amounts]) -> Space:
     """The space with as many settings as there is time for: those that are not the user's `own` go, the last first.
 
-    Where even his own are too many it is returned as it is, for its refusal to say what they need.
+    The user's own stay, or the first setting where there are none: where even that is too much, the refusal says what
+    it needs.
     """
     spare = [each.name for each in space.dimensions if each.name not in own]
-    fewer = space
-    while not _fits(steps, fewer):
-        if not spare:
-            return space
-        fewer = fewer.without(spare.pop(), messages.no_time_for_it())
-    return fewer
+    while spare and len(space.dimensions) > 1 and not _fits(steps, space):
+        space = space.without(spare.pop(), "the budget of the quick form has no time for it")
+    return space
 
 
 def _fits(steps: Callable[[Space], Amounts], space: Space) -> bool:
