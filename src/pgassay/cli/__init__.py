@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import cast
 
 from pgassay import __version__, outgoing, plugins
-from pgassay.cli import messages
+from pgassay.cli import _silence, messages
 from pgassay.cli.parser import Command, Parser
 from pgassay.errors import PgassayError
 from pgassay.lab.interruption import Interruption
@@ -101,5 +101,5 @@ def find_command(name: str) -> tuple[Command, str]:
 def console() -> None:
     """The entry point of the installed program."""
     outgoing.guard()
-    with Interruption().listening():
+    with Interruption().listening(), _silence.broken(sys.argv[1:]):
         sys.exit(main())
