@@ -197,8 +197,8 @@ def cannot_replay(code: str, detail: str) -> CaptureError:
     """The log failed when it was played once on the baseline."""
     hints = {
         "failed_transactions": (
-            "data first, then the log: capture the data, and name a log of the time since then by --set load.log=FILE;"
-            " --set load.failures=20% allows more to fail"
+            "data first, then the log: capture the data (--without-load), and play a log that begins afterwards, by"
+            " --set load.log=FILE"
         ),
         "fell_behind": "--set load.speed=0.5x plays it slower",
     }
