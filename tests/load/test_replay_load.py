@@ -155,6 +155,11 @@ def test_logs_that_cannot_be_played_are_refused_before_a_run(tmp_path: Path) -> 
         (quiet, {"warmup": "1s", "duration": "5s"}, "no call between 1 s and 6 s"),
         (half, {}, "of transactions that begin before the log"),
         (calls, {"log_prefix": "%z"}, "no escape %z"),
+        (
+            [*calls, statement(2.95, name, "DELETE FROM a"), statement(2.96, name, "SELECT b,"), *calls[-1:]],
+            {},
+            "lacks further lines of its statements, as a copy by grep does: 1 end in the middle",
+        ),
     ):
         with pytest.raises(UsageError, match=words):
             load_of(tmp_path, said, **levels).check()

@@ -21,7 +21,7 @@ def not_a_prefix(why: str) -> UsageError:
 
 def unreadable_log(detail: str) -> CaptureError:
     """A log that cannot be read."""
-    return CaptureError(detail, "--log reads files on this machine: copy the server's log, unpacked")
+    return CaptureError(detail, "--log reads files on this machine: copy the server's log, unpacked and whole")
 
 
 def log_in_another_language() -> CaptureError:
