@@ -120,8 +120,8 @@ pub struct Reader {
     tally: Tally,
 }
 
-/// The sign of a copy by grep, which drops the further lines of statements: of a whole log's statements none ends in the
-/// middle, and of any log where some have several lines some record has a second one.
+/// The sign of a copy by grep, which drops the further lines of statements: in a whole log no statement ends in the
+/// middle, and where some have several lines some record has a second one.
 #[derive(Default)]
 struct Lines {
     has_second: bool,
