@@ -126,8 +126,8 @@ def _sums(disk: Disk, directory: Path) -> bytes:
 
 def read_sums(disk: Disk, run: Path, number: int) -> Mapping[str, str]:
     """File name to SHA-256, from the trial's `SHA256SUMS`."""
-    lines = disk.read(trial_path(run, number) / SUMS_FILE).decode(errors="replace").splitlines()
-    pairs = [line.partition("  ") for line in lines]
+    lines = disk.read(trial_path(run, number) / SUMS_FILE).decode(errors="replace").split("\n")
+    pairs = [line.partition("  ") for line in lines if line]
     if any(len(digest) != 64 or not name for digest, _, name in pairs):
         raise damaged(run, f"{SUMS_FILE} of trial {number} is not a list of checksums")
     return {name: digest for digest, _, name in pairs}
