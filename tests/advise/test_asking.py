@@ -1,6 +1,7 @@
 """What a user writes: configuration files, space files, names of settings; bad input is refused with what would do."""
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.question import Question, document
 from pgassay.advise.space import Configuration, Machine, Space, space_of
+from pgassay.bench.errors import NotSettableError, SettingError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import write_study
@@ -49,6 +51,26 @@ def test_an_extension_of_a_configuration_is_no_matter_of_its_place() -> None:
     settings, remarks = read_configuration(CASES / "14-preload" / "timescale.conf")
     assert settings["shared_preload_libraries"] == "timescaledb"
     assert remarks == ()
+
+
+def test_what_another_version_has_is_left_out_of_a_configuration_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "postgresql.conf"
+    path.write_text("autovacuum_worker_slots = 16\nwork_mem = 8MB\nio_workers = 3\nshared_buffers = 1GB\n")
+
+    def check(values: Mapping[str, str]) -> None:
+        for name in values:
+            if name not in ("work_mem", "shared_buffers"):
+                raise NotSettableError(f'PostgreSQL has no setting "{name}"', None, name)
+        if "shared_buffers" in values:
+            raise SettingError("no such memory")  # the server's word on a value comes later
+
+    assert read_configuration(path, check) == (
+        {"work_mem": "8MB", "shared_buffers": "1GB"},
+        (
+            f"left out of {path}, because this version of PostgreSQL does not have them: autovacuum_worker_slots,"
+            " io_workers",
+        ),
+    )
 
 
 def test_a_space_file_narrows_and_adds(tmp_path: Path) -> None:
