@@ -139,6 +139,7 @@ _WRAPPED = {
     "CloudNativePG's JSON": re.compile(r'^\{.*"logger" *: *"postgres".*"record" *: *\{'),
     "Google Cloud Logging's JSON": re.compile(r'^\{.*"logName" *: *"projects/'),
     "another program's JSON": re.compile(r"^\{.*\}?\s*$"),
+    "a table that a log service exported": re.compile(r'^(?:"?[A-Za-z_]+"?,){2,}"?[A-Za-z_]+"?$'),
     "Heroku's log stream": re.compile(r"^\S+ (?:app|heroku)\[\S*postgres\S*\]: "),
     "syslog's": re.compile(
         r"^(?:<\d+>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) \S+ [\w./-]+\[\d+\]: "
