@@ -33,7 +33,7 @@ help:  ## this list
 setup:  ## everything that the targets below need: PostgreSQL, .venv, the Rust programs and core
 	$(SUBMAKE) --jobs=2 $(STAMPS)/core
 
-# The servers take turns, so other programs fall on all alike; what they use discards no trial.
+# The servers take turns, so other programs slow all of them equally, and no trial is discarded for that.
 demo: setup  ## which FILLFACTOR is fastest here, and what do lower ones save and cost? Five minutes after the set-up
 	@ready=$$(date +%s); status=0; \
 	$(BIN)/pgassay run fillfactor --quick --budget 5min --allow-busy --allow-volatile \
@@ -111,7 +111,7 @@ mypy:
 clippy:
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings -D clippy::too_many_lines
 
-# In cargo's debug profile, beside clippy's files: overflow checks are on, and maturin's release build stays as it is
+# In cargo's debug profile, with clippy's files: overflow checks are on, and maturin's release build stays as it is
 # (in one folder the two would rebuild pyo3 at every turn, each with its own features). Without `--tests` it would build
 # examples, which clippy has looked at, and _core once more to look for tests in comments, where there are none.
 rust-tests:

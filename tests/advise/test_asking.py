@@ -1,5 +1,8 @@
 """What a user writes: configuration files, space files, names of settings; bad input is refused with what would do."""
 
+import re
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,7 @@ from pgassay.advise.folder import Kept, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.question import Question, document
 from pgassay.advise.space import Configuration, Machine, Space, space_of
+from pgassay.bench.errors import NotSettableError, SettingError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import write_study
@@ -47,6 +51,26 @@ def test_an_extension_of_a_configuration_is_no_matter_of_its_place() -> None:
     settings, remarks = read_configuration(CASES / "14-preload" / "timescale.conf")
     assert settings["shared_preload_libraries"] == "timescaledb"
     assert remarks == ()
+
+
+def test_what_another_version_has_is_left_out_of_a_configuration_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "postgresql.conf"
+    path.write_text("autovacuum_worker_slots = 16\nwork_mem = 8MB\nio_workers = 3\nshared_buffers = 1GB\n")
+
+    def check(values: Mapping[str, str]) -> None:
+        for name in values:
+            if name not in ("work_mem", "shared_buffers"):
+                raise NotSettableError(f'PostgreSQL has no setting "{name}"', None, name)
+        if "shared_buffers" in values:
+            raise SettingError("no such memory")  # the server's word on a value comes later
+
+    assert read_configuration(path, check) == (
+        {"work_mem": "8MB", "shared_buffers": "1GB"},
+        (
+            f"left out of {path}, because this version of PostgreSQL does not have them: autovacuum_worker_slots,"
+            " io_workers",
+        ),
+    )
 
 
 def test_a_space_file_narrows_and_adds(tmp_path: Path) -> None:
@@ -152,6 +176,25 @@ def test_the_quick_form_leaves_out_settings_of_nobody_until_the_budget_holds_the
     assert set(fewer.left_out) == {names[-2]}
     assert steps(fewer).needed_s <= 1200.0
     assert as_many_as_fit(space, names, steps) is space, "all are the user's: the refusal says what they need"
+
+
+@pytest.mark.parametrize("own", [0, 1, 9])
+def test_a_budget_too_small_for_anything_is_refused_with_what_the_users_own_settings_need(own: int) -> None:
+    space = space_with(16)
+    names = [each.name for each in space.dimensions]
+
+    def steps(budget_s: float, space: Space) -> budget.Amounts:
+        return budget.amounts(budget_s, 7.2, len(space.dimensions), finalists=1)
+
+    fewer = as_many_as_fit(space, names[16 - own :], partial(steps, 400.0))
+    assert [each.name for each in fewer.dimensions] == (names[16 - own :] or names[:1])
+    with pytest.raises(UsageError) as refused:
+        steps(400.0, fewer)
+    said = re.search(r"(\d+ settings? needs?) at least (\d+) min", refused.value.message)
+    assert said
+    assert said[1] == ("9 settings need" if own == 9 else "1 setting needs")
+    held = as_many_as_fit(space, names[16 - own :], partial(steps, 60.0 * int(said[2])))
+    assert steps(60.0 * int(said[2]), held), "the budget that it names does"
 
 
 def test_a_budget_that_a_plan_names_holds_a_screening_in_turns() -> None:

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from pgassay.capture import files, logs
+from pgassay.capture import files, logs, preflight
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Statement
 from pgassay.capture.logs import LogFiles
@@ -228,6 +228,28 @@ def test_a_log_that_cannot_be_read_says_why(tmp_path: Path, messages: tuple[str,
     found = logged(tmp_path, *messages, prefix=prefix)
     with pytest.raises(CaptureError, match=said):
         read(LogFiles(found.paths, ("[%p] ",)) if prefix == "[77] " else found)
+
+
+def test_a_copy_by_grep_is_refused_before_the_window(tmp_path: Path) -> None:
+    """Its `DELETE FROM orders` was once played, whose second line has the WHERE."""
+    whole = logged(
+        tmp_path, "statement: DELETE FROM orders\n\tWHERE id = 7", "statement: SELECT id,\n\tnote FROM orders"
+    )
+    assert [each.text for each in read(whole).statements] == [
+        "DELETE FROM orders WHERE id = $1",
+        "SELECT id, note FROM orders",
+    ]
+    (path,) = whole.paths
+    path.write_text(
+        "".join(line for line in path.read_text().splitlines(keepends=True) if "LOG:" in line), encoding="utf-8"
+    )
+    words = "lacks further lines of its statements, as a copy by grep does: 1 end in the middle, the first is"
+    with pytest.raises(CaptureError, match=words):
+        read(whole)
+    request = Request(logs=whole, data="none")
+    server = FakeServer()
+    with pytest.raises(CaptureError, match=words):
+        preflight.require(server, identify(server, request), request, tmp_path, None)
 
 
 def test_lines_with_another_prefix_and_a_torn_end_are_warned_of(tmp_path: Path) -> None:

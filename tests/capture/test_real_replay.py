@@ -159,4 +159,4 @@ def test_failures_here_alone_are_named_before_the_run(captured: Path, capsys: py
         assert not (folder / "run").exists()
     error = capsys.readouterr().err
     assert 'with 42703 (column "absent" does not exist) in SELECT sum(absent) FROM orders' in error
-    assert "load.failures" in error
+    assert "data first, then the log: " in error

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.capture import reads
+from pgassay.capture import preflight, reads
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Data, Function, View
 from pgassay.capture.physical.cost import Estimate
@@ -233,3 +233,39 @@ def test_a_role_that_sees_nothing_of_a_busy_server_is_told_what_it_lacks() -> No
     idle = taken(FakeServer(snapshots=([], []))).warnings
     blind = taken(FakeServer(snapshots=([], []), the_rights=[(False,)])).warnings
     assert [any("pg_read_all_stats" in each for each in said) for said in (idle, blind)] == [False, True]
+
+
+_PLAYED, _NOT = "SELECT a FROM t WHERE a = $1", "SELECT b FROM nowhere WHERE b = $1"
+
+
+def _foreseen(request: Request, not_played_ms: float, **answers: Any) -> tuple[str, ...]:
+    """What is warned of before the window, on a server that has counted two statements."""
+    counted = [(1, _PLAYED, 9, 10.0, 9, *ZERO), (2, _NOT, 9, not_played_ms, 9, *ZERO)]
+    server = FakeServer(snapshots=[counted], **answers)
+    return preflight.require(server, identify(server, request), request, Path("/"), None)
+
+
+def test_a_load_of_which_little_can_be_played_is_foreseen_before_the_window() -> None:
+    """It was once known ten minutes later, when a question was asked."""
+    pytest.importorskip("pglast")
+    files = Request(data="backup")
+    (said,) = _foreseen(files, 90.0)
+    assert said.startswith("by what pg_stat_statements has counted so far, 10.0% of the source's time can be played")
+    assert f"not played, 90.0%: {_NOT}: " in said
+    assert "--with-literals" in said
+    assert _foreseen(files, 5.0) == ()
+
+
+def test_what_cannot_be_foreseen_is_not_guessed() -> None:
+    (said,) = _foreseen(Request(data="backup"), 90.0, the_rights=[(False,)])
+    assert said.startswith("the role lacks pg_read_all_stats")
+    for request in (
+        Request(data="backup", with_literals=True), Request(data="none"), Request(data="backup", with_load=False)
+    ):  # fmt: skip
+        assert _foreseen(request, 90.0) == ()
+
+
+def test_the_announcement_names_the_reads_that_foresee() -> None:
+    server = FakeServer()
+    for request, said in ((Request(), True), (Request(with_literals=True), False), (Request(data="none"), False)):
+        assert ("are read once more before it" in announcement(identify(server, request), request)) is said

@@ -28,6 +28,13 @@ def test_a_wrapped_log_is_named_as_what_it_is(name: str, kind: str) -> None:
     assert "log_destination" in (raised.value.hint or "")
 
 
+def test_a_table_that_a_log_service_exported_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text('"level_s","time_s",Message\nLOG,"2026-11-23","x LOG:  statement: SELECT 1"\n', encoding="utf-8")
+    with pytest.raises(CaptureError, match="the log is a table that a log service exported, which is not read"):
+        logs.read(LogFiles((path,)), logs.DEFAULT_PREFIX, "shop", with_values=True)
+
+
 def test_another_prefix_is_still_called_one(tmp_path: Path) -> None:
     path = tmp_path / "postgresql.log"
     path.write_text("bob 2026-11-23 01:29:46 UTC: LOG:  duration: 1.000 ms  statement: SELECT 1\n", encoding="utf-8")

@@ -164,6 +164,54 @@ def test_hammerdb_s_log_may_hold_several_runs(tmp_path: Path) -> None:
     assert [each.reason for each in reading.left_out] == ["has no result: it was stopped, or still runs"]
 
 
+def test_hammerdb_s_settings_tell_runs_apart(tmp_path: Path) -> None:
+    """hammerdbcli prints them once before several runs, and the ramp-up and the length in each run."""
+    log = (CASES / "07-hammerdb-text" / "hammerdb.log").read_text(encoding="utf-8")
+    before = (
+        "Changed tpcc:pg_count_ware from 1 to 80 for PostgreSQL\n"
+        "Value 5432 for connection:pg_port is the same as existing value 5432, no change made\n"
+        "Changed tpcc:pg_pass from tpcc to hidden for PostgreSQL\n"
+        "Dictionary Settings for PostgreSQL\ntpcc       {\n pg_storedprocs         = false\n}\n"
+    )
+    between = "Changed tpcc:pg_count_ware from 80 to 160 for PostgreSQL\n"
+    text = before + log + log + between + log.replace("period of 5 in", "period of 30 in")
+    reading, roles = read_files([written(tmp_path, text)], Options(), compared=False)
+    assert [
+        [run.fields[name] for name in ("warehouses", "port", "storedprocs", "rampup", "duration")]
+        for run in reading.runs
+    ] == [["80", "5432", "false", "2", "5"]] * 2 + [["160", "5432", "false", "2", "30"]]
+    assert [use.name for use in roles.treatment] == ["warehouses", "duration"]
+    assert "hidden" not in str(reading)
+
+
+def test_hammerdb_s_text_of_a_schema_s_build_is_named(tmp_path: Path) -> None:
+    text = "HammerDB CLI v9.0\nVuser 1 created - WAIT IDLE\nVuser 1:RUNNING\nVuser 1:CREATING TPCC SCHEMA\n"
+    with pytest.raises(UsageError) as raised:
+        read_files([written(tmp_path, text)], Options(), compared=False)
+    assert "is no timed test (a schema's build" in (raised.value.hint or "")
+
+
+def test_sysbench_s_lines_of_its_threads_are_no_settings_of_their_own(tmp_path: Path) -> None:
+    """A script prints in each thread that starts; threads that start together print into each other's line."""
+    text = (CASES / "04-sysbench-several-runs" / "nobanner.log").read_text(encoding="utf-8")
+    said = ["Schema mine\nSchema mine\nSchema mine\n", "Schema mineSchema mine\n\nSchema mine\n", "Schema other\n"]
+    text = "".join(text.replace("Threads started!", f"{each}\nThreads started!") for each in said)
+    reading, roles = read_files([written(tmp_path, text)], Options(), compared=False)
+    same, again, other = (run.fields["options"] for run in reading.runs)
+    assert same == again != other
+    assert [use.name for use in roles.treatment] == ["options"]
+
+
+def test_pgbench_s_scripts_and_their_weights_tell_runs_apart(tmp_path: Path) -> None:
+    text = (CASES.parent / "samples" / "pgbench18_retries.txt").read_text(encoding="utf-8")
+    assert text.count(" - weight: 1 ") == 2
+    reading, roles = read_files(
+        [written(tmp_path, text + text.replace("weight: 1 ", "weight: 9 ", 1))], Options(), compared=False
+    )
+    assert [use.name for use in roles.treatment] == ["script"]
+    assert [run.fields["script"].count("@9") for run in reading.runs] == [0, 1]
+
+
 def test_what_a_tool_prints_of_its_run_tells_runs_apart(tmp_path: Path) -> None:
     assert treatments("15-pooled-settings/a") == {"partitions=unknown": 2, "partitions=8": 2}
     assert treatments("15-pooled-settings/b") == {"server_version=14.9": 2, "server_version=16.2": 2}

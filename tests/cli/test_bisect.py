@@ -13,7 +13,7 @@ from pgassay.cli import main
 from pgassay.lab import commit_blocks
 from pgassay.lab.bisection import Pair
 from pgassay.lab.commit_blocks import pair_document, pairs_of
-from pgassay.lab.commit_subject import Subject, SubjectKind
+from pgassay.lab.commit_subject import Subject, SubjectKind, called, shows
 from pgassay.lab.run import write_study
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.reading import Run
@@ -126,6 +126,22 @@ def test_a_block_is_a_study_of_two_commits_with_all_else_as_in_the_baseline() ->
     baseline = next(arm for arm in written.study.arms if arm.treatment == written.study.design.baseline)
     theirs = {key: level.canonical for key, level in written.study.levels_of(baseline).items()}
     assert held == theirs
+
+
+def test_treatments_of_a_schema_are_called_by_its_path_and_commit_and_found_again_by_either() -> None:
+    name, text = builtin.find("fillfactor")
+    written = write_study(name, document.read(name, text), Overrides("quick"))
+    subject = Subject(SubjectKind.SCHEMA, "/shop", "db/a=b, schema.sql")
+    commits = [Commit(letter * 40, "") for letter in "ab"]
+    paths = [f"/runs/track-shop/trees/{each.sha}/pgassay-init.sql" for each in commits]
+    made = pair_document(written.document, written.study, subject.factor, paths, 3, called(subject, commits))
+    pair = write_study("commits", made).study
+    names = [arm.treatment.name for arm in pair.arms]
+    assert names == [f"db/a b schema.sql@{letter * 12}" for letter in "ab"]
+    assert [arm.levels["load.init"].typed for arm in pair.arms] == paths
+    assert pair.design.baseline.name == names[0]
+    for treatments in (names, [f"load.init={each}" for each in paths]):
+        assert [[shows(each, subject, one) for one in commits] for each in treatments] == [[True, False], [False, True]]
 
 
 def test_only_blocks_with_valid_trials_of_both_count(tmp_path: Path) -> None:

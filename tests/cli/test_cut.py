@@ -47,6 +47,12 @@ def test_a_load_gets_a_ledger_a_rate_and_time_for_its_cuts(tmp_path: Path, monke
     assert (found["load.script"], found["load.rate"]) == ("ledger", cut.RATE_TPS)
     assert (found["drive.data"], found["drive.cache"]) == ("ssd", "volatile")
     assert arguments.blocks == "5..5"
+    assert arguments.primary == "unsafe_cuts"
+
+
+def test_another_question_stays_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, arguments = laid_over(tmp_path, monkeypatch, "scale = 1", "--primary", "crash_recovery_ms")
+    assert arguments.primary == "crash_recovery_ms"
 
 
 @pytest.mark.parametrize("given", ["server.max_wal_size=1GB", "server.checkpoint_timeout=30s"])

@@ -111,6 +111,21 @@ def test_only_devices_are_trimmed_before_a_trial() -> None:
         assert "mount_options=discard" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize("owner", ["data", "wal"])
+@pytest.mark.parametrize(("option", "value"), [("cache", "volatile"), ("flush", "lies"), ("timing", "sata-ssd")])
+def test_what_only_emulated_drives_do_names_the_drive_that_is_none_and_its_remedy(
+    owner: str, option: str, value: str
+) -> None:
+    """It once named neither, so that `drive.wal=directory` under `pgassay cut` looked like a fault of the data's."""
+    levels = {"data": "ssd", owner: "image", option: value}
+    with pytest.raises(UsageError, match=f'kind image, as "drive.{owner}" is') as caught:
+        DriveOptions.from_levels(levels)
+    assert f"set drive.{owner}=ssd" in (caught.value.hint or "")
+    assert DriveOptions.from_levels({**levels, owner: "ssd"}).drives
+    assert ("drive.wal=beside" in (caught.value.hint or "")) is (owner == "wal")
+    assert DriveOptions.from_levels({**levels, "data": "ssd", "wal": "beside"}).wal is None
+
+
 def test_a_real_drive_may_be_declared(tmp_path: Path) -> None:
     level = DRIVE.parse("drive.data", f"compressing = directory:{tmp_path}")
     assert level.canonical == f"compressing=directory:{tmp_path}"

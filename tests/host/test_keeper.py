@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.places import Account
 from pgassay.host import _keeper
 from pgassay.host.keeper import VARIABLE, Keeper, end_orphans, mark, orphans
 from pgassay.host.processes import Process, processes, still_there
+from pgassay.host.runner import LocalRunner
 
 PATIENCE_S = 300.0
 LAB = """
@@ -111,6 +113,23 @@ def test_one_that_somebody_killed_is_replaced_and_knows_all_words(tmp_path: Path
     finally:
         kept.close()
         kept.close()
+
+
+def test_an_orderly_end_leaves_nothing_either(tmp_path: Path) -> None:
+    """What left its parents ends; what still is a child of ours, as another bench's servers are, goes on."""
+    runner, said, child = LocalRunner(Account(None, os.geteuid(), os.getegid())), tmp_path / "said", tmp_path / "child"
+    kept = Keeper()
+    going_on = runner.start(["sleep", "604"], stdout=child, stderr=child)
+    try:
+        assert runner.start(["/bin/sh", "-c", DAEMON], stdout=said, stderr=said).wait(PATIENCE_S).status == 0
+        assert eventually(lambda: said.read_text().strip().isdecimal())
+        stray = processes()[int(said.read_text())]
+        kept.close()
+        kept.close()
+        assert not still_there(stray)
+        assert still_there(processes()[going_on.pid])
+    finally:
+        going_on.terminate()
 
 
 def test_a_keeper_goes_with_an_orderly_end() -> None:

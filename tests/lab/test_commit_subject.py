@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.commit_subject import UnmeasuredError
-from pgassay.lab.commit_subject import WRAPPER, Subject, SubjectKind, level
+from pgassay.lab.commit_subject import WRAPPER, Subject, SubjectKind, UnmeasuredError, level
 from pgassay.postgres.builds.commits import Commit, commit_of
 from pgassay.testing import real
 

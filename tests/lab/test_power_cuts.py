@@ -14,6 +14,8 @@ from pgassay.analysis.crash_coverage import KINDS, Met
 from pgassay.bench.crash_states import CrashReport, CrashState, CrashWish
 from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
 from pgassay.bench.ledger import LedgerState
+from pgassay.drive.options import DriveOptions
+from pgassay.errors import UsageError
 from pgassay.lab import power_cuts
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Laps
@@ -388,6 +390,28 @@ def test_what_was_found_first_stays() -> None:
     torn = replace(RECORD, verdict="damaged_page")
     assert judge(torn, LedgerState({}, {}), {0: [EARLIER]}, 0.0).verdict == "damaged_page"
     assert judge(RECORD, None, {0: [EARLIER]}, 0.0) is RECORD
+
+
+@pytest.mark.parametrize(
+    ("levels", "remedy"),
+    [
+        ({"data": "image"}, "--set drive.data=ssd"),
+        ({"data": "ssd", "wal": "ssd"}, "--set drive.wal=beside"),
+        ({"data": "ssd", "wal": "directory"}, "--set drive.wal=beside"),
+    ],
+)
+def test_the_remedy_for_a_drive_that_cannot_be_cut_is_accepted(levels: Mapping[str, str], remedy: str) -> None:
+    """For WAL on a drive of its own it was once `--set drive.data=ssd`, which was set already."""
+
+    def asked(levels: Mapping[str, str]) -> ResolvedArm:
+        setup = SimpleNamespace(load=SimpleNamespace(cuts=1), drive=DriveOptions.from_levels(levels))
+        return cast("ResolvedArm", SimpleNamespace(setup=setup))
+
+    with pytest.raises(UsageError, match=r'"load\.cuts" needs') as caught:
+        power_cuts.require(asked(levels))
+    assert remedy in (caught.value.hint or "")
+    name, _, value = remedy.removeprefix("--set drive.").partition("=")
+    power_cuts.require(asked({**levels, name: value}))
 
 
 def test_responses_are_there_only_where_cuts_are_asked_for() -> None:

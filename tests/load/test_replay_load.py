@@ -115,6 +115,21 @@ def test_what_fails_here_alone_is_counted_and_named(server: Server, tmp_path: Pa
     assert json.loads((tmp_path / "lenient" / results.FILE).read_text())["failed_alike"] == 1
 
 
+@pytest.mark.system
+def test_the_first_failure_of_a_transaction_is_its_cause(server: Server, tmp_path: Path) -> None:
+    server.execute("INSERT INTO orders VALUES (7)")
+    texts = ["SELECT 1", "BEGIN", "INSERT INTO orders VALUES (7)", *["SELECT amount FROM sums"] * 3, "COMMIT"]
+    said = [statement(place / 100, replayed.name_of(0), text) for place, text in enumerate(texts)]
+    load = load_of(tmp_path, [*said, statement(1.1, replayed.name_of(0), "SELECT 1")], failures="60%")
+    result = load.run(server, tmp_path / "out", 1)
+    assert dict(result.problems) == {}
+    shown = results.described((tmp_path / "out" / results.FILE).read_bytes(), result)
+    assert "7 calls of 1 sessions" in shown
+    assert "1 failed that did not in the log, and 3 more in transactions that these aborted\n" in shown
+    assert "\n  1 with 23505 (duplicate key value" in shown
+    assert "25P02" not in shown
+
+
 def test_a_replay_needs_a_log(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs a log"):
         ReplayLoad(ReplayOptions(), fake_tools()).check()
@@ -140,6 +155,11 @@ def test_logs_that_cannot_be_played_are_refused_before_a_run(tmp_path: Path) -> 
         (quiet, {"warmup": "1s", "duration": "5s"}, "no call between 1 s and 6 s"),
         (half, {}, "of transactions that begin before the log"),
         (calls, {"log_prefix": "%z"}, "no escape %z"),
+        (
+            [*calls, statement(2.95, name, "DELETE FROM a"), statement(2.96, name, "SELECT b,"), *calls[-1:]],
+            {},
+            "lacks further lines of its statements, as a copy by grep does: 1 end in the middle",
+        ),
     ):
         with pytest.raises(UsageError, match=words):
             load_of(tmp_path, said, **levels).check()
@@ -212,6 +232,18 @@ def test_failures_are_named_by_how_often_they_come() -> None:
     said = results.named(FACTS, Slice(0, 1, 1, LATENCIES, failures=failures))
     assert said.startswith("5 with 40005 (no) in UPDATE t; 4 with 40004 (no) in SELECT $1;")
     assert said.endswith("; and 2 other ways")
+
+
+def test_calls_in_a_transaction_that_failed_already_are_no_causes() -> None:
+    """They came first by their number, and the key that was there already was not named."""
+    causes = (CallFailure(0, "23505", "duplicate key", 1), CallFailure(1, "42P01", "no table", 1))
+    behind = tuple(CallFailure(number, "25P02", "current transaction is aborted", 3) for number in (0, 1))
+    played = Slice(0, 1, 1, LATENCIES, failed={"23505": 1, "42P01": 1, "25P02": 6}, failures=(*behind, *causes))
+    assert results.problems_of(FACTS, played, 0.01) == {
+        "failed_transactions": "2 of 16 calls failed (50.0% with 6 more in transactions that these aborted) that did"
+        " not in the log: 1 with 23505 (duplicate key) in SELECT $1; 1 with 42P01 (no table) in UPDATE t"
+    }
+    assert results.problems_of(FACTS, played, 0.5) == {}, "calls that were not played are missing from the load"
 
 
 def test_a_stretch_is_told_by_second() -> None:

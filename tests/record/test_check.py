@@ -219,8 +219,8 @@ def test_a_file_that_is_written_once_and_was_changed_since_is_found(name: str) -
 def test_what_a_capsule_goes_without_is_noted() -> None:
     disk = fake_disk()
     create(disk, beside=BESIDE).close()
-    disk.remove(RUN / "likeness.json")
-    assert found(disk) == [(NOTE, "likeness.json", "is not here: a capsule goes without it")]
+    disk.remove(RUN / "statements.json")
+    assert found(disk) == [(NOTE, "statements.json", "is not here: a capsule goes without it")]
 
 
 @pytest.mark.parametrize("sums", [None, [], {"../../evil": "0"}, {"": 1}, {"trials": "0"}, {"host.json": None}])

@@ -32,6 +32,8 @@ def test_a_runner_that_writes_is_found(run: Path) -> None:
 
 def test_name_and_lock_must_agree(run: Path, tmp_path: Path) -> None:
     locks = tmp_path / "locks"
+    for pid in (77, 78):
+        (tmp_path / str(pid)).mkdir()
     here = socket.gethostname()
     for owner, text, found in (
         (f"process 77 on {here}\n", listed(run, 77), 77),
@@ -45,7 +47,21 @@ def test_name_and_lock_must_agree(run: Path, tmp_path: Path) -> None:
     ):
         (run / LOCK_FILE).write_text(owner)
         locks.write_text(text)
-        assert holder(run, locks) == found, (owner, text)
+        assert holder(run, tmp_path) == found, (owner, text)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_strangers_lock_names_no_process_of_ours(run: Path, tmp_path: Path) -> None:
+    """Whoever ends a run in a browser sends that process a signal."""
+    lock, process = run / LOCK_FILE, tmp_path / "77"
+    process.mkdir()
+    lock.write_text(f"process 77 on {socket.gethostname()}\n")
+    (tmp_path / "locks").write_text(listed(run, 77))
+    assert holder(run, tmp_path) == 77
+    os.chown(lock, 65534, 65534)
+    assert holder(run, tmp_path) is None
+    os.chown(process, 65534, 65534)
+    assert holder(run, tmp_path) == 77
 
 
 def test_no_lock_file_and_no_list_of_locks_tell_of_nobody(run: Path, tmp_path: Path) -> None:

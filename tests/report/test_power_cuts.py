@@ -102,10 +102,24 @@ def test_no_doubt_contradicts_what_was_measured(run: Run) -> None:
     assert not any("crash-safe" in each for each in doubts.reasons(Findings(run)))
 
 
-def test_speed_as_the_primary_is_compared_as_ever(tmp_path: Path) -> None:
+def test_speed_as_the_primary_is_compared_after_what_the_cuts_did(tmp_path: Path) -> None:
+    """The answer was once the speed alone, and damage stood in a section further down."""
     findings = Findings(make_cuts(tmp_path / "run", primary="tps"))
     assert not power_cuts.decide(findings)
     assert all(each.verdict.kind not in (Kind.SAFE, Kind.UNSAFE) for each in findings.verdicts)
+    about_cuts = headline.headline_of(Findings(make_cuts(tmp_path / "alone")))
+    found = headline.headline_of(findings)
+    count = len(about_cuts.sentences)
+    assert [*found.sentences[:count]] == [*about_cuts.sentences]
+    assert not found.badges
+    assert found.sentences[count].startswith("transactions per second: ")
+    assert plain(findings)["headline"]["sentences"][0].startswith("On an emulated drive, safe: ")
+    for surface in (Surface.PAGE, Surface.TERMINAL):
+        table, *_ = tables(verdict.SECTION, findings, surface)
+        assert [text for _, text in table.rows] == [each.verdict.text for each in arms(findings)]
+    for shown in (text.brief(findings), text.render(findings), markdown.render(findings)):
+        words = " ".join(shown.split()).lower()
+        assert 0 < words.index("on an emulated drive, safe: ") < words.index("transactions per second: ")
     assert not any("crash-safe" in each for each in doubts.reasons(findings)), "the section says what was found"
     assert SECTION.shown(findings, Surface.PAGE), "the section is there all the same"
 

@@ -7,18 +7,21 @@ said that they are, and put the names of columns into scripts as they were, wher
 import json
 import os
 import pwd
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pgassay.capture import files
+from pgassay.bench.running import Completed
+from pgassay.capture import dump, files
 from pgassay.capture.errors import CaptureError, SyntheticError
 from pgassay.capture.format import Capture, Column, Data, Statement, Table
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.cli import _trust, main
 from pgassay.files import UntrustedError
+from pgassay.host.accounts import choose
+from pgassay.host.runner import LocalRunner
 from tests.capture.test_asking import KEYED, asked
 from tests.capture.test_files import written
 from tests.capture.test_scripts import SOURCE, capture
@@ -112,3 +115,16 @@ def test_settings_that_run_programs_are_listed_before_they_are_trusted(tmp_path:
     listed = list(_trust.of_capture(written(tmp_path / "a", found), settings))
     assert listed[:2] == ["Archive_Command: touch executed", "jit_provider: evil"]
     assert not [line for line in listed if "work_mem" in line]
+
+
+def test_a_name_chooses_no_object_of_a_dump(tmp_path: Path) -> None:
+    """pg_restore takes what the list's lines begin with: a table's name began one, with an object that stays out."""
+
+    class Restore(LocalRunner):
+        def run(self, command: Sequence[str], **how: object) -> Completed:
+            table = "3; 1259 1 TABLE public x\f7; owner\n"
+            return Completed(tuple(command), 0, f"; head\n{table}7; 3466 2 EVENT TRIGGER - s owner\n", "")
+
+    contents = dump.listed(Path("pg_restore"), tmp_path / "dump", Restore(choose()))
+    chosen = dump._chosen(contents, tmp_path, ()).read_bytes().split(b"\n")
+    assert [line.partition(b";")[0] for line in chosen if line] == [b"3"]

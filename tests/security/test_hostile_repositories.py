@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres.builds.cache import Cache
-from pgassay.postgres.builds.commits import after, between, export, first_parents, has_file
+from pgassay.postgres.builds.commits import after, between, commit_of, export, first_parents, has_file
 from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.postgres.builds.sources import Sources
 from tests.cli.test_bisect import git
+from tests.security.attackers import as_root, nobody
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 
@@ -126,3 +128,52 @@ def test_every_kind_of_repository_is_read(hostile: Hostile, tmp_path: Path, kind
     ]
     export(LocalRunner(choose()), folder, "HEAD", tmp_path / "exported", "src" if kind != "below" else ".")
     assert next((tmp_path / "exported").rglob("file")).read_text() == "a\n"
+
+
+@pytest.mark.parametrize("end", ["\f", "\v", "\r", "\x1c", "\x85", "\u2028"])
+def test_a_subject_adds_no_commit(tmp_path: Path, end: str) -> None:
+    """It listed a commit of its own between the others, built and measured for a real one."""
+    folder = tmp_path / "pg"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+    (tmp_path / "subject").write_bytes(f"two{end}{'1' * 40}\n".encode())
+    git(folder, "commit", "-q", "--allow-empty", "-F", str(tmp_path / "subject"))
+    git(folder, "commit", "-q", "--allow-empty", "-m", "three")
+    runner = LocalRunner(choose())
+    found = between(runner, folder, "HEAD~2", "HEAD")
+    assert [each.sha for each in found] == [git(folder, "rev-parse", name) for name in ("HEAD~2", "HEAD~1", "HEAD")]
+    assert commit_of(runner, folder, "HEAD~1") == found[1]
+
+
+def test_a_hash_is_what_it_says(hostile: Hostile, tmp_path: Path) -> None:
+    """A replacement of git's had another tree measured under a commit's name."""
+    real = git(hostile.folder, "rev-parse", "main")
+    (hostile.folder / "configure").write_text("PACKAGE_VERSION='1.0'\n")
+    other = git(hostile.folder, "-c", "filter.evil.clean=cat", "stash", "create")
+    git(hostile.folder, "update-ref", f"refs/replace/{real}", other)
+    export(LocalRunner(choose()), hostile.folder, real, tmp_path / "tree")
+    assert (tmp_path / "tree" / "configure").read_text() == "PACKAGE_VERSION='17.5'\n"
+
+
+def test_names_and_places_that_git_reads_otherwise_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "line\nfeed"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+    with pytest.raises(UsageError, match="line feed"):
+        commit_of(LocalRunner(choose()), folder, "main")
+    with pytest.raises(UsageError, match="no commit"):
+        commit_of(LocalRunner(choose()), folder.rename(tmp_path / "plain"), "^main")
+
+
+@as_root
+def test_another_accounts_repository_is_named_as_that(tmp_path: Path) -> None:
+    folder = tmp_path / "pg"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+    for each in (folder, *folder.rglob("*")):
+        os.chown(each, nobody().uid, nobody().gid, follow_symlinks=False)
+    with pytest.raises(UsageError, match="of another account"):
+        commit_of(LocalRunner(choose()), folder, "main")

@@ -178,6 +178,26 @@ def test_what_a_program_leaves_is_taken_without_following_it(tmp_path: Path) -> 
     assert (out / "result").read_text() == "ours"
 
 
+def test_what_grows_while_it_is_taken_is_taken_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program may leave another behind, which makes holes of its file after that was looked at."""
+    out, looked = tmp_path / "out", os.lseek
+    out.mkdir()
+    running = real.runner().start(
+        ["sh", "-c", f"echo good >{out}/log"], stdout=out / "said", stderr=out / "said", output=out
+    )
+    theirs = running.place(out / "log")
+
+    def looked_at(descriptor: int, place: int, how: int) -> int:
+        found = looked(descriptor, place, how)
+        if how == os.SEEK_HOLE:
+            as_account(choose(), lambda: os.truncate(theirs, 64 << 20))
+        return found
+
+    monkeypatch.setattr(os, "lseek", looked_at)
+    assert running.wait(60).status == 0
+    assert (out / "log").read_bytes() == b"good\n"
+
+
 @pytest.mark.parametrize("group", ["its own", "the servers'"])
 def test_no_other_account_reaches_what_a_program_reads_and_writes(tmp_path: Path, group: str) -> None:
     """pgbench's logs lie in /tmp while it runs: nobody else can list, read, swap or plant there."""

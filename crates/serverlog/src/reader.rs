@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -13,6 +13,7 @@ use crate::message::{Meaning, Part, meaning, part};
 use crate::parameters::{are_whole, of_detail};
 use crate::prefix::{Head, Prefix};
 use crate::records::{Framed, Framing, Source};
+use crate::statement::ends_within;
 use crate::{csv, json};
 
 /// Shown of a line that cannot be read.
@@ -110,10 +111,54 @@ pub struct Line<'a> {
 pub struct Reader {
     paths: std::vec::IntoIter<PathBuf>,
     open: Option<(Source<File>, Format)>,
+    /// Of the open one.
+    path: PathBuf,
+    lines: Lines,
     format: Option<Format>,
     prefixes: Vec<Prefix>,
     slots: Slots,
     tally: Tally,
+}
+
+/// The sign of a copy by grep, which drops the further lines of statements: in a whole log no statement ends in the
+/// middle, and where some have several lines some record has a second one.
+#[derive(Default)]
+struct Lines {
+    has_second: bool,
+    cut: u64,
+    first_cut: String,
+}
+
+impl Lines {
+    fn take(&mut self, line: &Line<'_>, further: &Further<'_>) {
+        self.has_second |= further.any;
+        if self.has_second || part(line.word) != Part::Log {
+            return;
+        }
+        match meaning(&line.message) {
+            Meaning::Event { kind: Kind::Statement | Kind::Execute, text, .. } if ends_within(text) => {
+                if self.cut == 0 {
+                    self.first_cut = String::from_utf8_lossy(&text[..text.len().min(SHOWN_BYTES)]).into();
+                }
+                self.cut += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// An error where the log has the sign.
+    fn check(&self, path: &Path) -> io::Result<()> {
+        if self.has_second || self.cut == 0 {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "\"{}\" lacks further lines of its statements, as a copy by grep does: {} end in the middle, the first is \
+             {:?}, and no record has a second line",
+            path.display(),
+            self.cut,
+            self.first_cut
+        )))
+    }
 }
 
 /// The event that may get its DETAIL from the next line, and the one before it.
@@ -130,6 +175,8 @@ impl Reader {
         Self {
             paths: paths.into_iter(),
             open: None,
+            path: PathBuf::new(),
+            lines: Lines::default(),
             format,
             prefixes,
             slots: Slots::default(),
@@ -172,6 +219,9 @@ impl Reader {
                         Format::Json => json::with_line(record, |line| slots.take(&line, tally)),
                         Format::Stderr => source.prefix().map(|head| {
                             let (line, further) = stderr(record, head);
+                            if !is_last {
+                                self.lines.take(&line, &further);
+                            }
                             slots.take_stderr(line, &further, is_last, tally);
                         }),
                     };
@@ -182,7 +232,10 @@ impl Reader {
                 }
                 Framed::Damaged => unread(&mut self.tally, b"a damaged or very long record"),
                 Framed::Torn => self.tally.torn += 1,
-                Framed::End => self.open = None,
+                Framed::End => {
+                    self.open = None;
+                    self.lines.check(&self.path)?;
+                }
             }
         }
         self.tally.events += u64::from(self.slots.ready.is_some());
@@ -209,6 +262,7 @@ impl Reader {
             unread(&mut self.tally, &head[..start]);
         }
         source.skip(start);
+        (self.path, self.lines) = (path, Lines::default());
         self.open = Some((source, format));
         Ok(true)
     }
@@ -247,6 +301,7 @@ fn stderr<'a>(record: &'a [u8], head: &Head) -> (Line<'a>, Further<'a>) {
 /// What the further lines of a record say of it.
 #[derive(Default)]
 struct Further<'a> {
+    any: bool,
     /// Lines that begin neither with a tab nor with a blank: of another program, or of another process' record.
     strays: u64,
     first_stray: &'a [u8],
@@ -261,6 +316,7 @@ fn joined(message: &[u8]) -> (Cow<'_, [u8]>, Further<'_>) {
     let Some(first) = memchr::memchr(b'\n', message) else {
         return (Cow::Borrowed(message), further);
     };
+    further.any = true;
     let (mut whole, mut has_tabs, mut blank) = (Vec::with_capacity(message.len()), false, None);
     whole.extend_from_slice(&message[..first]);
     let mut blanks = 0;

@@ -49,6 +49,54 @@ pub fn normalize(source: &[u8], text: &mut Vec<u8>, places: &mut Vec<Place>) -> 
     kind
 }
 
+/// Does a query surely go on behind the end of this text? Only its last word or symbol is looked at.
+pub fn ends_within(text: &[u8]) -> bool {
+    /// No query ends with one of them.
+    const NEVER_LAST: [&[u8]; 26] = [
+        b"select",
+        b"from",
+        b"where",
+        b"and",
+        b"or",
+        b"on",
+        b"set",
+        b"by",
+        b"join",
+        b"in",
+        b"into",
+        b"values",
+        b"as",
+        b"having",
+        b"union",
+        b"using",
+        b"when",
+        b"then",
+        b"else",
+        b"case",
+        b"not",
+        b"like",
+        b"between",
+        b"limit",
+        b"returning",
+        b"with",
+    ];
+    let text = text.trim_ascii_end();
+    let Some(last) = text.last() else {
+        return false;
+    };
+    let goes_on = if last.is_ascii_alphabetic() {
+        let start = text.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
+        let (before, word) = text.split_at(start);
+        // `DEFAULT VALUES`, and names: `t.limit`, `AS limit`.
+        let ends = |known: &[u8]| before.trim_ascii_end().to_ascii_lowercase().ends_with(known);
+        let is_name = || before.ends_with(b".") || ends(b" as") || ends(b" default");
+        NEVER_LAST.iter().any(|known| word.eq_ignore_ascii_case(known)) && !is_name()
+    } else {
+        b",(=<+|".contains(last)
+    };
+    goes_on && kind_of(text) == Statement::Query && memchr::memmem::find(text, b"--").is_none()
+}
+
 fn kind_of(text: &[u8]) -> Statement {
     let start = text.iter().position(|byte| *byte != b'(').unwrap_or(0);
     let mut words = text[start..].split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');

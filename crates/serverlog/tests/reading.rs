@@ -165,6 +165,65 @@ fn a_statement_that_may_not_be_whole_is_counted_and_left_out() {
 }
 
 #[test]
+fn a_log_that_lost_the_further_lines_of_its_statements_is_refused() {
+    let record = |text: &str| format!("{HEAD}LOG:  duration: 1.500 ms  statement: {text}\n");
+    let refused = |text: &str| {
+        let log = Log::new(format!("{text}{NEXT}").as_bytes());
+        let mut reader = log.reader(&["%m [%p] "], None);
+        loop {
+            match reader.next_event() {
+                Ok(Some(_)) => {}
+                Ok(None) => break String::new(),
+                Err(error) => break error.to_string(),
+            }
+        }
+    };
+    let deletes = record("DELETE FROM orders");
+    for cut in [
+        "SELECT",
+        "select id, ",
+        "UPDATE orders SET",
+        "INSERT INTO orders (id, note)  VALUES",
+        "WITH old AS (",
+        "SELECT id FROM orders WHERE",
+        "SELECT a FROM b JOIN c ON",
+        "UPDATE t SET a =",
+        "SELECT 'a' ||",
+    ] {
+        let said = refused(&format!("{deletes}{}", record(cut)));
+        assert!(said.contains("lacks further lines of its statements"), "{cut}: {said}");
+        assert!(said.contains(&format!("1 end in the middle, the first is {cut:?}")), "{cut}: {said}");
+        let whole = format!("{deletes}{}\t1\n", record(cut));
+        assert_eq!(refused(&whole), "", "{cut}: the server's own log goes on in a second line");
+    }
+    for whole in [
+        "SELECT 1",
+        "SELECT *",
+        "INSERT INTO t DEFAULT VALUES",
+        "SELECT 1 FOR UPDATE",
+        "SET enable_seqscan TO on",
+        "SELECT 1 /* a = b, */",
+        "SELECT 1 -- a,",
+        "SELECT 'from'",
+        "SELECT a FROM \"from\"",
+        "COMMIT AND CHAIN",
+        "SELECT 'und so'",
+        "SELECT count(*) FROM t;",
+        "SELECT x.brand",
+        "SELECT origin_in",
+        "SELECT 1 AS limit",
+        "SELECT a FROM t ORDER BY t.by",
+        "",
+    ] {
+        assert_eq!(refused(&format!("{deletes}{}", record(whole))), "", "{whole}");
+    }
+    let last = Log::new(format!("{deletes}{}", record("SELECT id,")).as_bytes());
+    let mut reader = last.reader(&["%m [%p] "], None);
+    while reader.next_event().unwrap().is_some() {}
+    assert_eq!(reader.tally().torn, 1, "the end of a log that is still written is no sign");
+}
+
+#[test]
 fn another_programs_lines_cost_no_message_that_holds_no_statement() {
     let text = format!("{HEAD}LOG:  duration: 1.500 ms\ncp: cannot stat\n");
     let (events, tally) = read(&text, "%m [%p] ");

@@ -22,7 +22,7 @@ from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.task import Task
 from pgassay.advise.windows import longer_windows
-from pgassay.bench.errors import ClusterError, HostError
+from pgassay.bench.errors import ClusterError, HostError, NotSettableError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import compression, maintenance, page_space, power_cuts, rehearsal
 from pgassay.lab.arms import resolve
@@ -80,10 +80,13 @@ class Wish:
     """Try the advice at other loads? None: where it is no quick form, and the budget holds it."""
 
 
-def read_configuration(path: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+def read_configuration(
+    path: Path, check: Callable[[Mapping[str, str]], None] | None = None
+) -> tuple[dict[str, str], tuple[str, ...]]:
     """The settings of a postgresql.conf that a server of ours can have, and sentences on what of it is left out.
 
-    Raises `UsageError` for a line that is no setting.
+    `check` raises for settings that this PostgreSQL does not have, as another version does; what else it refuses is
+    refused later. Raises `UsageError` for a line that is no setting.
     """
     found = configuration.read(path)
     settings = {name: value for name, value in found.settings.items() if not belongs_to_place(name)}
@@ -92,7 +95,27 @@ def read_configuration(path: Path) -> tuple[dict[str, str], tuple[str, ...]]:
         remarks.append(f"left out of {path}, because they belong to that server's place: {', '.join(left_out)}")
     if found.absent:
         remarks.append(f"left out of {path}, because they are not there: {', '.join(found.absent)}")
-    return settings, tuple(remarks)
+    unknown = list(_unknown(settings, check)) if check else []
+    if unknown:
+        names = ", ".join(unknown)
+        remarks.append(f"left out of {path}, because this version of PostgreSQL does not have them: {names}")
+    return {name: value for name, value in settings.items() if name not in unknown}, tuple(remarks)
+
+
+def _unknown(settings: Mapping[str, str], check: Callable[[Mapping[str, str]], None]) -> Iterator[str]:
+    """The names that `check` does not know; it says one at a time."""
+    left = dict(settings)
+    while True:
+        try:
+            check(left)
+        except NotSettableError as failure:
+            if left.pop(failure.name, None) is None:
+                return
+            yield failure.name
+        except PgassayError:
+            return
+        else:
+            return
 
 
 def read_space(path: Path) -> dict[str, dict[str, Any]]:
@@ -284,15 +307,13 @@ def _conditions(wish: Wish) -> tuple[Condition, ...]:
 def as_many_as_fit(space: Space, own: Collection[str], steps: Callable[[Space], Amounts]) -> Space:
     """The space with as many settings as there is time for: those that are not the user's `own` go, the last first.
 
-    Where even his own are too many it is returned as it is, for its refusal to say what they need.
+    The user's own stay, or the first setting where there are none: where even that is too much, the refusal says what
+    it needs.
     """
     spare = [each.name for each in space.dimensions if each.name not in own]
-    fewer = space
-    while not _fits(steps, fewer):
-        if not spare:
-            return space
-        fewer = fewer.without(spare.pop(), messages.no_time_for_it())
-    return fewer
+    while spare and len(space.dimensions) > 1 and not _fits(steps, space):
+        space = space.without(spare.pop(), "the budget of the quick form has no time for it")
+    return space
 
 
 def _fits(steps: Callable[[Space], Amounts], space: Space) -> bool:

@@ -167,14 +167,10 @@ def all_refused(reasons: Iterable[str]) -> UsageError:
 def too_small_budget(budget_s: float, needed_s: float, settings: int, trial_s: float) -> UsageError:
     """Not enough time to prove anything."""
     return UsageError(
-        f"a budget of {_minutes(budget_s)} is too small: {settings} settings need at least {_minutes(needed_s)}",
+        f"a budget of {_minutes(budget_s)} is too small: {counted(settings, 'setting')}"
+        f" {'needs' if settings == 1 else 'need'} at least {_minutes(needed_s)}",
         f"a trial takes about {trial_s:.3g} s: give a larger --budget, fewer settings with --only, or a shorter -T",
     )
-
-
-def no_time_for_it() -> str:
-    """Why the quick form leaves out a setting that it would try else."""
-    return "the quick form has no time for it beside the settings that you gave"
 
 
 def _minutes(seconds: float) -> str:

@@ -1,4 +1,8 @@
-"""Mounts as the kernel lists them in mountinfo (proc(5), "/proc/pid/mountinfo")."""
+"""Mounts as the kernel lists them (proc(5), "/proc/pid/mountinfo", "/proc/pid/mounts").
+
+Anybody with a FUSE file system chooses the name of a place, in any bytes. The kernel writes blanks and line feeds of
+names in octal, and nothing else that Unicode calls a blank or the end of a line: fields and lines end at these alone.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,13 +27,19 @@ class MountEntry:
 def parse_mountinfo(text: str) -> list[MountEntry]:
     """All mounts in the kernel's order; a later one hides an earlier one at the same place."""
     found = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         head, dash, tail = line.partition(" - ")
         left, right = head.split(" "), tail.split(" ")
         if dash and len(left) >= 6 and len(right) >= 3:
             options = tuple(dict.fromkeys(f"{left[5]},{right[2]}".split(",")))
             found.append(MountEntry(Path(_plain(left[4])), right[0], _plain(right[1]), options, left[2]))
     return found
+
+
+def parse_mounts(text: str) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Of each line of /proc/mounts the place, the type and the options."""
+    lines = (line.split(" ") for line in text.split("\n"))
+    return [(_plain(words[1]), words[2], tuple(words[3].split(","))) for words in lines if len(words) >= 4]
 
 
 def _plain(text: str) -> str:
@@ -41,7 +51,7 @@ def _plain(text: str) -> str:
 
 def mounts() -> list[MountEntry]:
     """All mounts as they are now."""
-    return parse_mountinfo(MOUNTINFO.read_text(encoding="utf-8"))
+    return parse_mountinfo(MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape"))
 
 
 def holding(path: Path, entries: Iterable[MountEntry]) -> MountEntry | None:

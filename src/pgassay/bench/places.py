@@ -3,6 +3,7 @@
 Frozen values that pass between rooms. Sizes in bytes.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,13 +85,12 @@ class Endpoint:
         }
 
     def conninfo(self) -> str:
-        """The libpq connection string."""
-        host, database, user = map(_quoted, (self.host, self.database, self.user))
-        more = "".join(f" {name}={_quoted(value)}" for name, value in (self._parameters() or _PLAIN).items())
-        return (
-            f"host={host} port={self.port} dbname={database} user={user}"
-            f" application_name=pgassay connect_timeout=10{more}"
-        )
+        """The libpq connection string; that of a private server leaves no parameter to variables of the user's."""
+        given = {"host": self.host, "port": str(self.port), "dbname": self.database, "user": self.user}
+        given |= {"application_name": "pgassay", "connect_timeout": "10", **(self._parameters() or _PLAIN)}
+        if not self.more:
+            given = {**_inherited(), **given}
+        return " ".join(f"{name}={_quoted(value)}" for name, value in given.items())
 
     def _parameters(self) -> dict[str, str]:
         if self.network is None:
@@ -100,7 +100,22 @@ class Endpoint:
 
 
 _PLAIN = {"sslmode": "disable"}
-"""Of a Unix socket; said, so that a variable of the user's shell does not ask for more."""
+"""Of a Unix socket."""
+
+_LEFT_TO_THE_USER = frozenset({"service", "sslcertmode", "min_protocol_version", "max_protocol_version"})
+"""libpq takes no value of these for none. They lead nowhere else: of a service we say what could."""
+
+
+def _inherited() -> dict[str, str]:
+    """What variables of the user's shell would set, at libpq's own defaults: PGHOSTADDR leads to another server."""
+    from psycopg import pq
+
+    defaults = ((each.keyword.decode(), each.envvar, each.compiled or b"") for each in pq.Conninfo.get_defaults())
+    return {
+        name: default.decode()
+        for name, variable, default in defaults
+        if variable is not None and os.fsdecode(variable) in os.environ and name not in _LEFT_TO_THE_USER
+    }
 
 
 def _quoted(text: str) -> str:

@@ -20,7 +20,7 @@ from pgassay.capture import dump
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
-from pgassay.capture.mixture import FAILS, ScriptedLoad, brief, scripted
+from pgassay.capture.mixture import FAILS, ScriptedLoad, scripted
 from pgassay.capture.needing import Needing
 from pgassay.capture.pace import FULL, Pace
 from pgassay.capture.pace import of as pace_of
@@ -34,10 +34,6 @@ _NAMED = 5
 """As many objects are named."""
 
 FOLDER = "asked"
-PLAYED_LEAST = 0.5
-"""The least share of the source's time, or of its calls where no time is known, that a question is asked about."""
-_MISSING = 3
-"""As many statements that are not played are named where a question is refused."""
 _NAME_MAX = 100
 """Of a folder named for extensions; longer names become a hash, since file systems have 255 bytes for one."""
 _LOCK = ".lock"
@@ -115,7 +111,7 @@ def write(
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 
     Raises `UntrustedError` for a capture of another account, `CaptureError` for one that has no data, whose tables
-    need extensions that are not here, or of which less than `PLAYED_LEAST` can be played.
+    need extensions that are not here, or of which too little can be played.
     """
     if not capture.data.file:
         raise CaptureError(f'"{path}" holds no data, so nothing can be run on it', "capture again with --data dump")
@@ -201,10 +197,9 @@ def _require_table(change: str, tree: Any, capture: Capture) -> None:
 
 def _require_played(load: ScriptedLoad, capture: Capture) -> None:
     """Raise `CaptureError`, with what takes most of the time, where the answer would be about another load."""
-    if load.played and load.application_share >= PLAYED_LEAST:
+    too_little = load.too_little
+    if not too_little:
         return
-    what = "time" if load.timed else "calls"
-    missing = [f"{each.time_share:.1%}: {brief(each.statement)}: {each.reason}" for each in load.unplayed[:_MISSING]]
     own = "name scripts of your own with --set load.script=FILE"
     logged = capture.with_literals and capture.load is not None and capture.load.logged is not None
     if any(each.reason.startswith(FAILS) for each in load.unplayed[:1]):
@@ -216,11 +211,7 @@ def _require_played(load: ScriptedLoad, capture: Capture) -> None:
             "capture again with --log FILE --with-literals, which plays real values (--replay plays the log itself,"
             f" best on a base backup of its beginning), or {own}"
         )
-    raise CaptureError(
-        f"{load.application_share if load.played else 0:.1%} of the source's {what} can be played, so the answer would"
-        f" be about another load; not played, {'; '.join(missing) or 'the capture has no statements'}",
-        hint,
-    )
+    raise CaptureError(too_little, hint)
 
 
 def _new_folder(parent: Path, stamp: str) -> Path:

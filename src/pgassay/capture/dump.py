@@ -161,7 +161,7 @@ def _list(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
     done = runner.run([str(restore), "--list", *more], input_file=file)
     if done.status:
         raise dump_failed(done.stderr.strip())
-    return done.stdout.splitlines()
+    return done.stdout.split("\n")  # a name may hold whatever else Unicode calls the end of a line
 
 
 def left_out(contents: Iterable[str]) -> list[str]:

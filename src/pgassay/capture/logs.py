@@ -142,6 +142,7 @@ _WRAPPED = {
     "CloudNativePG's JSON": re.compile(r'^\{.*"logger" *: *"postgres".*"record" *: *\{'),
     "Google Cloud Logging's JSON": re.compile(r'^\{.*"logName" *: *"projects/'),
     "another program's JSON": re.compile(r"^\{.*\}?\s*$"),
+    "a table that a log service exported": re.compile(r'^(?:"?[A-Za-z_]+"?,){2,}"?[A-Za-z_]+"?$'),
     "Heroku's log stream": re.compile(r"^\S+ (?:app|heroku)\[\S*postgres\S*\]: "),
     "syslog's": re.compile(
         r"^(?:<\d+>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) \S+ [\w./-]+\[\d+\]: "
@@ -164,16 +165,8 @@ def read(
     Raises `CaptureError` for files that cannot be read and for logs without a statement. One with entries of
     auto_explain alone is read: it may have values for what pg_stat_statements counts.
     """
-    from pgassay._core import summarize_server_logs
-
     prefixes = files.prefixes or (own_prefix,)
-    try:
-        found = summarize_server_logs(
-            list(files.paths), prefixes, database=database, keep_values=with_values, beside=beside
-        )
-    except OSError as error:
-        raise CaptureError(str(error), "--log reads files on this machine: copy the server's log, unpacked") from None
-    summary: Summary = msgspec.json.decode(found, type=Summary)
+    summary = _summary(files.paths, prefixes, database, keep_values=with_values, beside=beside)
     if summary.has_calls:
         if not summary.first_us:
             raise _log_without_times()
@@ -189,14 +182,32 @@ def read(
 
 def require_readable(path: Path, prefixes: Sequence[str], database: str) -> None:
     """Raise `CaptureError` where the first lines of a log are none that can be read."""
-    from pgassay._core import summarize_server_logs
-
-    found = summarize_server_logs([path], prefixes, database=database)
-    summary: Summary = msgspec.json.decode(found, type=Summary)
+    summary = _summary([path], prefixes, database)
     if summary.has_calls and not summary.first_us:
         raise _log_without_times()
     if not (summary.has_calls or summary.plans or summary.plans_unread):
         _require_known(summary, prefixes)
+
+
+def _summary(
+    paths: Sequence[Path],
+    prefixes: Sequence[str],
+    database: str,
+    *,
+    keep_values: bool = False,
+    beside: Callable[[Event], object] | None = None,
+) -> Summary:
+    """Raise `CaptureError` for files that cannot be read, and a stderr log that lacks further lines of statements."""
+    from pgassay._core import summarize_server_logs
+
+    try:
+        found = summarize_server_logs(list(paths), prefixes, database=database, keep_values=keep_values, beside=beside)
+    except OSError as error:
+        raise CaptureError(
+            str(error), "--log reads files on this machine: copy the server's log, unpacked and whole"
+        ) from None
+    summary: Summary = msgspec.json.decode(found, type=Summary)
+    return summary
 
 
 def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:

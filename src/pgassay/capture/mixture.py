@@ -25,6 +25,10 @@ FAILS = "it fails here: "
 """How the reason begins of a statement that was tried."""
 BRIEF = 60
 """As many characters of a statement name it."""
+PLAYED_LEAST = 0.5
+"""The least share of the source's time, or of its calls where no time is known, that a question is asked about."""
+_MISSING = 3
+"""As many statements that are not played are named where that is too little."""
 _CONTROL = {
     "begin": "BEGIN",
     "start": "BEGIN",
@@ -103,6 +107,20 @@ class ScriptedLoad:
         """The same of the application alone, without what keeps a database in order (VACUUM, ANALYZE, …)."""
         upkeep = sum(each.time_share for each in self.unplayed if each.statement.text.lower().startswith(_UPKEEP))
         return self.time_share / (1.0 - upkeep) if upkeep < 1.0 else 0.0
+
+    @property
+    def too_little(self) -> str:
+        """Where less is played than an answer needs: how much, and what takes most of the rest; else empty."""
+        if self.played and self.application_share >= PLAYED_LEAST:
+            return ""
+        what = "time" if self.timed else "calls"
+        missing = [
+            f"{each.time_share:.1%}: {brief(each.statement)}: {each.reason}" for each in self.unplayed[:_MISSING]
+        ]
+        return (
+            f"{self.application_share if self.played else 0:.1%} of the source's {what} can be played, so the answer"
+            f" would be about another load; not played, {'; '.join(missing) or 'the capture has no statements'}"
+        )
 
     @property
     def call_share(self) -> float:

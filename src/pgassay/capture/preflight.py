@@ -2,17 +2,18 @@
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import disk_usage
 
 from pgassay import untrusted
 from pgassay.capture import logs, reads
 from pgassay.capture.errors import LACKS_STATISTICS, CaptureError
+from pgassay.capture.mixture import PLAYED_LEAST, scripted
 from pgassay.capture.physical import cost as costs
 from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.source import Readable
-from pgassay.capture.taking import Identity, Request
+from pgassay.capture.taking import Identity, Request, so_far
 from pgassay.study.units import format_size
 
 _HEAD_BYTES = 1 << 18
@@ -28,13 +29,7 @@ def require(
 
     `cost` is that of the server's files, where these are wanted.
     """
-    warnings = []
-    if (
-        request.with_load
-        and identity.schema is not None
-        and not session.read("the rights", reads.sees_all()).rows[0][0]
-    ):
-        warnings.append(LACKS_STATISTICS)
+    warnings = [*_of_load(session, identity, request)]
     if request.logs is not None:
         _require_log(request.logs, identity)
     if request.data in ("dump", "synthetic"):
@@ -62,6 +57,22 @@ def require(
         if free < whole:
             warnings.append(f"{said}: it is compressed and has no indexes, so they may suffice")
     return tuple(warnings)
+
+
+def _of_load(session: Readable, identity: Identity, request: Request) -> Iterator[str]:
+    """By the statements that were counted so far: `ask` will judge those of the window as this does."""
+    if not request.with_load or identity.schema is None:
+        return
+    if not session.read("the rights", reads.sees_all()).rows[0][0]:
+        yield LACKS_STATISTICS
+    elif request.foresees:
+        found = so_far(session, identity, request)
+        said = scripted(found).too_little if found.load is not None and found.load.statements else ""
+        if said:
+            yield (
+                f"by what pg_stat_statements has counted so far, {said}; ask refuses less than {PLAYED_LEAST:.0%}:"
+                " --log FILE --with-literals captures the values that are missing"
+            )
 
 
 def _require_log(files: logs.LogFiles, identity: Identity) -> None:

@@ -139,6 +139,12 @@ class Request:
         """Are values of the user's columns part of it? They are in a dump and in files anyway."""
         return self.with_literals or self.data == "dump" or self.files is not None
 
+    @property
+    def foresees(self) -> bool:
+        """Is it looked at beforehand how much of the load can be played? Literals are what is missing mostly, and of
+        synthetic data the values are not known yet."""
+        return self.with_load and not self.with_literals and self.data not in ("none", "synthetic")
+
     def reads(self, *, counted: bool = True) -> tuple[reads.Read, ...]:
         """What is read, in order; not `counted` where there is no pg_stat_statements."""
         found = [*reads.ALWAYS, reads.VALUES if self.with_values else reads.STATISTICS]
@@ -223,6 +229,21 @@ def take(
     """
     began = clock.wall_ns()
     load, heard = _whole_load(session, identity, request, clock, tick, beside)
+    return _described(session, identity, request, load, heard, began)
+
+
+def so_far(session: Readable, identity: Identity, request: Request) -> Capture:
+    """What a capture would hold whose window were all that pg_stat_statements has counted, with the data wanted."""
+    counted = session.read(EXTENSION, reads.statements(identity.schema or "", identity.source.major, texts=True)).rows
+    load = Load(request.window_s, between((), counted))
+    found = _described(session, identity, request, load, (), 0).capture
+    return replace(found, data=replace(found.data, kind=request.data))
+
+
+def _described(
+    session: Readable, identity: Identity, request: Request, load: Load | None, heard: Iterable[str], began_ns: int
+) -> Taken:
+    """A load with the tables, functions and statistics that say what it works on."""
     statistics = session.read("pg_stats", reads.statistics(values=request.with_values)).rows
     tables, private = tables_of(
         session.read("the tables", reads.tables()).rows, session.read("the columns", reads.columns()).rows, statistics
@@ -247,7 +268,7 @@ def take(
         kept, said = _private(load.statements, request, names)
         load, secrets = replace(load, statements=kept), [*secrets, *said]
     capture = Capture(
-        captured_utc=datetime.fromtimestamp(began / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        captured_utc=datetime.fromtimestamp(began_ns / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         program_version=__version__,
         source=source,
         tables=tables,

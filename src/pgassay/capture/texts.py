@@ -37,6 +37,8 @@ def announcement(
     lines += [f"  {each.source:<{width}}  {each.times:<11}  {each.purpose}" for each in reads]
     if request.with_load and counted:
         lines.append(f"the load is watched for {format_number(request.window_s)} s")
+    if request.foresees and counted:
+        lines.append("statements, tables and pg_stats are read once more before it, to see how much can be played")
     if request.data == "dump":
         lines.append(f"pg_dump reads {format_size(identity.database_bytes)} once, and holds back VACUUM while it runs")
         lines += [] if estimate is None else [cost_of_dump(estimate)]

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import cast
 
 from pgassay import __version__, outgoing, plugins
+from pgassay.cli import _silence
 from pgassay.cli.parser import Command, Parser, unknown_command
 from pgassay.cli.printing import FAULT, INTERRUPTED, SUCCESS, print_error
 from pgassay.errors import PgassayError
@@ -102,7 +103,7 @@ def find_command(name: str) -> tuple[Command, str]:
 def console() -> None:
     """The entry point of the installed program."""
     outgoing.guard()
-    with Interruption().listening():
+    with Interruption().listening(), _silence.broken(sys.argv[1:]):
         sys.exit(main())
 
 

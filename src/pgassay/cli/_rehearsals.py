@@ -112,8 +112,8 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
         for code, detail in result.problems.items():
             hints = {
                 "failed_transactions": (
-                    "data first, then the log: capture the data, and name a log of the time since then by --set"
-                    " load.log=FILE; --set load.failures=20% allows more to fail"
+                    "data first, then the log: capture the data (--without-load), and play a log that begins"
+                    " afterwards, by --set load.log=FILE"
                 ),
                 "fell_behind": "--set load.speed=0.5x plays it slower",
             }

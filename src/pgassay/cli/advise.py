@@ -177,7 +177,10 @@ def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tup
     from pgassay.study import quantities
 
     quick = arguments.quick
-    own, left_out = read_configuration(arguments.start) if arguments.start else ({}, ())
+    own: dict[str, str] = {}
+    left_out: tuple[str, ...] = ()
+    if arguments.start:
+        own, left_out = read_configuration(arguments.start, bench.installation().check_settings)
     held: dict[str, str] = {}
     for text in arguments.set:
         name, equals, value = text.partition("=")

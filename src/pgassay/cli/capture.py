@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n",
         "--dry-run",
         action="store_true",
-        help="say what would be read, and read no more than version, size and settings",
+        help="say what would be read, and check what would fail; nothing is written",
     )
 
 

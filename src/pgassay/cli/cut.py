@@ -63,6 +63,5 @@ def run(arguments: argparse.Namespace) -> int:
         forced.append(f"load.duration={max(10, ceil(each * CUT_S))}s")
     arguments.set = [*arguments.set, *forced, *(f"{key}={value}" for key, value in usual.items() if key not in given)]
     arguments.blocks = arguments.blocks or f"{BLOCKS}..{BLOCKS if arguments.risk_below is None else BLOCKS_MAX}"
-    if arguments.risk_below is not None:
-        arguments.primary = arguments.primary or UNSAFE
+    arguments.primary = arguments.primary or UNSAFE
     return run_document(name, written, arguments)

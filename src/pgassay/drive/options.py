@@ -305,12 +305,6 @@ def _needs_drive(name: str, owner: str) -> UsageError:
     return UsageError(f'"drive.{name}" needs "drive.{owner}"', f'set "drive.{owner}" too, or leave it out')
 
 
-def _only_emulated(name: str, kind: str) -> UsageError:
-    return UsageError(
-        f'"drive.{name}" does not apply to a drive of kind {kind}', "it applies to ssd, csd or a description"
-    )
-
-
 def _codec(name: str, text: str) -> str:
     try:
         return DriveDescription({"emulation": {"codec": text.strip()}}).codec
@@ -602,7 +596,11 @@ class DriveOptions(Options):
             _check(owner, drive)
             of_emulated = [*(["timing"] if self.timing != UNTIMED else []), *self.persistence]
             if of_emulated and not drive.kind.emulated:
-                raise _only_emulated(of_emulated[0], drive.label)
+                beside = ", or drive.wal=beside, which puts the WAL with the data" if owner == "wal" else ""
+                raise UsageError(
+                    f'"drive.{of_emulated[0]}" does not apply to a drive of kind {drive.label}, as "drive.{owner}" is',
+                    f"set drive.{owner}=ssd, csd or a description{beside}",
+                )
             if self.state == AGED and not (drive.kind.emulated or drive.precondition):
                 device = drive.kind is DriveKind.DEVICE
                 raise UsageError(
@@ -644,7 +642,10 @@ def _check(owner: str, drive: OneDrive) -> None:
             )
         only_emulated = name in _OF_EMULATED or (name == "capacity" and drive.kind is DriveKind.DEVICE)
         if only_emulated and not drive.kind.emulated:
-            raise _only_emulated(f"{owner}.{name}", drive.label)
+            raise UsageError(
+                f'"drive.{owner}.{name}" does not apply to a drive of kind {drive.label}',
+                "it applies to ssd, csd or a description",
+            )
         if name in ("precondition", "trim") and drive.kind is not DriveKind.DEVICE:
             raise UsageError(
                 f'"drive.{owner}.{name}" does not apply to a drive of kind {drive.label}',

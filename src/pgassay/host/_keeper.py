@@ -53,10 +53,23 @@ def end_family(mark: bytes, grace_s: float = GRACE_S, proc: Path = Path("/proc")
         time.sleep(_LOOK_S)
 
 
-def family(mark: bytes, known: set[tuple[int, int]], proc: Path = Path("/proc")) -> set[tuple[int, int]]:
+def end_strays(mark: bytes, lab: int) -> None:
+    """End at once what has the mark and does not descend from the living lab any more; returns when none is left."""
+    began = time.monotonic()
+    while (strays := family(mark, set(), lab=lab)) and time.monotonic() - began < PATIENCE_S:
+        for pid, _ in strays:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_LOOK_S)
+
+
+def family(
+    mark: bytes, known: set[tuple[int, int]], proc: Path = Path("/proc"), lab: int | None = None
+) -> set[tuple[int, int]]:
     """Process id and start (ticks since boot) of every process with the mark, of the `known`, and of all below these.
 
-    A backend is below its postmaster: it has written its title over its environment. Zombies are left out.
+    A backend is below its postmaster: it has written its title over its environment. Zombies are left out, and so is
+    what descends from a `lab`.
     """
     parents: dict[int, int] = {}
     started: dict[int, int] = {}
@@ -65,10 +78,16 @@ def family(mark: bytes, known: set[tuple[int, int]], proc: Path = Path("/proc"))
             fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             if fields[0] not in (b"Z", b"X", b"x"):
                 parents[int(entry.name)], started[int(entry.name)] = int(fields[1]), int(fields[19])
-    found = {pid for pid, ticks in started.items() if (pid, ticks) in known or _has(mark, proc / str(pid))}
+    marked = {pid for pid, ticks in started.items() if (pid, ticks) in known or _has(mark, proc / str(pid))}
+    kept = _with_descendants({lab} if lab is not None else set(), parents)
+    return {(pid, started[pid]) for pid in _with_descendants(marked, parents) - kept - {os.getpid()}}
+
+
+def _with_descendants(pids: set[int], parents: dict[int, int]) -> set[int]:
+    found = set(pids)
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    return {(pid, started[pid]) for pid in found - {os.getpid()}}
+    return found
 
 
 def _has(mark: bytes, entry: Path) -> bool:

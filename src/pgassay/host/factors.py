@@ -80,7 +80,9 @@ class HugePages(HostFactor):
         """The page size of the postmaster's shared memory (/proc/pid/smaps), and from 17 `huge_pages_status`."""
         status = _huge_pages_status(readable)
         try:
-            text = (self.root / f"proc/{readable.server.postmaster_pid}/smaps").read_text(encoding="utf-8")
+            text = (self.root / f"proc/{readable.server.postmaster_pid}/smaps").read_text(
+                encoding="utf-8", errors="replace"
+            )
         except OSError:
             return level.canonical if status == ("off" if level.canonical == NONE else "on") else status
         found = huge_pages.shared_memory(text)
@@ -217,7 +219,7 @@ class Memory(HostFactor):
         if limit is None:
             return cpus.ALL
         try:
-            smaps = (self.root / f"proc/{pid}/smaps").read_text(encoding="utf-8")
+            smaps = (self.root / f"proc/{pid}/smaps").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
         huge = 0 if groups.counts_huge_pages(self.root) else huge_pages.shared_memory(smaps).huge_bytes

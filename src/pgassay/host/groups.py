@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.hosting import HostChanges
+from pgassay.bench.mountinfo import parse_mounts
 from pgassay.host.changes import GROUP_PREFIX
 
 V1 = 1
@@ -27,15 +28,11 @@ class Hierarchy:
 
 def memory_hierarchy(root: Path = Path("/")) -> Hierarchy | None:
     """The one with the memory controller, by /proc/mounts; None where neither version has it."""
-    try:
-        lines = (root / "proc/mounts").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    mounts = [line.split() for line in lines]
-    for _, where, kind, options, *_ in mounts:
-        if kind == "cgroup" and "memory" in options.split(","):
+    mounts = _mounts(root)
+    for where, kind, options in mounts:
+        if kind == "cgroup" and "memory" in options:
             return Hierarchy(V1, root / where.lstrip("/"))
-    for _, where, kind, *_ in mounts:
+    for where, kind, _ in mounts:
         top = root / where.lstrip("/")
         if kind == "cgroup2" and "memory" in _words(top / "cgroup.controllers"):
             return Hierarchy(V2, top)
@@ -44,20 +41,22 @@ def memory_hierarchy(root: Path = Path("/")) -> Hierarchy | None:
 
 def counts_huge_pages(root: Path = Path("/")) -> bool:
     """Version 2 counts huge pages as memory if it is mounted so (memory_hugetlb_accounting, from Linux 6.6)."""
-    try:
-        return "memory_hugetlb_accounting" in (root / "proc/mounts").read_text(encoding="utf-8")
-    except OSError:
-        return False
+    return any(kind == "cgroup2" and "memory_hugetlb_accounting" in options for _, kind, options in _mounts(root))
 
 
 def forgets_cpus(root: Path = Path("/")) -> bool:
     """Are there groups of version 1's cpuset? They lose a CPU that goes offline, and do not get it back with it."""
-    try:
-        mounts = [line.split() for line in (root / "proc/mounts").read_text(encoding="utf-8").splitlines()]
-    except OSError:
-        return False
-    tops = [root / each[1].lstrip("/") for each in mounts if each[2] == "cgroup" and "cpuset" in each[3].split(",")]
+    tops = [
+        root / where.lstrip("/") for where, kind, options in _mounts(root) if kind == "cgroup" and "cpuset" in options
+    ]
     return any(each.is_dir() for top in tops for each in top.glob("*"))
+
+
+def _mounts(root: Path) -> list[tuple[str, str, tuple[str, ...]]]:
+    try:
+        return parse_mounts((root / "proc/mounts").read_text(encoding="utf-8", errors="surrogateescape"))
+    except OSError:
+        return []
 
 
 def limit_memory(changes: HostChanges, hierarchy: Hierarchy, limit_bytes: int) -> Path:
@@ -85,12 +84,12 @@ def own_limit_bytes(root: Path = Path("/")) -> int | None:
     if hierarchy is None:
         return None
     try:
-        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="surrogateescape").split("\n")
     except OSError:
         return None
     name = "memory.limit_in_bytes" if hierarchy.version == V1 else "memory.max"
     found = []
-    for line in lines:
+    for line in filter(None, lines):
         number, controllers, path = line.split(":", 2)
         if "memory" in controllers.split(",") if hierarchy.version == V1 else number == "0":
             inner = Path(path.lstrip("/"))
@@ -115,10 +114,10 @@ def limit_of(pid: int, root: Path = Path("/")) -> int | None:
 def group_of(pid: int, hierarchy: Hierarchy, root: Path = Path("/")) -> Path | None:
     """The group of ours that a process is in (proc(5), /proc/pid/cgroup)."""
     try:
-        lines = (root / f"proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
+        lines = (root / f"proc/{pid}/cgroup").read_text(encoding="utf-8", errors="surrogateescape").split("\n")
     except OSError:
         return None
-    for line in lines:
+    for line in filter(None, lines):
         number, controllers, path = line.split(":", 2)
         mine = "memory" in controllers.split(",") if hierarchy.version == V1 else number == "0"
         if mine and Path(path).name.startswith(GROUP_PREFIX):

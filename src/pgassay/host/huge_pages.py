@@ -136,6 +136,6 @@ def shared_memory(smaps: str, base_bytes: int = 4096) -> SharedMemory:
 
 def peak_bytes(pid: int, root: Path = Path("/")) -> int:
     """The greatest virtual size that a process has had (VmPeak); raises `OSError` when it is gone."""
-    text = (root / f"proc/{pid}/status").read_text(encoding="utf-8")
+    text = (root / f"proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
     found = re.search(r"^VmPeak:\s+(\d+) kB$", text, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0

@@ -85,8 +85,13 @@ class Keeper:
             self._stop()
             self._start()
 
+    def end_strays(self) -> None:
+        """End what our programs have left behind: a text can start a process that leaves its parents."""
+        _keeper.end_strays(f"{VARIABLE}={mark()}".encode(), os.getpid())
+
     def close(self) -> None:
         """No keeper any more: everything has been given back. Calling it twice is harmless."""
+        self.end_strays()
         self._stop()
 
     def _start(self) -> None:

@@ -269,7 +269,7 @@ class MemoryNodes(HostFactor):
         """The policy of the postmaster's memory (numa(7), /proc/PID/numa_maps); None where the kernel does not say."""
         pid = readable.server.postmaster_pid
         try:
-            text = (self.root / f"proc/{pid}/numa_maps").read_text(encoding="utf-8")
+            text = (self.root / f"proc/{pid}/numa_maps").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
         policies = {words[1] for line in text.splitlines() if len(words := line.split()) > 1}

@@ -130,11 +130,14 @@ class Stage:
     def _take(self, source: BinaryIO, target: Path) -> None:
         """One file, unless it is another account's, has a second name or holes; what has its name already stays.
 
-        A file of holes costs its program nothing and could fill the disk of the record.
+        A file of holes costs its program nothing and could fill the disk of the record. One that grows meanwhile is
+        taken as long as it was: its program may have left another behind that writes on.
         """
         status = os.fstat(source.fileno())
         whole = not status.st_size or os.lseek(source.fileno(), 0, os.SEEK_HOLE) == status.st_size
         source.seek(0)
         if whole and status.st_uid == self._account.uid and status.st_nlink == 1 and not os.path.lexists(target):
             with target.open("xb") as copy:
-                shutil.copyfileobj(source, copy, 1 << 20)
+                left = status.st_size
+                while piece := source.read(min(left, 1 << 20)):
+                    left -= copy.write(piece)

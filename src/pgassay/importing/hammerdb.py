@@ -10,8 +10,9 @@ time without a zone, so it gives the order only.
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
@@ -26,7 +27,13 @@ _MINUTES = re.compile(r"Timing test period of (\d+) in minutes")
 _USERS = re.compile(r"(\d+) Active Virtual Users configured")
 _FAILED = re.compile(r"Vuser (\d+):FINISHED FAILED")
 _DICT_WORD = re.compile(r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(?!\w*pass)(\w+) (\{[^}]*\}|\S+)")
-_LINE = re.compile(r"Hammerdb Log @|Vuser \d+:(?:Beginning rampup|Timing test period|TEST RESULT)")
+_RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
+_SET = r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(?!\w*pass)(\w+)"
+_PRINTED = re.compile(
+    rf"^ *(?:Changed \w+:{_SET} from .*? to (.*?) for |Value (.*?) for \w+:{_SET} is |{_SET} += (.*))", re.M
+)
+"""A setting as hammerdbcli says it: changed, left as it was, or in `print dict`."""
+_LINE = re.compile(r"Hammerdb Log @|Vuser \d+:(?:RUNNING|Beginning rampup|Timing test period|TEST RESULT)")
 _MARKS = (
     Mark(re.compile(r"Hammerdb Log @")),
     Mark(re.compile(r"Vuser \d+:Beginning rampup time")),
@@ -64,18 +71,38 @@ class HammerDbReader(Reader):
 
 
 def read_log(place: str, text: str) -> Reading | str:
-    """Every run of a text log or of what hammerdbcli printed."""
-    return read_each(place, unwrapped(text, _LINE), _MARKS, _read_part)
+    """Every run of a text log or of what hammerdbcli printed; a setting holds for all runs until it is set again."""
+    known: dict[str, str] = {}
+
+    def read_part(where: str, part: str) -> Reading | str:
+        own, result, after = part.partition("TEST RESULT")
+        known.update(_printed(own))
+        found = _read_part(where, part, known)
+        known.update(_printed(after) if result else {})
+        return found
+
+    return read_each(place, unwrapped(text, _LINE), _MARKS, read_part)
 
 
-def _read_part(place: str, text: str) -> Reading | str:
+def _printed(text: str) -> Iterator[tuple[str, str]]:
+    for found in _PRINTED.finditer(text):
+        name, value = (found[1], found[2]) if found[1] else (found[4], found[3]) if found[4] else (found[5], found[6])
+        yield _NAMES.get(name, name), value.strip()
+
+
+def _read_part(place: str, text: str, settings: Mapping[str, str]) -> Reading | str:
     results = len(_RESULT.findall(text)) + len(_OLD_RESULT.findall(text))
     if results > 1:
         return f"holds {results} results: give each run a file"
     result, old = _RESULT.search(text), _OLD_RESULT.search(text)
     database = result[3] if result else old[2] if old else ""
     run = _run(place, ("", database, "", "", ""), text, {})
-    return run if isinstance(run, str) else Reading("HammerDB", (run,), RESPONSES)
+    if isinstance(run, str):
+        return run
+    timed = {"rampup": _RAMPUP.search(text), "duration": _MINUTES.search(text)}
+    own = {name: found[1] for name, found in timed.items() if found}
+    run = replace(run, fields={**run.fields, **settings, **own})
+    return Reading("HammerDB", (run,), RESPONSES, suggested=tuple(name for name in run.fields if name != "timestamp"))
 
 
 def read_hammerdb(path: Path) -> Reading | str:

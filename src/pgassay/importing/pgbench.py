@@ -225,6 +225,8 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
         found |= {"version": versions[1], "server_version": versions[2] or versions[1]}
     if limit:
         found["latency_limit"] = limit[1]
+    if said.scripts:
+        found["script"] = ", ".join(f"{each.name}@{each.weight}" for each in said.scripts)
     if said.schedule_lag_ms is not None:
         found["schedule_lag_ms"] = f"{said.schedule_lag_ms:g}"
     if said.reconnection_ms is not None or said.initial_connection_ms is not None:

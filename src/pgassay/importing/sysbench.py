@@ -115,7 +115,13 @@ def _settings(text: str) -> dict[str, str]:
     if rate := next((match[1] for line in lines if (match := _RATE.match(line))), ""):
         found["rate"] = rate
     options = [line for line in lines if not _NO_SETTING.match(line) and not _RATE.match(line)]
+    options = [line for line in dict.fromkeys(options) if not _repeats(line, options)]
     return {**found, **({"options": "; ".join(options)} if options else {})}
+
+
+def _repeats(line: str, lines: Sequence[str]) -> bool:
+    """Is it another line more than once, without an end between? So threads print that begin at the same time."""
+    return any(len(line) > len(each) and line == each * (len(line) // len(each)) for each in lines)
 
 
 def _statements(totals: summary.Totals) -> str:

@@ -1,6 +1,6 @@
 """A block whose servers take turns: all arms live at once, each from its own clone, one of them playing at a time.
 
-What the machine does in the meantime (another guest, a hot core, a full page cache) then falls on all arms alike: duet
+What the machine does in the meantime (another guest, a hot core, a full page cache) then slows all arms equally: duet
 benchmarking (Bulej et al., ICPE 2020), but in turns, so that the arms do not contend with each other. The other servers
 are stopped by SIGSTOP meanwhile. What a server leaves dirty is written back before the next one's turn, once for each
 second that it has played, and charged to it; what it does before its slice (`design.lead_in`) is not measured. A round

@@ -15,7 +15,7 @@ from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.bisection import Pair, require_ratio
-from pgassay.lab.commit_subject import Subject, SubjectKind, UnmeasuredError, level, shows
+from pgassay.lab.commit_subject import Subject, SubjectKind, UnmeasuredError, called, level, shows
 from pgassay.lab.preparation import prepare
 from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher
@@ -32,8 +32,12 @@ from pgassay.study.responses import Better, Response, Status
 _KEPT = ("load", "responses")
 
 
-def pair_document(document: Document, study: Study, factor: str, levels: Sequence[str], blocks: int) -> Document:
+def pair_document(
+    document: Document, study: Study, factor: str, levels: Sequence[str], blocks: int, called: Sequence[str] = ()
+) -> Document:
     """A study of these levels of one factor, the first one the baseline, with all else as in `study`'s baseline.
+
+    `called` names its treatments; none where the levels do.
 
     Raises `UsageError` for a study that holds or varies that factor itself.
     """
@@ -50,8 +54,9 @@ def pair_document(document: Document, study: Study, factor: str, levels: Sequenc
         key: value for key, value in document.get("design", {}).items() if key in ("pairing", "slice", "defaults")
     }
     kept = {key: document[key] for key in _KEPT if key in document}
+    names = {"called": list(called)} if called else {}
     return {
-        "study": {"format": 1, "name": "commits", "title": "Two commits", "question": "Do they differ?"},
+        "study": {"format": 1, "name": "commits", "title": "Two commits", "question": "Do they differ?", **names},
         "factors": {factor: list(levels)},
         "fixed": held,
         **kept,
@@ -88,7 +93,14 @@ class CommitBlocks:
         """Run, go on with, or read the run at `path`."""
         if not path.exists():
             levels = [level(self.subject, each, self.trees, self.runner) for each in (good, other)]
-            document = pair_document(self.written.document, self.written.study, self.subject.factor, levels, blocks)
+            document = pair_document(
+                self.written.document,
+                self.written.study,
+                self.subject.factor,
+                levels,
+                blocks,
+                called(self.subject, (good, other)),
+            )
             pair = write_study("commits", document)
             self._build(pair, other)
             with self.watch(pair.study) as watcher:

@@ -5,6 +5,7 @@ Each commit becomes a level of one factor; everything else stays as the study ha
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -18,6 +19,8 @@ from pgassay.load.pgbench.data import is_dump
 from pgassay.postgres.builds.commits import Commit, export, has_file
 
 WRAPPER = "pgassay-init.sql"
+_ABBREVIATED = 12
+"""Letters of a hash."""
 
 
 class SubjectKind(StrEnum):
@@ -107,10 +110,21 @@ def level(subject: Subject, commit: Commit, trees: Path, runner: Runner) -> str:
     return str(wrapper if wrapper.is_file() else tree / subject.file)
 
 
+def called(subject: Subject, commits: Iterable[Commit]) -> list[str]:
+    """What studies call the treatments of these commits; nothing where their levels say it.
+
+    A schema's level is the path of our copy, which nobody typed: `db/schema.sql@1a2b3c4d5e6f` is what the copy is of.
+    """
+    if subject.kind is not SubjectKind.SCHEMA:
+        return []
+    return [re.sub(r"[,;=\s]+", " ", f"{subject.file}@{each.sha[:_ABBREVIATED]}") for each in commits]
+
+
 def shows(treatment: str, subject: Subject, commit: Commit) -> bool:
-    """Is this the treatment that `level` made of the commit?"""
-    mark = level_of(commit) if subject.kind is SubjectKind.INSTALLED else commit.sha
-    return re.search(rf"(?<![\w.]){re.escape(mark)}(?![\w.])", treatment) is not None
+    """Is this the treatment of the commit, by its name (`called`) or by its level?"""
+    short, rest = commit.sha[:_ABBREVIATED], commit.sha[_ABBREVIATED:]
+    mark = re.escape(level_of(commit)) if subject.kind is SubjectKind.INSTALLED else f"{short}({rest})?"
+    return re.search(rf"(?<![\w.]){mark}(?![\w.])", treatment) is not None
 
 
 def _quoted(path: str) -> str:

@@ -235,10 +235,18 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
 
 def require(arm: ResolvedArm) -> None:
     """Raise `UsageError` where cuts are asked of a drive that cannot be cut."""
-    if arm.setup.load.cuts and (arm.setup.drive.wal is not None or not arm.setup.drive.data.kind.emulated):
+    drive = arm.setup.drive
+    if not arm.setup.load.cuts:
+        return
+    if not drive.data.kind.emulated:
         raise UsageError(
-            f'"load.cuts" needs an emulated drive for data and WAL together, not {arm.setup.drive.data.label}',
-            'add --set drive.data=ssd (root and FUSE are needed; "pgassay doctor" tells)',
+            f'"load.cuts" needs an emulated drive for data and WAL together, not {drive.data.label}',
+            'add --set drive.data=ssd (root and FUSE are needed; "pgassay doctor" checks both)',
+        )
+    if drive.wal is not None:
+        raise UsageError(
+            f'"load.cuts" needs data and WAL on one emulated drive, and "drive.wal" is {drive.wal.label}',
+            "add --set drive.wal=beside, or leave drive.wal and its options out: the WAL then lies with the data",
         )
 
 

@@ -112,8 +112,8 @@ class Workbench:
     def __enter__(self) -> "Workbench":
         with ExitStack() as stack:
             stack.enter_context(self._interruption.listening())
-            keeper = Keeper(gone.COMMAND)
-            stack.callback(keeper.close)
+            self._keeper = Keeper(gone.COMMAND)
+            stack.callback(self._keeper.close)
             stack.callback(self.host.close)
             self.host.repair()
             with suppress(PgassayError, OSError):
@@ -133,7 +133,7 @@ class Workbench:
             )
             attacher = attacher_of(places, self.runner, self.account, self._lacking)
             self._given_back = stack.pop_all()
-        self._drives = Drives(places, attacher, self._interruption.held, self._given_back, keeper.add)
+        self._drives = Drives(places, attacher, self._interruption.held, self._given_back, self._keeper.add)
         self._foreseeing = Foreseeing(self._drives)
         return self
 
@@ -145,6 +145,7 @@ class Workbench:
     def close(self) -> None:
         """Give everything back; calling it twice is harmless."""
         with self._interruption.held():
+            self._keeper.end_strays()  # they may hold a file system that is to be unmounted
             self._given_back.close()
 
     def site(self) -> Site:

@@ -131,6 +131,8 @@ _READ_BYTES_PER_S = 10e6
 TRAVELS_BYTES = 64 << 20
 """Logs go to another host as one message for each trial, so they may not be larger together."""
 _NAMED = 3
+_ABORTED = "25P02"
+"""SQLSTATE of a call in a transaction that an earlier one has aborted: it has no cause of its own."""
 _LEFT_OUT = {
     "commands": "calls of commands that are not played, or of sessions without a name",
     "without_parameters": "calls whose parameters were not logged",
@@ -201,8 +203,11 @@ def problems_of(facts: LogFacts, played: Slice, failures: float) -> dict[str, st
     failed = sum(played.failed.values())
     due = played.transactions + failed
     if failed > failures * due:
+        behind = played.failed.get(_ABORTED, 0)
+        more = f" with {behind} more in transactions that these aborted" if behind else ""
         problems["failed_transactions"] = (
-            f"{failed} of {due} calls failed ({failed / due:.1%}) that did not in the log: {named(facts, played)}"
+            f"{failed - behind} of {due} calls failed ({failed / due:.1%}{more}) that did not in the log:"
+            f" {named(facts, played)}"
         )
     if not played.transactions and not problems:
         problems["no_transactions"] = "no call was answered"
@@ -211,7 +216,7 @@ def problems_of(facts: LogFacts, played: Slice, failures: float) -> dict[str, st
 
 def named(facts: LogFacts, played: Slice) -> str:
     """The failures that come most often: SQLSTATE, how often, the server's words, and the statement."""
-    worst = sorted(played.failures, key=lambda each: -each.count)
+    worst = sorted((each for each in played.failures if each.code != _ABORTED), key=lambda each: -each.count)
     parts = [
         f"{each.count} with {each.code} ({each.message}) in {facts.statements[each.statement][:_TEXT_MAX]}"
         for each in worst[:_NAMED]
@@ -242,13 +247,16 @@ def described(written: bytes, result: LoadResult) -> str:
     found = json.loads(written)
     failures = [{**failure, "text": each["text"]} for each in found["statements"] for failure in each["failures"]]
     failed = sum(each["count"] for each in failures)
+    behind = sum(each["count"] for each in failures if each["code"] == _ABORTED)
+    more = f", and {behind} more in transactions that these aborted" if behind else ""
     late_ms = result.responses["lateness_p99_ms"] or 0.0
     lasted_s = (result.finished_monotonic_ns - result.started_monotonic_ns) / 1e9
     lines = [
         f"replay: {result.transactions + failed + found['failed_alike']} calls of {found['sessions']} sessions in"
-        f" {lasted_s:.0f} s; 99 % were sent at most {late_ms:.1f} ms late; {failed} failed that did not in the log"
+        f" {lasted_s:.0f} s; 99 % were sent at most {late_ms:.1f} ms late; {failed - behind} failed that did not in the"
+        f" log{more}"
     ]
-    worst = sorted(failures, key=lambda each: -each["count"])
+    worst = sorted((each for each in failures if each["code"] != _ABORTED), key=lambda each: -each["count"])
     lines += ["  {count} with {code} ({message}) in {text}".format(**each) for each in worst[:_NAMED]]
     lines += [
         f"  left out: {count} {_LEFT_OUT[name]}"

@@ -76,7 +76,7 @@ def huge_pages_status(server: Server) -> str | None:
             return None
         return status if status in ("on", "off") else None
     try:
-        return status_of_map(Path(f"/proc/{server.postmaster_pid}/smaps").read_text(encoding="utf-8"))
+        return status_of_map(Path(f"/proc/{server.postmaster_pid}/smaps").read_text(encoding="utf-8", errors="replace"))
     except OSError:
         return None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.mountinfo import parse_mountinfo
+from pgassay.bench.mountinfo import parse_mountinfo, parse_mounts
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
 from pgassay.probe.procfs import parse_device_stat, read_text
@@ -164,12 +164,12 @@ class GroupIo(FileReader):
 
 def _groups(pid: int, root: Path) -> Iterator[Path]:
     """The group in each hierarchy that may count I/O, by /proc/PID/cgroup and /proc/mounts."""
-    mounts = [line.split() for line in (read_text(root / "proc/mounts") or "").splitlines()]
-    for line in (read_text(root / f"proc/{pid}/cgroup") or "").splitlines():
+    mounts = parse_mounts(read_text(root / "proc/mounts") or "")
+    for line in (read_text(root / f"proc/{pid}/cgroup") or "").split("\n"):
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        for _, where, kind, options, *_ in mounts:
-            is_v1 = kind == "cgroup" and "blkio" in controllers.split(",") and "blkio" in options.split(",")
+        for where, kind, options in mounts:
+            is_v1 = kind == "cgroup" and "blkio" in controllers.split(",") and "blkio" in options
             if is_v1 or (kind == "cgroup2" and number == "0"):
                 yield root / where.lstrip("/") / path.lstrip("/")
 

@@ -132,7 +132,7 @@ def contents_of(run: Run, report: Path, named: Iterable[NamedFile], *, with_data
                 packed[each] = f"{SCRIPTS}/{len(packed) + 1}/{each.path.name}"
         in_trials = {name: path for name, path in record.items() if name.startswith(f"{RECORD}/{trials.DIRECTORY}/")}
         copies = {name for each in left_out for name, path in in_trials.items() if path in each.sources}
-        quoting = {name for name, path in in_trials.items() if path.name == "server.log" or path.suffix == ".err"}
+        quoting = {name for name, path in in_trials.items() if trials.quotes_rows(path.name)}
         logs = set() if with_data else quoting
         gone = {name.removeprefix(f"{RECORD}/") for name in copies | logs}
         for name in copies | logs:

@@ -11,11 +11,13 @@ from pathlib import Path
 
 from pgassay.record import formats, start_states, trials
 from pgassay.record.decisions import Step, decision_of, extended_in
-from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
+from pgassay.record.directory import read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk, sha256_of
 from pgassay.record.errors import DamagedError, NewerFormatError, NotARunError, RecordError
 from pgassay.record.journal import Entry, Kind, Parsed, committed_in
+from pgassay.record.likeness import FILE as LIKENESS_FILE
 from pgassay.record.reading import Run
+from pgassay.record.statements import FILE as STATEMENTS_FILE
 from pgassay.record.values import TrialRecord
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.responses import Status
@@ -43,19 +45,7 @@ def check(path: Path, disk: Disk | None = None) -> list[Finding]:
 
 
 def _own_files(run: Run) -> Iterator[Finding]:
-    sums = run.journal[0].data.get("sha256") if run.journal else None
-    for name, digest in sums.items() if isinstance(sums, dict) else ():  # none before they were kept
-        path = run.path / name
-        if path.parent != run.path:
-            yield _error("journal.jsonl line 1", "names a file elsewhere")
-        elif not run.disk.exists(path) and name not in (STUDY_FILE, HOST_FILE):
-            yield _note(name, "is not here: a capsule goes without it")
-        else:
-            try:
-                if sha256_of(run.disk, path) != digest:
-                    yield _error(name, "is not as it was when the run began")
-            except OSError as failure:
-                yield _error(name, str(failure))
+    yield from _sums(run)
     try:
         _ = run.study
     except RecordError as failure:
@@ -71,6 +61,28 @@ def _own_files(run: Run) -> Iterator[Finding]:
             yield _note(name, f"was left out of the capsule ({count} times) {why}")
     except RecordError as failure:
         yield _error(trials.LEFT_OUT_FILE, str(failure))
+
+
+def _sums(run: Run) -> Iterator[Finding]:
+    """Are the run's own files as they were when it began? Older records have no sums of them."""
+    sums = run.journal[0].data.get("sha256") if run.journal else None
+    if not isinstance(sums, dict):
+        return
+    for name, digest in sums.items():
+        path = run.path / name
+        if path.parent != run.path:
+            yield _error("journal.jsonl line 1", "names a file elsewhere")
+        elif name == STATEMENTS_FILE and not run.disk.exists(path):
+            yield _note(name, "is not here: a capsule goes without it")
+        else:
+            try:
+                if sha256_of(run.disk, path) != digest:
+                    yield _error(name, "is not as it was when the run began")
+            except OSError as failure:
+                yield _error(name, str(failure))
+    for name in {LIKENESS_FILE, STATEMENTS_FILE} - sums.keys():
+        if run.disk.exists(run.path / name):
+            yield _error(name, "was added since the run began")
 
 
 ALLOWED = ("allow_busy", "allow_volatile")
@@ -126,7 +138,7 @@ def _trials(run: Run) -> Iterator[Finding]:
             yield from (_error(where, what) for what in trials.mismatches(run.disk, run.path, number))
             line = journalled.get(number)
             if line is None:
-                yield _note(where, "is committed but not journalled; resuming adopts it")
+                yield _unjournalled(run, number)
             elif any(line.get(name) != digest for name, digest in trials.hashes(run.disk, run.path, number).items()):
                 yield _error(where, "has another hash than the journal says")
             data = run.disk.read(run.trial_directory(number) / trials.TRIAL_FILE)
@@ -137,6 +149,13 @@ def _trials(run: Run) -> Iterator[Finding]:
     for each in start_states.changes(read):
         said = f"{each.source} started from another state than before trial {each.before}: it was made again in between"
         yield _note(f"trial {each.trial}", said)
+
+
+def _unjournalled(run: Run, number: int) -> Finding:
+    """A crash may come between a trial and its line; that it begins is journalled before there is anything of it."""
+    if any(entry.kind == Kind.TRIAL_STARTED and entry.data.get("number") == number for entry in run.journal):
+        return _note(f"trial {number}", "is committed but not journalled; resuming adopts it")
+    return _error(f"trial {number}", "is committed, but the journal does not say that it began: lines of it are lost")
 
 
 def _record(record: TrialRecord, number: int, seen: dict[tuple[object, ...], int]) -> Iterator[Finding]:

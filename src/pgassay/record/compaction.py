@@ -107,6 +107,8 @@ def _wrong_rows(disk: Disk, run: Path, name: str, numbers: Iterable[int]) -> Ite
     except pl.exceptions.PolarsError:
         yield "cannot be read; delete it, it is rebuilt"
         return
+    for (number,) in whole.keys() - {(each,) for each in numbers}:  # whoever reads it all would count them twice
+        yield f"it has rows of trial {number}, which the index does not say; delete it, it is rebuilt"
     for number in numbers:
         try:
             own = _by_name(_trial_series(disk, run, number))

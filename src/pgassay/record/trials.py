@@ -25,10 +25,11 @@ SUMS_FILE = "SHA256SUMS"
 OURS = frozenset({TRIAL_FILE, SERIES_FILE, SUMS_FILE})
 LEFT_OUT_FILE = "left_out.json"
 """Of a record from a capsule: the files of trials, by their paths in the run, that were left out since they hold a
-user's values. None is one of `OURS`."""
+user's values: copies of scripts, and what `quotes_rows`. Results are never left out."""
 NUMBER_MAX = 999_999
 
 _COMMITTED = re.compile(r"[0-9]{6}")
+_SCRIPT_COPY = re.compile(r"script_[0-9]+_.+")
 _STAGING = re.compile(r"\.staging-[0-9]{6}")
 
 
@@ -125,11 +126,16 @@ def _sums(disk: Disk, directory: Path) -> bytes:
 
 def read_sums(disk: Disk, run: Path, number: int) -> Mapping[str, str]:
     """File name to SHA-256, from the trial's `SHA256SUMS`."""
-    lines = disk.read(trial_path(run, number) / SUMS_FILE).decode(errors="replace").splitlines()
-    pairs = [line.partition("  ") for line in lines]
+    lines = disk.read(trial_path(run, number) / SUMS_FILE).decode(errors="replace").split("\n")
+    pairs = [line.partition("  ") for line in lines if line]
     if any(len(digest) != 64 or not name for digest, _, name in pairs):
         raise damaged(run, f"{SUMS_FILE} of trial {number} is not a list of checksums")
     return {name: digest for digest, _, name in pairs}
+
+
+def quotes_rows(name: str) -> bool:
+    """Is it a log of a server or what a load wrote to standard error, where PostgreSQL quotes rows and statements?"""
+    return name == "server.log" or name.endswith(".err")
 
 
 def left_out(disk: Disk, run: Path) -> frozenset[str]:
@@ -145,12 +151,13 @@ def left_out(disk: Disk, run: Path) -> frozenset[str]:
 def mismatches(disk: Disk, run: Path, number: int) -> list[str]:
     """Files of a committed trial that are missing, changed, or not in its `SHA256SUMS`; empty when all is well.
 
-    What a capsule left out is not missing.
+    What a capsule left out is not missing, where it is of a kind that a capsule leaves out.
     """
     directory = trial_path(run, number)
     if not disk.exists(directory / SUMS_FILE):
         return [f"{SUMS_FILE} is missing"]
-    gone = {name.removeprefix(f"{DIRECTORY}/{number:06d}/") for name in left_out(disk, run)} - OURS
+    named = {name.removeprefix(f"{DIRECTORY}/{number:06d}/") for name in left_out(disk, run)}
+    gone = {name for name in named if quotes_rows(Path(name).name) or _SCRIPT_COPY.fullmatch(name)}
     expected = dict(read_sums(disk, run, number))
     found: list[str] = []
     for path in files_below(disk, directory):

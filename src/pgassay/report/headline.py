@@ -1,7 +1,8 @@
 """The headline, first on page, terminal and JSON: the answer in one to three sentences, and one line of facts.
 
-For a study that compares, the answer is its verdicts (`answer`). For covariates alone it is the highest point of the
-curve, how well that is known and what stops the load there. For a drive it is what that drive does at most.
+What power cuts did comes first in every run that has some. For a study that compares, the answer is its verdicts
+(`answer`). For covariates alone it is the highest point of the curve, how well that is known and what stops the load
+there. For a drive it is what that drive does at most.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -87,11 +88,17 @@ def headline_of(findings: "Findings") -> Headline:
     if findings.unmeasured:
         return Headline([findings.unmeasured], ())
     cuts = power_cuts.headline(findings)
-    if cuts is not None:
+    if cuts is not None and power_cuts.decide(findings):
         return cuts
     if findings.verdicts:
-        return statements.with_sentence(headline(findings.once(case_of)), findings)
-    return of_curves(findings)
+        found = statements.with_sentence(headline(findings.once(case_of)), findings)
+    else:
+        found = of_curves(findings)
+    if cuts is None:
+        return found
+    # No badges: they would stand before what power cuts did, and are about the rest alone.
+    first, *others = found.sentences
+    return Headline((*cuts.sentences, f"{findings.primary.title}: {first}", *others), (*cuts.figures, *found.figures))
 
 
 def case_of(findings: "Findings") -> Case:

@@ -3,7 +3,8 @@
 A treatment is unsafe as soon as one cut lost or damaged something. A safe one has a bound: how often a cut might still
 do so (`analysis.crash_risk`); the confidence sequence decides, since runs end by budget and may be watched. It is safe
 only where its cuts met what damage takes (`analysis.crash_coverage`), and else not tried. Where cuts are the primary
-response this is the verdict of the run, on every surface. What a cut assumes: docs/power-cuts.md.
+response this is the verdict of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes:
+docs/power-cuts.md.
 """
 
 from collections import Counter
@@ -266,12 +267,19 @@ def verdict_blocks(findings: "Findings") -> Iterator[Block]:
     )
 
 
+def verdict_table(findings: "Findings") -> Iterator[Block]:
+    """The same beside a run's verdicts on something else: before these."""
+    if mine := findings.once(arms):
+        rows = [(called(findings, each), each.verdict.text) for each in mine]
+        yield Table(("", "power cuts"), rows, texts=True, whole=True)
+
+
 def headline(findings: "Findings") -> Headline | None:
-    """The headline of a run whose verdicts are about power cuts; None for another."""
-    if not decide(findings):
+    """What power cuts did, for the headline of a run that has some; None for another."""
+    every = findings.once(arms)
+    if not every:
         return None
     text = Text()
-    every = findings.once(arms)
     sound = [each for each in every if not each.damage]
     tried = [each for each in sound if not each.coverage.untried]
     said = [_safe(findings, [each for each in tried if each.verdict.settled], "safe", text)]

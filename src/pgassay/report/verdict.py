@@ -24,10 +24,9 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     if power_cuts.decide(findings):
         yield from power_cuts.verdict_blocks(findings)
         yield from _beside(tuple(responses.blocks(findings)))
-    elif not findings.verdicts and findings.study.covariates:
-        yield from _curves(findings)
     else:
-        yield from _comparisons(findings)
+        yield from power_cuts.verdict_table(findings)
+        yield from _curves(findings) if not findings.verdicts and findings.study.covariates else _comparisons(findings)
     yield from decide.blocks(findings)
     yield Sentences(tuple(_regime(findings)), small=True)
     basis = (power_cuts.HOW,) if power_cuts.decide(findings) else _basis(findings)

@@ -111,7 +111,7 @@ def _postmaster(backend: int, role: str, proc: Path = Path("/proc")) -> int:
         title = (proc / str(backend) / "cmdline").read_bytes().decode(errors="replace")
         words = (proc / str(backend) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         parent = int(words[1])
-        name = (proc / str(parent) / "comm").read_text(encoding="utf-8").strip()
+        name = (proc / str(parent) / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except (OSError, ValueError, IndexError):
         return NO_PROCESS
     ours = title.startswith("postgres:") and f" {role} " in title and name in ("postgres", "postmaster")

@@ -65,8 +65,7 @@ def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
     if not folder.is_dir():
         raise no_such_source(folder)
     sha = _resolved(runner, folder, name)
-    (found,) = (_commit(line) for line in _git(runner, folder, "log", "-1", "--format=%H%x00%s", sha).splitlines())
-    return found
+    return _commits(_git(runner, folder, "log", "-1", _FORMAT, sha))[0]
 
 
 def after(runner: Runner, folder: Path, start: str, branch: str) -> tuple[Commit, ...] | None:
@@ -107,19 +106,21 @@ def export(runner: Runner, folder: Path, sha: str, into: Path, below: str = ".")
 
 
 def _line(runner: Runner, folder: Path, first: str, last: str) -> tuple[Commit, ...] | None:
-    words = ("log", "--first-parent", "--reverse", "--format=%H%x00%s")
-    found = tuple(_commit(line) for line in _git(runner, folder, *words, f"{first}..{last}").splitlines())
+    found = _commits(_git(runner, folder, "log", "--first-parent", "--reverse", _FORMAT, f"{first}..{last}"))
     parent = _git(runner, folder, "rev-parse", "--verify", "--quiet", f"{found[0].sha}^1") if found else ""
     return found if parent.strip() == first else None
 
 
-def _commit(line: str) -> Commit:
-    sha, _, subject = line.partition("\0")
-    return Commit(sha, subject)
+_FORMAT = "--format=%H%x00%s"
+
+
+def _commits(told: str) -> tuple[Commit, ...]:
+    """By `_FORMAT`. Lines end at a line feed; a subject may hold whatever else Unicode calls the end of one."""
+    return tuple(Commit(*line.split("\0", 1)) for line in told.split("\n") if line)
 
 
 def _resolved(runner: Runner, folder: Path, name: str) -> str:
-    if name.startswith("-"):
+    if name.startswith(("-", "^")):  # an option, and all but what it stands for
         raise _unknown_commit(folder, name, "no such commit")
     outcome = git(runner, folder, "rev-parse", "--verify", f"{name}^{{commit}}")
     if outcome.status == 0:
@@ -130,6 +131,8 @@ def _resolved(runner: Runner, folder: Path, name: str) -> str:
 def refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> UsageError:
     """Why git knows no such commit, by what it said: no repository, none with a commit, another name."""
     said = (stderr.strip().splitlines() or ["no such commit"])[0]
+    if "dubious ownership" in said:
+        return UsageError(f'git reads no repository of another account: "{folder}"', "clone it as your own account")
     if "not a git repository" in said:
         return UsageError(f'"{folder}" is not a git repository', f"a source without one is named as directory:{folder}")
     if not _git(runner, folder, "rev-list", "--all", "--max-count=1"):
@@ -154,11 +157,15 @@ def git(runner: Runner, folder: Path, *words: str) -> Completed:
     found = runner.run(["git", "-C", str(folder), *where], privileged=_GIT, timeout_s=_TIMEOUT_S)
     if found.status != 0:
         return found
-    own, common, objects, names = found.stdout.splitlines()
+    if found.stdout.count("\n") != len(where) - 1:
+        raise UsageError(f'the path of the repository "{folder}" has a line feed in it', "clone it to another place")
+    own, common, objects, names = found.stdout.split("\n")[:-1]
     extensions = f"objectFormat = {objects}\n" + "refStorage = reftable\n" * (names == "reftable")
     with scratch.folder("git") as made:
         (made / "config").write_text(
-            f"[core]\nrepositoryFormatVersion = 1\nbare = true\n[extensions]\n{extensions}", encoding="utf-8"
+            "[core]\nrepositoryFormatVersion = 1\nbare = true\nuseReplaceRefs = false\n"  # a hash is what it says
+            f"[extensions]\n{extensions}",
+            encoding="utf-8",
         )
         for name in _HEADS:
             with suppress(FileNotFoundError):

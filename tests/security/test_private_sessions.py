@@ -1,0 +1,39 @@
+"""Our own sessions reach the private server that they are for, whatever variables of libpq's the user's shell has."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from pgassay.bench.places import Endpoint
+from pgassay.postgres.server import Session
+from pgassay.testing import real
+
+LEADING_ASTRAY = {
+    "PGHOSTADDR": "192.0.2.1", "PGHOST": "192.0.2.1", "PGPORT": "5432", "PGUSER": "prod", "PGDATABASE": "prod",
+    "PGREQUIREPEER": "nobody", "PGREQUIREAUTH": "scram-sha-256", "PGTARGETSESSIONATTRS": "standby",
+    "PGCHANNELBINDING": "require", "PGGSSENCMODE": "require", "PGSSLMODE": "verify-full", "PGSSLNEGOTIATION": "direct",
+    "PGCLIENTENCODING": "SQL_ASCII", "PGOPTIONS": "-c search_path=x", "PGPASSWORD": "secret", "PGPASSFILE": "/nowhere",
+}  # fmt: skip
+
+
+@pytest.mark.system
+def test_no_variable_of_the_shell_leads_a_session_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    with real.server() as (server, _):
+        for name, value in LEADING_ASTRAY.items():
+            monkeypatch.setenv(name, value)
+        session = Session(server.endpoint)
+        try:
+            assert session.query("SELECT inet_server_addr(), current_user::text, current_setting('search_path')") == [
+                (None, "postgres", '"$user", public')
+            ]
+        finally:
+            session.close()
+
+
+def test_what_leads_to_a_users_own_server_is_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOSTADDR", "192.0.2.1")
+    private = Endpoint(Path("/tmp/s"), 5432, "postgres", "postgres")
+    assert conninfo_to_dict(private.conninfo())["hostaddr"] == ""
+    assert "hostaddr" not in conninfo_to_dict(replace(private, more=(("sslmode", "prefer"),)).conninfo())
