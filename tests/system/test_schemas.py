@@ -77,7 +77,7 @@ def test_a_migration_that_loses_an_index_is_found(journey: Place, tmp_path: Path
     assert history.returncode == 0, history.stderr
     points = {each["subject"]: each["ratio"] for each in json.loads(history.stdout)["points"]}
     assert set(points) == {f"change {number}" for number in (2, 4, 5, 6, 7)}
-    assert points["change 5"] < 0.5 < points["change 4"]
+    assert points["change 5"] < 0.5 * points["change 4"], "a scan of 20,000 rows takes many times as long as the index"
     run = next(path for path in sorted((journey.runs / "t" / "points").iterdir()) if path.is_dir())
     shown = json.loads(journey.pgassay("show", str(run), "--json").stdout)
     first, second = (f"db/schema.sql@{git(made, 'rev-parse', tag)[:12]}" for tag in ("v1", "v2"))
