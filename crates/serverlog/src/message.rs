@@ -36,7 +36,7 @@ pub fn meaning(message: &[u8]) -> Meaning<'_> {
     match message {
         _ if message.starts_with(b"connection authorized: ") => known(Kind::Connect),
         _ if message.starts_with(b"disconnection: ") => known(Kind::Disconnect),
-        _ if is_foreign(message) => Meaning::Foreign,
+        _ if !message.starts_with(FETCH) && is_foreign(message) => Meaning::Foreign,
         _ => Meaning::Other,
     }
 }
@@ -93,14 +93,20 @@ fn milliseconds(text: &[u8]) -> Option<f64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// A word, perhaps of many bytes, a colon, a number with three decimals, `ms`: a duration in any language.
+/// The first words of statements that a log has most of.
+const VERBS: [&[u8]; 6] = [b"select ", b"insert ", b"update ", b"delete ", b"with ", b"begin"];
+
+/// A word, perhaps of many bytes, a colon, and a number with three decimals and `ms` or a statement: a duration or a
+/// statement in any language.
 fn is_foreign(message: &[u8]) -> bool {
     let Some(at) = memchr::memchr(b':', &message[..message.len().min(64)]) else {
         return false;
     };
     let rest = message[at + 1..].trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
-    digits > 4 && rest[digits - 4] == b'.' && rest[digits..].starts_with(b" ")
+    let is_duration = digits > 4 && rest[digits - 4] == b'.' && rest[digits..].starts_with(b" ");
+    let begins = |verb: &&[u8]| rest.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb));
+    is_duration || (at <= 24 && VERBS.iter().any(begins))
 }
 
 /// The severities and parts of a report, as the server writes them in English.

@@ -63,10 +63,12 @@ impl Format {
     }
 }
 
-/// The first eleven columns hold no newline; the user's name is quoted or missing.
+/// The first eleven columns hold no newline; the user's name is quoted or missing. A table that has read a csvlog
+/// writes its times in quotes.
 fn is_csv(line: &[u8]) -> bool {
     let mut fields = line.split(|byte| *byte == b',');
     let (time, user) = (fields.next().unwrap_or_default(), fields.next().unwrap_or(b"none"));
+    let time = time.strip_prefix(b"\"").and_then(|inside| inside.strip_suffix(b"\"")).unwrap_or(time);
     let is_time = crate::time::timestamp(time).is_some_and(|(_, used)| used == time.len());
     is_time && (user.is_empty() || user.starts_with(b"\"")) && fields.count() >= 10
 }

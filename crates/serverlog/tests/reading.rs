@@ -81,6 +81,8 @@ fn csv_and_json_say_the_same_as_stderr() {
         \"session_id\":\"65f1.1a\",\"error_severity\":\"LOG\",\"message\":\"duration: 1.500 ms  execute s: \
         SELECT \\\"a\\\"\\n, $1\",\"detail\":\"parameters: $1 = '7'\",\"query_id\":0}\n";
     let ((one, first), (other, second)) = (read(csv, ""), read(json, ""));
+    let exported = format!("\"{}\"{}", &csv[..27], &csv[27..]);
+    assert_eq!(read(&exported, "").0, one, "{exported}");
     assert_eq!(one, other);
     assert_eq!((first.unread, second.unread), (0, 0));
     assert_eq!(shown(&one[0]), (Kind::Execute, "SELECT \"a\"\n, $1", Some(1.5)));
@@ -106,7 +108,11 @@ fn other_prefixes_languages_and_a_torn_end_are_counted() {
     let tally = reader.tally();
     assert_eq!((tally.events, tally.unread, tally.doubtful, tally.torn), (2, 1, 1, 1));
     assert_eq!(tally.first_unread, strange);
-    for foreign in ["LOG:  Dauer: 0.123 ms  Anweisung: SELECT 1", "СООБЩЕНИЕ:  оператор: SELECT 1"] {
+    for foreign in [
+        "LOG:  Dauer: 0.123 ms  Anweisung: SELECT 1",
+        "LOG:  instruction : SELECT 1",
+        "СООБЩЕНИЕ:  оператор: SELECT 1",
+    ] {
         let (events, tally) = read(&format!("{HEAD}{foreign}\n"), "%m [%p] ");
         assert_eq!((events.len(), tally.foreign), (0, 1), "{foreign}");
     }
