@@ -86,11 +86,13 @@ class Endpoint:
 
     def conninfo(self) -> str:
         """The libpq connection string; that of a private server leaves no parameter to variables of the user's."""
-        given = {"host": self.host, "port": str(self.port), "dbname": self.database, "user": self.user}
-        given |= {"application_name": "pgassay", "connect_timeout": "10", **(self._parameters() or _PLAIN)}
-        if not self.more:
-            given = {**_inherited(), **given}
-        return " ".join(f"{name}={_quoted(value)}" for name, value in given.items())
+        host, database, user = map(_quoted, (self.host, self.database, self.user))
+        values = {**({} if self.more else _inherited()), **(self._parameters() or _PLAIN)}
+        more = "".join(f" {name}={_quoted(value)}" for name, value in values.items())
+        return (
+            f"host={host} port={self.port} dbname={database} user={user}"
+            f" application_name=pgassay connect_timeout=10{more}"
+        )
 
     def _parameters(self) -> dict[str, str]:
         if self.network is None:
@@ -102,6 +104,7 @@ class Endpoint:
 _PLAIN = {"sslmode": "disable"}
 """Of a Unix socket."""
 
+_ALWAYS_GIVEN = frozenset({"host", "port", "dbname", "user", "application_name", "connect_timeout"})
 _LEFT_TO_THE_USER = frozenset({"service", "sslcertmode", "min_protocol_version", "max_protocol_version"})
 """libpq takes no value of these for none. They lead nowhere else: of a service we say what could."""
 
@@ -114,7 +117,9 @@ def _inherited() -> dict[str, str]:
     return {
         name: default.decode()
         for name, variable, default in defaults
-        if variable is not None and os.fsdecode(variable) in os.environ and name not in _LEFT_TO_THE_USER
+        if variable is not None
+        and os.fsdecode(variable) in os.environ
+        and name not in _ALWAYS_GIVEN | _LEFT_TO_THE_USER
     }
 
 

@@ -7,6 +7,7 @@ whose memory the server's pages would wait (deadlock).
 
 import os
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,17 +84,12 @@ def own_limit_bytes(root: Path = Path("/")) -> int | None:
     hierarchy = memory_hierarchy(root)
     if hierarchy is None:
         return None
-    try:
-        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="surrogateescape").split("\n")
-    except OSError:
-        return None
     name = "memory.limit_in_bytes" if hierarchy.version == V1 else "memory.max"
-    found = []
-    for line in filter(None, lines):
-        number, controllers, path = line.split(":", 2)
-        if "memory" in controllers.split(",") if hierarchy.version == V1 else number == "0":
-            inner = Path(path.lstrip("/"))
-            found += [_words(hierarchy.top / each / name) for each in (inner, *inner.parents)]
+    found = [
+        _words(hierarchy.top / each / name)
+        for inner in _groups_of("self", hierarchy, root)
+        for each in (inner, *inner.parents)
+    ]
     limits = [int(words[0]) for words in found if words and words[0].isdecimal()]
     return min(limits, default=None)
 
@@ -113,16 +109,20 @@ def limit_of(pid: int, root: Path = Path("/")) -> int | None:
 
 def group_of(pid: int, hierarchy: Hierarchy, root: Path = Path("/")) -> Path | None:
     """The group of ours that a process is in (proc(5), /proc/pid/cgroup)."""
+    ours = (each for each in _groups_of(pid, hierarchy, root) if each.name.startswith(GROUP_PREFIX))
+    return next((hierarchy.top / each for each in ours), None)
+
+
+def _groups_of(process: int | str, hierarchy: Hierarchy, root: Path) -> Iterator[Path]:
+    """The groups of a process in this hierarchy, by their places below its top."""
     try:
-        lines = (root / f"proc/{pid}/cgroup").read_text(encoding="utf-8", errors="surrogateescape").split("\n")
+        text = (root / f"proc/{process}/cgroup").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
-        return None
-    for line in filter(None, lines):
+        return
+    for line in filter(None, text.split("\n")):
         number, controllers, path = line.split(":", 2)
-        mine = "memory" in controllers.split(",") if hierarchy.version == V1 else number == "0"
-        if mine and Path(path).name.startswith(GROUP_PREFIX):
-            return hierarchy.top / path.lstrip("/")
-    return None
+        if "memory" in controllers.split(",") if hierarchy.version == V1 else number == "0":
+            yield Path(path.lstrip("/"))
 
 
 def _words(path: Path) -> list[str]:

@@ -26,9 +26,9 @@ _OLD_RESULT = re.compile(r"TEST RESULT : System achieved (\d+) (.+?) TPM at (\d+
 _MINUTES = re.compile(r"Timing test period of (\d+) in minutes")
 _USERS = re.compile(r"(\d+) Active Virtual Users configured")
 _FAILED = re.compile(r"Vuser (\d+):FINISHED FAILED")
-_DICT_WORD = re.compile(r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(?!\w*pass)(\w+) (\{[^}]*\}|\S+)")
 _RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
 _SET = r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(?!\w*pass)(\w+)"
+_DICT_WORD = re.compile(_SET + r" (\{[^}]*\}|\S+)")
 _PRINTED = re.compile(
     rf"^ *(?:Changed \w+:{_SET} from .*? to (.*?) for |Value (.*?) for \w+:{_SET} is |{_SET} += (.*))", re.M
 )
@@ -86,7 +86,7 @@ def read_log(place: str, text: str) -> Reading | str:
 
 def _printed(text: str) -> Iterator[tuple[str, str]]:
     for found in _PRINTED.finditer(text):
-        name, value = (found[1], found[2]) if found[1] else (found[4], found[3]) if found[4] else (found[5], found[6])
+        name, value = found[1] or found[4] or found[5], found[2] or found[3] or found[6] or ""
         yield _NAMES.get(name, name), value.strip()
 
 
