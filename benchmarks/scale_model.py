@@ -8,8 +8,8 @@ With --out each model is a run in that folder; one that is there is read, and on
 What a model must keep is compared between the models: space, compression, the share of HOT updates, write
 amplification, WAL per transaction; of each treatment against the baseline within blocks, and of the baseline itself
 where the figure has no size. Each has its 95 % interval (t over blocks). Whether the models *agree*, and
-where `value = limit + c * N` leads where they do not, is `pgassay.analysis.scale_law`, as in `pgassay predict`. Exits 1
-if any figure neither agrees nor has a law that could be tested: two models that differ.
+where `value = limit + c * N` leads where they do not, is `pgassay.analysis.scale_law`, as in `pgassay drive predict`.
+Exits 1 if any figure neither agrees nor has a law that could be tested: two models that differ.
 """
 
 import argparse

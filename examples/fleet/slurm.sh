@@ -11,11 +11,11 @@ head=$(hostname -f) port=${PORT:-8786}
 certs=$PWD/certs-$SLURM_JOB_ID
 data=${SCRATCH:-/tmp}/pgassay-$SLURM_JOB_ID
 
-pgassay certs "$certs" # in a folder that all nodes see
+pgassay fleet certs "$certs" # in a folder that all nodes see
 dask scheduler --host "tls://0.0.0.0:$port" --no-dashboard --dashboard-address 127.0.0.1:0 \
   --tls-ca-file "$certs/ca.pem" --tls-cert "$certs/head.pem" --tls-key "$certs/head-key.pem" &
 trap 'kill %1; rm -rf "$certs"' EXIT
-srun --overlap pgassay worker "tls://$head:$port" --certs "$certs" --data-dir "$data" &
+srun --overlap pgassay fleet worker "tls://$head:$port" --certs "$certs" --data-dir "$data" &
 
 pgassay run "$study" --on "tls://$head:$port" --certs "$certs" --hosts "$SLURM_JOB_NUM_NODES" \
   --out "runs/$study-$SLURM_JOB_ID"

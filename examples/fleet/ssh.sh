@@ -8,7 +8,7 @@ head=$1 study=$2
 shift 2
 port=${PORT:-8786} certs=${CERTS:-certs}
 
-[[ -d $certs ]] || pgassay certs "$certs"
+[[ -d $certs ]] || pgassay fleet certs "$certs"
 dask scheduler --host "tls://0.0.0.0:$port" --no-dashboard --dashboard-address 127.0.0.1:0 \
   --tls-ca-file "$certs/ca.pem" --tls-cert "$certs/head.pem" --tls-key "$certs/head-key.pem" &
 trap 'kill %1' EXIT
@@ -18,7 +18,7 @@ for host in "$@"; do
   ssh "$host" "mkdir -p -m 700 pgassay-certs"
   scp -q "$certs/ca.pem" "$certs/worker.pem" "$certs/worker-key.pem" "$host:pgassay-certs/"
   # shellcheck disable=SC2029
-  ssh "$host" "pgassay worker tls://$head:$port --certs pgassay-certs --name $host" &
+  ssh "$host" "pgassay fleet worker tls://$head:$port --certs pgassay-certs --name $host" &
 done
 
 pgassay run "$study" --on "tls://$head:$port" --certs "$certs" --hosts $#

@@ -202,7 +202,7 @@ class DriveDescription:
     """One drive as it is described: the tables ``drive``, ``timing``, ``emulation``. Immutable; equal by what is said.
 
     Sizes may be written as PostgreSQL has them (``"16GB"``), shares as per cent (``"7%"``). The tables ``input``,
-    ``run`` and ``life`` may be there and are left to ``pgassay simulate``. Methods raise ``DescriptionError``.
+    ``run`` and ``life`` may be there and are left to ``pgassay drive simulate``. Methods raise ``DescriptionError``.
     """
 
     def __new__(cls, document: Mapping[str, object]) -> DriveDescription: ...

@@ -148,7 +148,7 @@ def test_bash_takes_a_level_for_one_word(bash: Ask) -> None:
     assert bash("pgassay run --set server.work_mem=4MB fillfactor-d") == ["fillfactor-drive"]
     assert bash("pgassay run --set drive.data=directory:/x fillfactor-d") == ["fillfactor-drive"]
     assert bash("pgassay compare server.work_mem=4MB server.w") == ["server.work_mem="]
-    assert bash("pgassay simulate --set server.w") == [], "a simulated drive has no settings of a server"
+    assert bash("pgassay drive simulate --set server.w") == [], "a simulated drive has no settings of a server"
 
 
 def test_fish(fish: Ask) -> None:

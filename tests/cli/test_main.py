@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pgassay import __version__
-from pgassay.cli import COMMANDS, main
+from pgassay.cli import COMMANDS, LISTED, main
 from pgassay.cli.parser import Parser
 from pgassay.cli.plan import lengths, reboot_lines, unbuilt_lines
 from pgassay.errors import UsageError
@@ -29,7 +29,74 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("-?", "--help", "-h", "help"):
         assert main([word]) == 0
         shown = capsys.readouterr().out
-        assert all(f"  {name}" in shown for name in COMMANDS)
+        assert [name for names in LISTED.values() for name in names if f"\n  {name} " not in shown] == []
+        assert [title for title in LISTED if f"\n{title}:\n" not in shown] == []
+
+
+def test_help_lists_what_somebody_is_about_to_do_and_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert len(LISTED) == 5
+    assert sum(map(len, LISTED.values())) <= 24
+    rare = set(COMMANDS) - {name for names in LISTED.values() for name in names}
+    assert rare == {"completion", "man"}
+    assert not re.search(r"^  (completion|man) ", shown, re.MULTILINE)
+    assert main(["man", "run"]) == 0
+
+
+def sections(help_text: str) -> dict[str, list[str]]:
+    """The last name of each option, by the heading that it is under."""
+    found: dict[str, list[str]] = {}
+    for line in help_text.splitlines():
+        if heading := re.fullmatch(r"(\w.*):", line):
+            found[heading[1]] = []
+        elif option := re.match(r"  (?:-\S, )?(--[\w-]+)", line):
+            found[[*found][-1]].append(option[1])
+    return found
+
+
+def test_help_of_run_has_ten_options_first_and_the_others_under_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: pgassay run [OPTION]... STUDY\n\n")
+    found = sections(shown)
+    common = found.pop("options")
+    assert common[0] == "--help"
+    assert common[1:] == [
+        "--quick", "--as-published", "--set", "--levels", "--blocks", "--budget", "--data-dir", "--out", "--dry-run",
+        "--live",
+    ]  # fmt: skip
+    assert [name for name, options in found.items() if not options] == ["positional arguments"]
+    assert {"--weigh", "--check", "--resolution"} <= set(found["verdicts"])
+    assert {"--on", "--hosts"} <= set(found["blocks on other machines"])
+    assert sum(map(len, found.values())) >= 30
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [("drive simulate --capcity", "--capacity"), ("drive list --jsn", "--json"), ("fleet certs x --dayz", "--days")],
+)
+def test_a_mistyped_option_of_an_action_is_answered_with_the_nearest_one(
+    line: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    assert f'did you mean "{meant}"?' in capsys.readouterr().err
+
+
+def test_what_one_run_or_several_alone_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = (str(make_run(tmp_path / name, discarded=False).path) for name in ("one", "other"))
+    for option in (["--csv"], ["--quiet"], ["--check"], ["--weigh", "tps > 1"]):
+        assert main(["show", one, other, *option]) == 2
+        assert f"{option[0]} is for the answer of one run" in capsys.readouterr().err
+    assert main(["show", one, "--out", str(tmp_path / "drawn")]) == 2
+    assert "--out is for a comparison of several runs" in capsys.readouterr().err
+    assert main(["show", one, other, "--by-host"]) == 2
+    assert "--by-host is for one run" in capsys.readouterr().err
+    assert not (tmp_path / "drawn").exists()
+    for words in (["--verbose"], []):
+        assert main(["show", one, other, *words]) == 0
+        assert ("(secondary)" in capsys.readouterr().out) == bool(words)
 
 
 SAMPLE = """

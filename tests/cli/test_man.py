@@ -26,6 +26,12 @@ def test_a_page_has_every_option_with_its_help() -> None:
     assert "+30 %" in page, "argparse's %% is one"
 
 
+def test_a_page_has_the_headings_of_the_help() -> None:
+    page = man.pages()["pgassay-run"]
+    assert page.index(".SH OPTIONS") < page.index("\\fB\\-\\-live\\fR") < page.index(".SS Verdicts\n")
+    assert page.index(".SS Verdicts\n") < page.index("\\fB\\-\\-weigh\\fR") < page.index(".SS Order of trials\n")
+
+
 def test_a_command_with_actions_shows_the_options_of_each() -> None:
     page = man.pages()["pgassay-drive"]
     assert ".SS \\fBcreate\\fR\n" in page

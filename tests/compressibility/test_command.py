@@ -1,4 +1,4 @@
-"""`pgassay compressibility` on files made by hand: samples near the whole, what is printed, what is refused."""
+"""`pgassay drive compressibility` on files made by hand: samples near the whole, what is printed, what is refused."""
 
 import json
 import os
@@ -27,14 +27,14 @@ def cluster(tmp_path: Path) -> Path:
 
 
 def found(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    assert main(["compressibility", *words, "--json"]) == 0
+    assert main(["drive", "compressibility", *words, "--json"]) == 0
     printed: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert printed["format"] == 1
     return printed
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(["compressibility", *words]) == 2
+    assert main(["drive", "compressibility", *words]) == 2
     return capsys.readouterr().err
 
 
@@ -62,7 +62,7 @@ def test_a_sample_is_near_the_whole_and_says_how_near(capsys: pytest.CaptureFixt
 
 
 def test_people_are_told_that_it_is_an_estimate(capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
-    assert main(["compressibility", str(cluster), "--sample", "2MB"]) == 0
+    assert main(["drive", "compressibility", str(cluster), "--sample", "2MB"]) == 0
     printed = capsys.readouterr().out
     assert "6MB, of which 2MB (33 %) were read and compressed" in printed
     assert "no drive was measured" in printed

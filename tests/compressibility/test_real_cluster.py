@@ -45,7 +45,7 @@ def server() -> Iterator[LocalServer]:
 
 
 def measured(capsys: pytest.CaptureFixture[str], cluster: str) -> dict[str, Any]:
-    assert main(["compressibility", cluster, "--whole", "--json", "--fillfactor", "75"]) == 0
+    assert main(["drive", "compressibility", cluster, "--whole", "--json", "--fillfactor", "75"]) == 0
     printed: dict[str, Any] = json.loads(capsys.readouterr().out)
     return printed
 

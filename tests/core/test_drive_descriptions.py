@@ -1,4 +1,4 @@
-"""One description means the same to the core, to `pgassay simulate`, to the program that emulates, and in a file.
+"""One description means the same to the core, to `pgassay drive simulate`, to the program that emulates, and in a file.
 
 `drive_descriptions.json` has documents and what is said of them; `crates/drive/tests/descriptions.rs` reads it, too.
 """

@@ -31,7 +31,7 @@ STANDS_FOR = {
 
 INSTEAD = {
     "run --discard-snapshots": "run fillfactor --discard-snapshots",
-    "simulate FILE": "simulate load.toml",
+    "drive simulate FILE": "drive simulate load.toml",
     f"run fillfactor --quick --budget 8min --allow-busy --out {FIRST}": "run fillfactor --quick --out runs/next",
     "studies NAME": "studies fillfactor",
     "export RUN --capsule FILE": f"export {RUN} --capsule run.capsule",
@@ -51,7 +51,7 @@ ONLY_PARSED = {
     "track": "builds commits of a repository: tests/lab/test_track.py and tests/cli/test_track.py",
     "bisect": "builds commits of a repository: tests/lab/test_bisection.py and tests/cli/test_bisect.py",
     "capture": "reads a server: the same",
-    "compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",
+    "drive compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",
     "diagnose RUN --disk RUN": "needs a disk study of this machine: tests/report/test_diagnosing.py plants one",
     "doctor --repair": "changes the machine",
     "drive create": "mounts a file system",
@@ -62,10 +62,11 @@ ONLY_PARSED = {
     "drive record": "needs a drive that was made: tests/drive",
     "init --from": "asks a server: tests/system",
     "postgres build": "compiles servers for minutes: tests/postgres and tests/system",
-    "predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
+    "drive predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
     "rerun CAPSULE": "runs a study for minutes: tests/cli/test_rerun.py and tests/system/test_capsules.py",
     "rerun FILE": "the same",
-    "worker": "works until its scheduler is gone: tests/fleet/test_dask.py",
+    "fleet worker": "works until its scheduler is gone: tests/fleet/test_dask.py",
+    "show RUN --by-host": "needs a run of a fleet: tests/report/test_drift.py",
     "serve": "serves until it is interrupted: tests/live/test_server.py",
     "resume RUN": "goes on with a run for minutes: tests/lab and tests/system",
     **dict.fromkeys(
@@ -78,22 +79,22 @@ ONLY_PARSED = {
     "run study.toml --server": "needs a staging server: tests/system/test_attach.py",
     "compare work_mem=4MB work_mem=64MB --server": "the same",
     "run --discard-snapshots": "removes what other runs on this machine have prepared",
-    "simulate --trace": "needs a trace of a drive: tests/cli/test_simulate.py",
+    "drive simulate --trace": "needs a trace of a drive: tests/flash/test_command.py",
 }
 """The beginning of a command to the reason why nothing but its options is checked."""
 
 COMMANDS_SHOWN = commands()
-PLANNED = ("run ", "compare ", "cut ")
+PLANNED = ("run ", "compare ", "drive cut ")
 """Planned with --dry-run, which looks for a PostgreSQL."""
 
-ALONE = ("--help", "doctor", "simulate", "studies", "drive list", "drive snapshots", "postgres list")
+ALONE = ("--help", "doctor", "studies", "drive list", "drive simulate", "drive snapshots", "postgres list")
 """Commands that do something without any word more; others that stand alone are only named."""
 NEED_ROOT = (
     "run cache", "run fillfactor-drive", "run fillfactor --quick --set drive.data=", "run power-cut",
-    "run recovery-time", "run commit-safety", "run drive-speed", "cut ",
+    "run recovery-time", "run commit-safety", "run drive-speed", "drive cut ",
 )  # fmt: skip
 """Studies with host factors or drives."""
-GROUPS = ("drive", "postgres")
+GROUPS = ("drive", "fleet", "postgres")
 """Commands with commands of their own."""
 
 

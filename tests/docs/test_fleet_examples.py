@@ -31,8 +31,8 @@ for word; do printf '\\t%s' "$word" >>"$SAID.$$"; done
 echo >>"$SAID.$$"
 cat "$SAID.$$" >>"$SAID"
 rm "$SAID.$$"
-case "$(basename "$0") $1" in
-  "dask scheduler") exec sleep 3600 ;; "pgassay certs") mkdir "$2" ;; "hostname -f") echo node1.lab ;;
+case "$(basename "$0") $1 $2" in
+  "dask scheduler "*) exec sleep 3600 ;; "pgassay fleet certs") mkdir "$3" ;; "hostname -f ") echo node1.lab ;;
 esac
 """
 

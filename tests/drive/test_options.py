@@ -116,7 +116,7 @@ def test_only_devices_are_trimmed_before_a_trial() -> None:
 def test_what_only_emulated_drives_do_names_the_drive_that_is_none_and_its_remedy(
     owner: str, option: str, value: str
 ) -> None:
-    """It once named neither, so that `drive.wal=directory` under `pgassay cut` looked like a fault of the data's."""
+    """It once named neither: `drive.wal=directory` under `pgassay drive cut` looked like a fault of the data's."""
     levels = {"data": "ssd", owner: "image", option: value}
     with pytest.raises(UsageError, match=f'kind image, as "drive.{owner}" is') as caught:
         DriveOptions.from_levels(levels)

@@ -1,4 +1,4 @@
-"""`pgassay simulate`: descriptions from files and options, a table, JSON, figures, and errors with a hint."""
+"""`pgassay drive simulate`: descriptions from files and options, a table, JSON, figures, and errors with a hint."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ QUICK = ["--capacity", "64MB", "--set", "drive.pages_per_block=32", "--drive-wri
 
 def simulated(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
     """The simulations that `--json` prints."""
-    assert main(["simulate", *QUICK, "--json", *words]) == 0
+    assert main(["drive", "simulate", *QUICK, "--json", *words]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["format"] == 1
     simulations: list[dict[str, Any]] = printed["simulations"]
@@ -24,7 +24,7 @@ def simulated(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str,
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """The error of a command line that is refused."""
-    assert main(["simulate", *QUICK, *words]) == 2
+    assert main(["drive", "simulate", *QUICK, *words]) == 2
     return capsys.readouterr().err
 
 
@@ -47,8 +47,8 @@ def test_a_drive_settles_near_its_formula(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_interval_stands_beside_every_write_amplification(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["simulate", *QUICK, "--over-provisioning", "28%", "--policy", "fifo", "--accuracy", "1%"]
-    (found,) = simulated(capsys, *words[len(QUICK) + 1 :])
+    words = ["drive", "simulate", *QUICK, "--over-provisioning", "28%", "--policy", "fifo", "--accuracy", "1%"]
+    (found,) = simulated(capsys, *words[len(QUICK) + 2 :])
     low, high = found["write_amplification_interval"]
     assert 0 < (high - low) / 2 <= 0.01 * found["write_amplification"]
     assert main(words) == 0
@@ -60,7 +60,7 @@ def test_the_interval_stands_beside_every_write_amplification(capsys: pytest.Cap
 
 
 def test_a_limit_that_was_reached_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["simulate", *QUICK, "--pattern", "hot-cold", "--policy", "fifo", "--set", "run.limit=4"]
+    words = ["drive", "simulate", *QUICK, "--pattern", "hot-cold", "--policy", "fifo", "--set", "run.limit=4"]
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert "NOT settled after 3.1 drive writes of ageing" in printed
@@ -73,7 +73,7 @@ def test_a_limit_that_was_reached_is_said(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_drive_that_compresses_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["simulate", *QUICK, "--kind", "compressing"]
+    words = ["drive", "simulate", *QUICK, "--kind", "compressing"]
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert "nothing is compressed: each block of this input keeps its 4096 bytes\nhint: " in printed
@@ -102,7 +102,7 @@ def test_a_sweep_is_a_cross_product(capsys: pytest.CaptureFixture[str]) -> None:
     values = [one["write_amplification"] for one in found]
     assert values[0] < values[1]
     assert values[0] > values[2]
-    assert main(["simulate", *QUICK, *sweeps]) == 0
+    assert main(["drive", "simulate", *QUICK, *sweeps]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["over_provisioning", "policy", "WA"]
     assert len(lines) == 6
@@ -140,7 +140,7 @@ def test_a_drive_that_is_half_used_stays_so(capsys: pytest.CaptureFixture[str]) 
     assert found["write_amplification"] == pytest.approx(found["theory"], rel=0.03)
     (aged,) = simulated(capsys, *words, "--set", "run.ageing=theory")
     assert aged["write_amplification"] == pytest.approx(found["theory"], rel=0.03)
-    assert main(["simulate", *QUICK, *words]) == 0
+    assert main(["drive", "simulate", *QUICK, *words]) == 0
     assert capsys.readouterr().out.startswith("simulated page-mapped drive of 64MB, fifo, 32 pages a block\n")
 
 
@@ -179,7 +179,7 @@ def one_trace(path: Path, blocks: int) -> None:
 def test_a_trace_brings_its_capacity_and_its_clock(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "load.trace"
     one_trace(path, 8192)
-    words = ["simulate", "--trace", str(path), "--drive-writes", "1", "--set", "run.ageing=none", "--json"]
+    words = ["drive", "simulate", "--trace", str(path), "--drive-writes", "1", "--set", "run.ageing=none", "--json"]
     words += ["--over-provisioning", "40%"]
     assert main([*words, "--timing"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["simulations"]

@@ -53,7 +53,7 @@ def test_no_more_at_once_than_fit(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setattr(memory, "available_memory_bytes", lambda: largest)
     with pytest.raises(UsageError, match="needs about"):
         memory.at_once(drives, 1)
-    assert main(["simulate", "--capacity", "2GB"]) == 2
+    assert main(["drive", "simulate", "--capacity", "2GB"]) == 2
     assert (
         "the model needs about 4.2MB of memory, 3.8MB are available\nhint: a smaller drive" in capsys.readouterr().err
     )

@@ -197,8 +197,8 @@ class Lab:
         return self.head.start("distributed.cli.dask_scheduler", *words, log="scheduler")
 
     def worker(self, host: Host) -> "subprocess.Popen[bytes]":
-        """`pgassay worker` on a host."""
-        return host.start("pgassay", "worker", self.address, "--certs", str(self.certs), "--name", host.name)
+        """`pgassay fleet worker` on a host."""
+        return host.start("pgassay", "fleet", "worker", self.address, "--certs", str(self.certs), "--name", host.name)
 
     def on(self) -> list[str]:
         """The options that name this fleet."""

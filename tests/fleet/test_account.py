@@ -107,8 +107,9 @@ def test_a_worker_under_an_account_of_its_own_leaves_files_in_its_data_directory
         before, closed = owned(account, home, host.data), set(host.folder.iterdir())
         stack.callback(namespaces.end, lab.scheduler())
         worker = host.enter(
-            "sh", "-ec", words + AS_NOBODY, "sh", sys.executable, "-m", "pgassay", "worker", lab.address, "--certs",
-            str(home / "certs"), "--name", host.name, ACCOUNT=str(account.uid), GROUP=str(account.gid), HOME=str(home),
+            "sh", "-ec", words + AS_NOBODY, "sh", sys.executable, "-m", "pgassay", "fleet", "worker", lab.address,
+            "--certs", str(home / "certs"), "--name", host.name,
+            ACCOUNT=str(account.uid), GROUP=str(account.gid), HOME=str(home),
             **environment,
         )  # fmt: skip
         stack.callback(namespaces.end, worker)

@@ -55,7 +55,7 @@ def test_every_other_address_is_refused(text: str) -> None:
 def folder(tmp_path: Path) -> Path:
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
-    assert main(["certs", str(tmp_path / "certs"), "--days", "2"]) == 0
+    assert main(["fleet", "certs", str(tmp_path / "certs"), "--days", "2"]) == 0
     return tmp_path / "certs"
 
 
@@ -74,7 +74,7 @@ def test_keys_are_for_their_owner_alone_and_the_authoritys_is_gone(folder: Path)
 
 def test_certificates_are_never_written_over_and_open_keys_are_refused(folder: Path) -> None:
     before = (folder / "ca.pem").read_bytes()
-    assert main(["certs", str(folder)]) == 2
+    assert main(["fleet", "certs", str(folder)]) == 2
     assert (folder / "ca.pem").read_bytes() == before
     (folder / "head-key.pem").chmod(0o640)
     with pytest.raises(UsageError, match="others may read"):
@@ -147,7 +147,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
 
 def test_a_worker_of_another_fleet_is_told_so(folder: Path, tmp_path: Path) -> None:
     ours, others = certificates.find(folder, "worker"), tmp_path / "others"
-    assert main(["certs", str(others), "--days", "2"]) == 0
+    assert main(["fleet", "certs", str(others), "--days", "2"]) == 0
     head = certificates.find(others, "head")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(head.authority))
     context.load_cert_chain(head.certificate, head.key)

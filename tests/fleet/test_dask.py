@@ -73,7 +73,7 @@ def fleet(folder: Path, names: tuple[str, ...], **environment: str) -> Iterator[
                     "127.0.0.1:0", *tls)
         )  # fmt: skip
         for name in names:
-            words = ("worker", address, "--certs", str(folder), "--name", name)
+            words = ("fleet", "worker", address, "--certs", str(folder), "--name", name)
             stack.enter_context(started("pgassay", *words, **environment))
         yield address
 

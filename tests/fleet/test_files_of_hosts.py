@@ -56,7 +56,7 @@ def blind_worker(folder: Path, address: str, certs: Path, data: Path) -> Iterato
     """A worker that does not see what is in the folder."""
     if shutil.which("unshare") is None or subprocess.run([*_BLIND, str(folder), "true"], check=False).returncode:
         pytest.skip("no mount namespace can be made here")
-    command = [*_BLIND, str(folder), sys.executable, "-m", "pgassay", "worker", address, "--certs", str(certs)]
+    command = [*_BLIND, str(folder), sys.executable, "-m", "pgassay", "fleet", "worker", address, "--certs", str(certs)]
     search = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "PGASSAY_DATA_DIR": str(data)}
     process = subprocess.Popen([*command, "--name", "h1"], env={**os.environ, **search}, stdout=subprocess.DEVNULL)
     try:

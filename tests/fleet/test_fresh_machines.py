@@ -82,7 +82,7 @@ def test_each_line_from_fresh_machines_to_a_verdict(lab: Lab) -> None:
     with ExitStack() as stack:
         for host, lines in ((lab.head, at_head), *((each, at_host) for each in lab.hosts), (lab.head, last)):
             for line in lines:
-                stays = shlex.split(line)[:2] in (["dask", "scheduler"], ["pgassay", "worker"])
+                stays = line.startswith(("dask scheduler ", "pgassay fleet worker "))
                 words = typed(host, line) + (SMALL if shlex.split(line)[:2] == ["pgassay", "run"] else "")
                 started = host.enter("sh", "-ec", words, PATH=search, LAB=str(root))
                 stack.callback(namespaces.end, started)

@@ -68,7 +68,7 @@ def test_a_study_ends_whole_where_links_are_slow_and_break_now_and_then(place: P
         for name in ("h1", "h2"):
             (place / name).mkdir(mode=0o755)
             relays[name] = stack.enter_context(Relay(int(address.rpartition(":")[2]), LATE_S))
-            words = ("worker", f"tls://127.0.0.1:{relays[name].port}", "--certs", str(folder), "--name", name)
+            words = ("fleet", "worker", f"tls://127.0.0.1:{relays[name].port}", "--certs", str(folder), "--name", name)
             stack.enter_context(started("pgassay", *words, PGASSAY_DATA_DIR=str(place / name)))
         with connect(addresses.parse(address), certificates.find(folder, "head"), READY_S) as client:
             awaited("the workers are there", lambda: len(names(client)) == 2, READY_S)  # a head waits for a minute

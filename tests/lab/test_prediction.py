@@ -214,9 +214,9 @@ def test_a_drive_that_runs_out_of_space_has_no_figure_and_no_basis(
 
     monkeypatch.setattr("pgassay.flash.prediction._run", full)
     words = ("--data", "30MB", "--capacity", "64MB")
-    assert main(["predict", path, *words]) == 0
+    assert main(["drive", "predict", path, *words]) == 0
     assert "write amplification not available: the drive runs out of space, " in capsys.readouterr().out
-    assert main(["predict", path, *words, "--json"]) == 0
+    assert main(["drive", "predict", path, *words, "--json"]) == 0
     first, _ = json.loads(capsys.readouterr().out)["simulated"]
     assert (first["drives"][0]["write_amplification"], first["drives"][0]["basis"]) == (None, None)
 
@@ -231,7 +231,7 @@ def test_the_command_prints_what_is_simulated_beside_what_was_published(
 ) -> None:
     path = str(recorded(tmp_path / "run").path)
     sizes = ("--data", "740GB", "--capacity", "3.2TB", "--simulated", "64MB")
-    assert main(["predict", path, *sizes, "--over-provisioning", "7%,28%", "--writes-per-day", "10TB"]) == 0
+    assert main(["drive", "predict", path, *sizes, "--over-provisioning", "7%,28%", "--writes-per-day", "10TB"]) == 0
     said = capsys.readouterr().out
     assert "table.fillfactor=75: " in said
     assert "over-provisioning 28 %: write amplification" in said
@@ -239,7 +239,7 @@ def test_the_command_prints_what_is_simulated_beside_what_was_published(
     assert "published: drive: normal; space: 740 GB" in said
     assert said.count("simulated") >= 4
     assert "space is scaled linearly from one run: what does not grow with the data" in said
-    assert main(["predict", path, *sizes, "--json"]) == 0
+    assert main(["drive", "predict", path, *sizes, "--json"]) == 0
     first, _ = json.loads(capsys.readouterr().out)["simulated"]
     assert first["physical_bytes"]["basis"] == "one run, scaled linearly"
     assert first["drives"][0]["endurance_bytes"] > 3.2e12
@@ -252,7 +252,7 @@ def test_the_superblock_of_the_drive_can_be_said(tmp_path: Path, capsys: pytest.
     words = ("--data", "30MB", "--capacity", "64MB", "--live-share", "90%", "--json")
     found = []
     for size in ((), ("--superblock", "64kB"), ("--superblock", "1MB")):
-        assert main(["predict", path, *words, *size]) == 0
+        assert main(["drive", "predict", path, *words, *size]) == 0
         first, _ = json.loads(capsys.readouterr().out)["simulated"]
         found.append((first["drives"][0]["superblock_bytes"], first["drives"][0]["write_amplification"]))
     (none, usual), (small, alike), (large, more) = found
@@ -319,7 +319,7 @@ def test_runs_of_one_size_and_runs_without_a_treatment_in_common_are_refused(tmp
 def test_bad_input_is_named(
     words: tuple[str, ...], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["predict", str(recorded(tmp_path / "run").path), *words]) == 2
+    assert main(["drive", "predict", str(recorded(tmp_path / "run").path), *words]) == 2
     assert complaint in capsys.readouterr().err
 
 

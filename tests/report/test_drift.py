@@ -1,4 +1,4 @@
-"""Effects over days on the page, and by compare-hosts over several runs; nothing where all is of one day."""
+"""Effects over days on the page, and by show over several runs; nothing where all is of one day."""
 
 import json
 from pathlib import Path
@@ -66,16 +66,16 @@ def test_it_is_on_the_page_of_a_run_over_days_and_on_no_other(run: Run, tmp_path
     assert drift.SECTION.plain(short) == {}
 
 
-def test_runs_over_days_are_put_together_by_compare_hosts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_over_days_are_put_together_by_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = tmp_path / "monday", tmp_path / "thursday"
     make_run(first, discarded=False)
     make_run(second, discarded=False, first_day=3.0, drift=1.1)
-    assert main(["compare-hosts", str(first), str(second)]) == 0
+    assert main(["show", str(first), str(second)]) == 0
     said = capsys.readouterr().out
     assert "Over days\n  table.fillfactor=75: over 3.0 days the effect changed by +10 % a day" in said
     assert "  table.fillfactor=75\n    monday: +20" in said
     assert "by that of monday: +33" in said
-    assert main(["compare-hosts", str(first), str(second), "--json", "--out", str(tmp_path / "drawn")]) == 0
+    assert main(["show", str(first), str(second), "--json", "--out", str(tmp_path / "drawn")]) == 0
     found = json.loads(capsys.readouterr().out)
     (changed,) = (each for each in found["drift"] if each["treatment"].endswith("=75"))
     assert [day["day"] for day in changed["days"]] == ["2023-11-14", "2023-11-17"]
@@ -86,7 +86,7 @@ def test_runs_over_days_are_put_together_by_compare_hosts(tmp_path: Path, capsys
 
 
 def test_the_hosts_of_one_fleet_are_compared(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare-hosts", str(run.path), "--json"]) == 0
+    assert main(["show", str(run.path), "--by-host", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["runs"] == ["alpha", "beta"]
     assert found["hosts"] == [{"name": "kernel.release", "values": ["alpha", "beta"]}]
@@ -94,5 +94,5 @@ def test_the_hosts_of_one_fleet_are_compared(run: Run, tmp_path: Path, capsys: p
     assert [each["blocks"] for each in row["effects"]] == [4, 4]
     assert row["differences"][0]["estimate"] == pytest.approx(1.1, rel=0.05)
     make_run(tmp_path / "alone")
-    assert main(["compare-hosts", str(tmp_path / "alone")]) == 2
+    assert main(["show", str(tmp_path / "alone"), "--by-host"]) == 2
     assert "one run alone cannot be compared" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from pgassay.cli.compare_hosts import text
+from pgassay.cli.show import text
 from pgassay.errors import UsageError
 from pgassay.record.reading import Run
 from pgassay.report.environments import drawing, side_by_side
@@ -27,14 +27,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
 def test_the_slower_guest_is_found_with_the_fact_that_differs(
     runs: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["compare-hosts", str(runs[0]), str(runs[1]), "--json"]) == 0
+    assert main(["show", str(runs[0]), str(runs[1]), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     primary = [row for row in found["rows"] if row["primary"]]
     assert len(primary) == 16 == found["comparisons"]
     assert all(len(row["differences"]) == 1 for row in primary)
     assert all(row["differences"][0]["low"] < 0.8 < row["differences"][0]["high"] for row in primary)
     assert found["hosts"] == [{"name": "cpu.cores", "values": [4, 8]}]
-    assert main(["compare-hosts", str(runs[0]), str(runs[1])]) == 0
+    assert main(["show", str(runs[0]), str(runs[1])]) == 0
     said = capsys.readouterr().out
     assert "cpu.cores: 4 | 8" in said
     assert "guest against metal" in said
@@ -70,7 +70,7 @@ def test_differences_are_drawn_with_the_intervals_of_the_text(runs: tuple[Path, 
 def test_the_figure_is_written_where_asked_and_not_without_an_interval(
     runs: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ["compare-hosts", str(runs[0]), str(runs[1]), "--out"]
+    asked = ["show", str(runs[0]), str(runs[1]), "--out"]
     assert main([*asked, str(tmp_path / "drawn")]) == 0
     assert {path.name for path in (tmp_path / "drawn").iterdir()} == {
         f"hosts.{end}" for end in ("svg", "png", "csv", "json")
@@ -84,7 +84,7 @@ def test_the_figure_is_written_where_asked_and_not_without_an_interval(
 def test_what_cannot_be_compared_is_refused(runs: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError, match="one run"):
         side_by_side([_open(runs[0])])
-    assert main(["compare-hosts", str(runs[0]), str(runs[2])]) == 2
+    assert main(["show", str(runs[0]), str(runs[2])]) == 2
     assert 'is a run of the study "crossed"' in capsys.readouterr().err
 
 

@@ -91,7 +91,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_is_judged_without_each_host_by_its_own_rules(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare-hosts", str(three), "--json"]) == 0
+    assert main(["show", str(three), "--by-host", "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)["without_host"]
     assert [(each["treatment"], each["without"]) for each in plain[:3]] == [
         ("table.fillfactor=75", host) for host in ("beta", "gamma", "alpha")
@@ -101,7 +101,7 @@ def test_a_run_is_judged_without_each_host_by_its_own_rules(three: Path, capsys:
     found = Findings(Run.open(three), hosts=("alpha", "gamma"))
     (effect, *_) = (each.effect for each in found.verdicts)
     assert (effect.estimate, effect.low, effect.high) == tuple(plain[0][name] for name in ("estimate", "low", "high"))
-    assert main(["compare-hosts", str(three)]) == 0
+    assert main(["show", str(three), "--by-host"]) == 0
     assert "\nWithout each host\n" in capsys.readouterr().out
 
 

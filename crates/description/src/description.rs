@@ -11,7 +11,7 @@ use crate::timing::{self, Timing};
 /// Drives by name: a normal one, and one with transparent compression; the same flash, the same over-provisioning.
 pub const PRESETS: [&str; 2] = ["ssd", "csd"];
 
-/// Tables of a file that say what is done with the drive by `pgassay simulate`.
+/// Tables of a file that say what is done with the drive by `pgassay drive simulate`.
 const OF_SIMULATE: [&str; 3] = ["input", "run", "life"];
 
 /// One drive.
@@ -45,7 +45,7 @@ impl Description {
         Ok(found)
     }
 
-    /// The tables of a file; those that only `pgassay simulate` reads are left to it.
+    /// The tables of a file; those that only `pgassay drive simulate` reads are left to it.
     pub fn parse(document: &Table) -> Result<Self, Refused> {
         let mut found = Self::default();
         for (name, value) in document {
@@ -134,7 +134,7 @@ impl Description {
         match self.resolve()? {
             (Configuration::Pools(_), _) => {
                 let message = "drive pools can be simulated, not emulated";
-                Err(Refused::new(message, "leave pools out, or use pgassay simulate"))
+                Err(Refused::new(message, "leave pools out, or use pgassay drive simulate"))
             }
             _ => Ok(()),
         }

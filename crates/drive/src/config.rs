@@ -1,6 +1,6 @@
 //! The configuration file: one JSON object that says what the drive is, where it lives and what it may use.
 //!
-//! Beside its own keys it has those of a description (crate `description`), as `pgassay simulate` reads it. Unknown
+//! Beside its own keys it has those of a description (crate `description`), as `pgassay drive simulate` reads it. Unknown
 //! keys are refused: otherwise a mistyped option would change nothing, unnoticed.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Descriptions of drives that pgassay's Python and `pgassay simulate` are asked about, too: the same answers.
+//! Descriptions of drives that pgassay's Python and `pgassay drive simulate` are asked about, too: the same answers.
 //!
 //! The cases are those of `tests/core/drive_descriptions.json`; only the program's own way in is tried here.
 

@@ -1,6 +1,6 @@
 """The command line: one module a command, imported only when it is called.
 
-`pgassay --help` reads no heavy library: the list of commands stands here, each command's own options in its module
+`pgassay --help` reads no heavy library: the names of commands stand here, each command's own options in its module
 (`parser.Command`). Commands of other packages are listed without being imported (entry points `pgassay.commands`).
 Exit status as in docs/commands.md: 0 the command did its work, 2 usage or fault, 130 interrupted: SIGTERM and SIGHUP
 end every command as Ctrl-C does, so what it made is given back.
@@ -19,40 +19,50 @@ from pgassay.errors import PgassayError
 from pgassay.lab.interruption import Interruption
 from pgassay.plugins import Plugin
 
-COMMANDS: dict[str, str] = {
-    "studies": "list the built-in studies",
-    "run": "run a study",
-    "cut": "cut the power of an emulated drive under a load, and check what a server recovers",
-    "compare": "compare levels of a factor, without a study file",
-    "init": "write a study file with an existing server's settings",
-    "capture": "read a server's settings, data and load into a directory, to ask questions about it",
-    "ask": "put a question to a captured server: its data and its load, on this machine",
-    "advise": "search a configuration for a load, and prove it line by line",
-    "resume": "continue a run that was interrupted",
-    "rerun": "run a capsule's or a run's study again, and compare it with the original",
-    "bisect": "find the commit of PostgreSQL that changed a study's result",
-    "track": "measure a repository's new commits beside a fixed one, and say where its level changed",
-    "show": "print a run's verdicts and tables",
-    "report": "write a run's HTML report and figures",
-    "serve": "show all runs below a directory in a browser on this machine",
-    "diagnose": "say what limits the load: CPU, locks, WAL flushes, reads, writes or the client",
-    "certs": "make certificates for a fleet: its head and its workers",
-    "worker": "lend this machine to a fleet that runs a study's blocks",
-    "compare-hosts": "compare runs of one study from several machines or environments",
-    "check": "check a run's record for damage and doubtful trials",
-    "export": "write a run's trials as CSV, JSON or Prometheus text",
-    "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, PostgresBench, CSV",
-    "lint": "give reasons why a benchmark cannot support its claim",
-    "calibrate": "measure this machine's noise, and which effects it can resolve in how much time",
-    "postgres": "build, list, verify and remove PostgreSQL builds of any page size",
-    "drive": "create, list, age, check and remove drives: images and emulated drives",
-    "predict": "simulate a run's load on drives of any size: write amplification, space, life",
-    "simulate": "simulate what a load becomes inside a drive",
-    "compressibility": "estimate what a compressing drive would store of an existing cluster",
-    "doctor": "check whether this machine is fit to measure on",
+LISTED: Mapping[str, Mapping[str, str]] = {
+    "Run a study": {
+        "studies": "list the built-in studies",
+        "run": "run a study",
+        "compare": "compare levels of a factor, without a study file",
+        "advise": "search a configuration for a load, and prove it line by line",
+        "resume": "continue a run that was interrupted",
+        "rerun": "run a capsule's or a run's study again, and compare it with the original",
+        "bisect": "find the commit of PostgreSQL that changed a study's result",
+        "track": "measure a repository's new commits against a fixed one, and report where its level changed",
+    },
+    "Your own server": {
+        "init": "write a study file with an existing server's settings",
+        "capture": "read a server's settings, data and load into a directory, to ask questions about it",
+        "ask": "put a question to a captured server: its data and its load, on this machine",
+    },
+    "Drives": {
+        "drive": "make, age, check and simulate drives, cut their power, estimate what they would store",
+    },
+    "Results": {
+        "show": "print a run's verdicts and tables, or compare several runs of one study",
+        "report": "write a run's HTML report and figures",
+        "serve": "show all runs below a directory in a browser on this machine",
+        "diagnose": "say what limits the load: CPU, locks, WAL flushes, reads, writes or the client",
+        "check": "check a run's record for damage and doubtful trials",
+        "export": "write a run's trials as CSV, JSON or Prometheus text",
+        "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, PostgresBench, CSV",
+        "lint": "give reasons why a benchmark cannot support its claim",
+    },
+    "This machine, and other machines": {
+        "doctor": "check whether this machine is fit to measure on",
+        "calibrate": "measure this machine's noise, and which effects it can resolve in how much time",
+        "postgres": "build, list, verify and remove PostgreSQL builds of any page size",
+        "fleet": "make certificates for a fleet, or lend this machine to one that runs a study's blocks",
+    },
+}
+"""What `pgassay --help` lists, by what a user is about to do."""
+
+COMMANDS: Mapping[str, str] = {
+    **{name: summary for group in LISTED.values() for name, summary in group.items()},
     "completion": "print a script that completes commands, studies, factors and runs in your shell",
     "man": "print or write manual pages",
 }
+"""All commands; those that are typed once, for a shell or a package, are not listed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,7 +87,7 @@ def _dispatch(words: list[str]) -> int:
     if len(words) > 1 and words[0] == "help" and not words[1].startswith("-"):
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-?", "-h", "--help", "help"):
-        print(_help_text(COMMANDS, plugins.installed(plugins.Group.COMMANDS)), end="")
+        print(_help_text(plugins.installed(plugins.Group.COMMANDS)), end="")
         return SUCCESS if words else FAULT
     if words[0] in ("-V", "--version"):
         print(f"pgassay {__version__}")
@@ -92,7 +102,7 @@ def _dispatch(words: list[str]) -> int:
 def find_command(name: str) -> tuple[Command, str]:
     """The command and its summary; raises `UsageError` for an unknown one, `PluginError` for one that is broken."""
     if name in COMMANDS:
-        return cast(Command, import_module(f"pgassay.cli.{name.replace('-', '_')}")), COMMANDS[name]
+        return cast(Command, import_module(f"pgassay.cli.{name}")), COMMANDS[name]
     others = {plugin.name: plugin for plugin in plugins.installed(plugins.Group.COMMANDS)}
     if name not in others:
         raise unknown_command(name, (*COMMANDS, *others))
@@ -107,19 +117,21 @@ def console() -> None:
         sys.exit(main())
 
 
-def _help_text(commands: Mapping[str, str], others: Sequence[Plugin]) -> str:
+def _help_text(others: Sequence[Plugin]) -> str:
     """The help of the whole program; `others` are commands of other packages."""
-    width = max(map(len, (*commands, *(plugin.name for plugin in others))))
-    lines = "".join(f"  {name:<{width}}  {summary}\n" for name, summary in commands.items())
+    width = max(map(len, (*COMMANDS, *(plugin.name for plugin in others))))
+    lines = ""
+    for title, commands in LISTED.items():
+        lines += f"\n{title}:\n" + "".join(f"  {name:<{width}}  {summary}\n" for name, summary in commands.items())
     if others:
         lines += "\nCommands of other packages:\n"
     for plugin in others:
-        said = plugin.name_taken().message if plugin.name in commands else _of_package(plugin)
+        said = plugin.name_taken().message if plugin.name in COMMANDS else _of_package(plugin)
         lines += f"  {plugin.name:<{width}}  {said}\n"
     return (
         "pgassay is a laboratory for PostgreSQL on storage: it runs real experiments and reports verdicts\n"
         "with their certainty.\n\n"
-        f"Usage:\n  pgassay COMMAND [OPTION]...\n\nCommands:\n{lines}\n"
+        f"Usage:\n  pgassay COMMAND [OPTION]...\n{lines}\n"
         "Options:\n  -V, --version  output version information, then exit\n"
         "  -?, --help     show this help, then exit\n\n"
         "pgassay COMMAND --help shows a command's options. Start with: pgassay run fillfactor --quick\n"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HOST = "load.host"
 
 
-def add_client_options(parser: argparse.ArgumentParser) -> None:
+def add_client_options(parser: argparse._ActionsContainer) -> None:
     """Which host, and how it is reached."""
     parser.add_argument(
         "--client",
@@ -25,7 +25,7 @@ def add_client_options(parser: argparse.ArgumentParser) -> None:
     add_way_options(parser)
 
 
-def add_way_options(parser: argparse.ArgumentParser) -> None:
+def add_way_options(parser: argparse._ActionsContainer) -> None:
     """How a worker that is known by name is reached."""
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="the scheduler that the client's worker is connected to: tls://HOST:PORT"

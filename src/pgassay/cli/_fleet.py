@@ -42,7 +42,7 @@ class Fleet:
         conduct(resolved, run, watcher, self.crew)
 
 
-def add_fleet_options(parser: argparse.ArgumentParser) -> None:
+def add_fleet_options(parser: argparse._ActionsContainer) -> None:
     """Where blocks run, when not on this machine."""
     parser.add_argument("--on", metavar="ADDRESS", help="run blocks on the workers of this scheduler: tls://HOST:PORT")
     parser.add_argument("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
@@ -56,9 +56,9 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_certificates_option(parser: argparse.ArgumentParser) -> None:
+def add_certificates_option(parser: argparse._ActionsContainer) -> None:
     """Where the files for TLS are."""
-    parser.add_argument("--certs", type=Path, metavar="DIR", help="certificates, as pgassay certs makes them")
+    parser.add_argument("--certs", type=Path, metavar="DIR", help="certificates, as pgassay fleet certs makes them")
 
 
 def require_extra() -> None:

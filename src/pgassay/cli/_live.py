@@ -32,7 +32,7 @@ _END_S = 45.0
 _PIECE_BYTES = 4096
 
 
-def add_live_option(parser: argparse.ArgumentParser) -> None:
+def add_live_option(parser: argparse._ActionsContainer) -> None:
     """The option of whatever runs a study."""
     parser.add_argument(
         "--live", action="store_true", help="show the run in a browser on this machine while it goes on"

@@ -41,7 +41,7 @@ def last_run(runs: Path = Path("runs")) -> Path:
     return max(known)[1]
 
 
-def add_form_options(parser: argparse.ArgumentParser, *, csv: bool = False) -> None:
+def add_form_options(parser: argparse._ActionsContainer, *, csv: bool = False) -> None:
     """In which form, and how much of it, a report is printed."""
     form = parser.add_mutually_exclusive_group()
     form.add_argument("-v", "--verbose", action="store_true", help="print the whole report, not one screen of it")

@@ -15,7 +15,7 @@ NOT_HELD = 1
 """Exit status where a threshold fails, or is not shown to hold."""
 
 
-def add_weigh_option(parser: argparse.ArgumentParser) -> None:
+def add_weigh_option(parser: argparse._ActionsContainer) -> None:
     """Add `--weigh`: thresholds of the user's, for commands that judge by them."""
     parser.add_argument(
         "--weigh",
@@ -26,7 +26,7 @@ def add_weigh_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_check_option(parser: argparse.ArgumentParser) -> None:
+def add_check_option(parser: argparse._ActionsContainer) -> None:
     """Add `--check`: an exit status that says whether the thresholds hold."""
     parser.add_argument(
         "--check", action="store_true", help="exit 1 unless every threshold is shown to hold ([decide], --weigh)"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pgassay.cli.parser import excluded
-from pgassay.cli.run import add_bench_options, add_server_option, add_study_options, run_document
+from pgassay.cli.run import add_bench_options, add_study_options, run_document
 from pgassay.errors import UsageError, near
 from pgassay.study.document import set_needs_value
 
@@ -30,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_load_options(parser)
     add_study_options(parser)
-    add_bench_options(parser)
-    add_server_option(parser)
+    add_bench_options(parser, server=True)
 
 
 class _Lines(argparse.Action):

@@ -32,7 +32,7 @@ _BY_METAVAR = {
     "FILE|RUN": "file",
 }
 _LEVELS = ("set", "levels", "levels_given")
-"""Where the parser keeps NAME=VALUE of factors; `simulate --set` takes other keys."""
+"""Where the parser keeps NAME=VALUE of factors; `drive simulate --set` takes other keys."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,9 @@
-"""`pgassay drive create | list | stats | age | record | fsck | destroy`: drives of your own, what runs have left.
+"""`pgassay drive`: drives of your own, what runs have left, and what a load or a cluster would become on a drive.
 
 `pgassay drive precondition` brings a real device to a steady state, and shows whether its counters can be trusted;
 `pgassay drive prove` shows that of a drive in use.
 `pgassay drive snapshots` lists what prepared data are kept for later runs, and removes the least recently used.
+What needs no drive of yours, or makes one for itself, is in modules of its own: `OTHERS`.
 """
 
 import argparse
@@ -16,7 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli.parser import Action
+from pgassay.cli import _compressibility, _cut, _predict, _simulate
+from pgassay.cli.parser import Action, Command
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 from pgassay.record.calibrations import STUDY
@@ -33,6 +35,13 @@ _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_pro
 _FOR_EVER_S = 1e6
 _DRIVE_WRITES = 5
 _ERASURES = ("discard", "format", "crypto", "sanitize", "none")
+
+OTHERS: Mapping[str, tuple[Command, str]] = {
+    "cut": (_cut, "cut the power of an emulated drive under a load, and check what a server recovers"),
+    "simulate": (_simulate, "simulate what a load becomes inside a drive"),
+    "predict": (_predict, "simulate a run's load on drives of any size: write amplification, space, life"),
+    "compressibility": (_compressibility, "estimate what a compressing drive would store of an existing cluster"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--trace", type=Path, metavar="FILE", help="a recorded write trace to replay")
             one.add_argument("--live-share", type=float, default=0.8, metavar="SHARE", help="default: 0.8")
             one.add_argument("--compressed-to", type=float, default=0.5, metavar="SHARE", help="default: 0.5")
-    record = actions.add_parser("record", help="record what is written to a drive, for pgassay simulate --trace")
+    record = actions.add_parser("record", help="record what is written to a drive, for pgassay drive simulate --trace")
     record.add_argument("name", metavar="NAME", help="a drive of yours, or any block device by its path")
     record.add_argument("--output", type=Path, required=True, metavar="FILE", help="the trace, a new file")
     record.add_argument("--duration", metavar="TIME", help="how long; default: until Ctrl-C")
@@ -84,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drive-writes", type=int, default=_DRIVE_WRITES, metavar="N",
         help=f"random overwriting at most, in drive writes; default: {_DRIVE_WRITES}",
     )  # fmt: skip
-    proof = actions.add_parser("prove", help="prove the counters of the drive under a directory, beside what is there")
+    proof = actions.add_parser("prove", help="prove the counters of the drive under a directory that is in use")
     proof.add_argument("directory", type=Path, metavar="DIR", help="a directory on the drive; nothing stays in it")
     for each in (prepare, proof):
         each.add_argument(
@@ -94,10 +103,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for each in actions.choices.values():
         each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives are kept")
         each.add_argument("--json", action="store_true", help="as JSON")
+    for name, (module, summary) in OTHERS.items():
+        module.add_arguments(actions.add_parser(name, help=summary))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action that the command line names; returns the exit status. Raises `PgassayError`."""
+    if arguments.action in OTHERS:
+        return OTHERS[arguments.action][0].run(arguments)
     actions = {
         "create": _create, "list": _list, "snapshots": _snapshots, "stats": _stats, "age": _age, "record": _record,
         "fsck": _fsck, "destroy": _destroy, "precondition": _precondition, "prove": _prove,

@@ -117,12 +117,16 @@ def _usage(parser: argparse.ArgumentParser) -> str:
 
 
 def _options(parser: argparse.ArgumentParser, title: str) -> Iterator[str]:
-    """Arguments, then options, each with its help."""
-    found = sorted(actions_of(parser), key=lambda action: bool(action.option_strings))
-    if title and found:
+    """Arguments, then options, each with its help; below a title also the headings that `--help` has."""
+    shown = list(actions_of(parser))
+    if title and shown:
         yield title
-    for action in found:
-        yield from (".TP", _name(action), _line(_help(parser, action)))
+    for group in parser._action_groups:
+        found = [action for action in group._group_actions if action in shown]
+        if title and found and group not in (parser._positionals, parser._optionals):
+            yield f".SS {_plain((group.title or '').capitalize())}"
+        for action in found:
+            yield from (".TP", _name(action), _line(_help(parser, action)))
 
 
 def _name(action: argparse.Action) -> str:

@@ -65,11 +65,33 @@ def timed(text: str) -> str:
     return text
 
 
+class _Help(argparse.HelpFormatter):
+    """Help in PostgreSQL's manner: the usage names what must be given, and the options are below it."""
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[argparse._MutuallyExclusiveGroup],
+        prefix: str | None = None,
+    ) -> None:
+        """Add the usage; with a `prefix` it is the beginning of that of the actions below."""
+        if prefix is None:
+            needed = [action for action in actions if action.required or not action.option_strings]
+            actions, groups = [_OPTIONS, *needed], ()
+        super().add_usage(usage, actions, groups, prefix)
+
+
+_OPTIONS = argparse.Action(["[OPTION]..."], "options", nargs=0, required=True)
+"""Stands for all that may be given."""
+
+
 class Parser(argparse.ArgumentParser):
     """The parser of one command."""
 
     def __init__(self, program: str, summary: str) -> None:
-        super().__init__(prog=program, description=f"{program}: {summary}", add_help=False, allow_abbrev=False)
+        super().__init__(prog=program, description=f"{program}: {summary}", add_help=False, allow_abbrev=False,
+            formatter_class=_Help)  # fmt: skip
         self.add_argument("-?", "--help", action="help", help="show this help, then exit")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
@@ -89,8 +111,15 @@ class Action(argparse.ArgumentParser):
     """The parser of one action of a command that has several (`postgres build`, `drive create`)."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "add_help": False, "allow_abbrev": False})
+        super().__init__(**{**options, "add_help": False, "allow_abbrev": False, "formatter_class": _Help})
         self.add_argument("-?", "--help", action="help", help="show this help, then exit")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What argparse calls for an action; an unknown option is refused here, where the known ones are known."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` for a command line that cannot be parsed."""

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     remove.add_argument("build", nargs="+", metavar="KEY", help="first digits of the key")
 
 
-def add_build_options(parser: argparse.ArgumentParser) -> None:
+def add_build_options(parser: argparse._ActionsContainer) -> None:
     """How PostgreSQL is built when a study or this command needs it."""
     parser.add_argument(
         "--build-jobs", type=whole(0), default=0, metavar="N", help="parallel compiler jobs (default: all cores)"

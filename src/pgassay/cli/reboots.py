@@ -48,7 +48,7 @@ class Reboots:
             self._continuation.reboot()
 
 
-def add_reboot_option(parser: argparse.ArgumentParser) -> None:
+def add_reboot_option(parser: argparse._ActionsContainer) -> None:
     """The option of `run` and `resume`."""
     parser.add_argument(
         REBOOTS,

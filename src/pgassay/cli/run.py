@@ -37,10 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size_options(parser)
     add_scale_options(parser)
     add_study_options(parser)
-    add_bench_options(parser)
-    add_server_option(parser)
-    _fleet.add_fleet_options(parser)
-    add_client_options(parser)
+    add_bench_options(parser, server=True)
+    _fleet.add_fleet_options(parser.add_argument_group("blocks on other machines"))
+    add_client_options(parser.add_argument_group("load's program on another machine"))
 
 
 def add_size_options(parser: argparse.ArgumentParser) -> None:
@@ -52,81 +51,94 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
 
 def add_scale_options(parser: argparse.ArgumentParser) -> None:
     """A scale model of the study."""
-    scale = parser.add_mutually_exclusive_group()
+    scale = parser.add_argument_group("scale model").add_mutually_exclusive_group()
     scale.add_argument("--scale", metavar="1/N", help="run a scale model: every size N times smaller")
     scale.add_argument("--scale-to", metavar="SIZE", help="run the scale model whose largest data take this: 4GB")
 
 
 def add_study_options(parser: argparse.ArgumentParser) -> None:
-    """How the study is changed; its size is not, unless it has several (`add_size_options`)."""
+    """How the study is changed; its size is not, unless it has several (`add_size_options`).
+
+    What most runs give comes first; the rest is under headings of its own.
+    """
     parser.set_defaults(quick=False, as_published=False, scale=None, scale_to=None)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a factor at this level")
     parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
     parser.add_argument("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
-    parser.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
-    parser.add_argument(
+    verdicts = parser.add_argument_group("verdicts")
+    verdicts.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
+    verdicts.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
+    verdicts.add_argument(
         "--precision", metavar="SHARE", help="go on after a verdict until the interval is as narrow as this: 4%%"
     )
-    parser.add_argument(
+    verdicts.add_argument(
         "--risk-below",
         metavar="SHARE",
         help="cut power until a cut did damage, or until damage is rarer than this with 95 %% certainty: 0.1%%",
     )
-    parser.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
-    parser.add_argument(
-        "--plain-defaults",
-        action="store_true",
-        help="while the page size varies, do not pin settings counted in blocks",
-    )
-    parser.add_argument(
+    add_weigh_option(verdicts)
+    add_check_option(verdicts)
+    order = parser.add_argument_group("order of trials")
+    order.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
+    order.add_argument(
         "--pairing",
         choices=("auto", "alternate", "sequential"),
         help="servers of a block at once and in turns, or one after the other (default: auto, in turns where valid)",
     )
-    parser.add_argument(
-        "--placement",
-        choices=("auto", "paired", "free"),
-        help="in turns: each thread of the load on one CPU with its clients' backends, where that comes out even, or"
-        " all where the scheduler puts them (default: auto, paired where no treatment writes)",
-    )
-    parser.add_argument(
+    order.add_argument(
         "--slice",
         metavar="TIME",
         help="how long a server's turn lasts: 200ms to 10s, or auto: as calibrated here (default: 250ms, longer for"
         " slow transactions)",
     )
-    add_weigh_option(parser)
-    add_check_option(parser)
-    parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
+    order.add_argument(
+        "--placement",
+        choices=("auto", "paired", "free"),
+        help="in turns: each thread of the load on one CPU with its clients' backends, where that comes out even, or"
+        " all where the scheduler puts them (default: auto, paired where no treatment writes)",
+    )
 
 
-def add_bench_options(parser: argparse.ArgumentParser) -> None:
-    """Where and on what it runs."""
-    parser.add_argument(
+def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) -> None:
+    """Where and on what it runs; with `server` also a staging server of the user's."""
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
+    parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
+    add_live_option(parser)
+    add_form_options(parser.add_argument_group("what is printed"))
+    machine = parser.add_argument_group("server and machine")
+    machine.add_argument(
         "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
     )
-    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
-    add_owned_option(parser)
-    parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
-    parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
-    parser.add_argument(
+    add_build_options(machine)
+    if server:
+        machine.add_argument(
+            "--server",
+            default="",
+            metavar="DSN",
+            help="run on this staging server, which nobody else uses, instead of clusters of its own (with --i-own)",
+        )
+    add_owned_option(machine)
+    _trust.add_trust_option(machine)
+    machine.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
+    machine.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
+    machine.add_argument(
         "--without-host-factors", action="store_true", help="leave out host.* factors that this machine cannot have"
     )
-    parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
-    parser.add_argument(
+    machine.add_argument(
+        "--plain-defaults",
+        action="store_true",
+        help="while the page size varies, do not pin settings counted in blocks",
+    )
+    machine.add_argument(
         "--snapshots-in", type=Path, metavar="DIR", help="keep prepared data here instead of on the measured drive"
     )
-    parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
-    add_build_options(parser)
-    add_reboot_option(parser)
-    add_live_option(parser)
-    _trust.add_trust_option(parser)
-    parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
-    add_form_options(parser)
+    machine.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
+    add_reboot_option(machine)
 
 
-def add_owned_option(parser: argparse.ArgumentParser) -> None:
+def add_owned_option(parser: argparse._ActionsContainer) -> None:
     """Which devices are the user's own, and whether the server of --server is."""
     parser.set_defaults(server="")
     parser.add_argument(
@@ -137,16 +149,6 @@ def add_owned_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="/dev/NAME",
         help="allow pgassay to overwrite this device; without a device: to change the server of --server",
-    )
-
-
-def add_server_option(parser: argparse.ArgumentParser) -> None:
-    """A staging server to run on."""
-    parser.add_argument(
-        "--server",
-        default="",
-        metavar="DSN",
-        help="run on this staging server, which nobody else uses, instead of clusters of its own (with --i-own)",
     )
 
 

@@ -1,23 +1,58 @@
-"""`pgassay show RUN`: the answer on one screen, or all of it; as text, JSON or CSV, also while a run goes on."""
+"""`pgassay show RUN`: the answer on one screen, or all of it; as text, JSON or CSV, also while a run goes on.
+
+`pgassay show RUN RUN …` compares runs of one study from several environments, and says what differs between their
+hosts; of one run of a fleet `--by-host` compares the hosts. Runs more than a day apart show, too, whether effects
+changed over days.
+"""
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pgassay.cli._runs import add_form_options, last_run, shown
+from pgassay import outgoing
+from pgassay.cli._runs import add_form_options, last_run, open_run, shown
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
+from pgassay.cli.printing import SUCCESS, warn
+from pgassay.errors import UsageError
+
+if TYPE_CHECKING:
+    from pgassay.report.environments import EffectRow, SideBySide
+    from pgassay.report.findings import Findings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
-    parser.add_argument("run", metavar="RUN", nargs="?", type=Path, help="a run directory (default: the last of runs)")
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="*", type=Path,
+        help="a run directory (default: the last of runs); several are compared with the first",
+    )  # fmt: skip
     add_form_options(parser, csv=True)
     add_weigh_option(parser)
     add_check_option(parser)
+    comparison = parser.add_argument_group("comparison of several runs")
+    comparison.add_argument("--by-host", action="store_true", help="compare the hosts of one run of a fleet")
+    comparison.add_argument(
+        "--out", type=Path, metavar="DIR", help="write a figure of the differences there (SVG, PNG, CSV, JSON)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was found; returns the exit status. Raises `RecordError`."""
+    """Print what was found; returns the exit status. Raises `RecordError`, `UsageError`."""
+    compares = arguments.by_host or len(arguments.runs) > 1
+    for option in ("csv", "quiet", "weigh", "check") if compares else ("out",):
+        if getattr(arguments, option):
+            what = "the answer of one run" if compares else "a comparison of several runs"
+            raise UsageError(f"--{option} is for {what}", "leave it out, or name as many runs as it is for")
+    if arguments.by_host and len(arguments.runs) > 1:
+        raise UsageError("--by-host is for one run", "leave it out, or name one run of a fleet")
+    runs = arguments.runs or [last_run()]
+    return _compare(runs, arguments) if compares else _show(runs[0], arguments)
+
+
+def _show(path: Path, arguments: argparse.Namespace) -> int:
     from pgassay.record.reading import Run
     from pgassay.report.collection import paused
     from pgassay.report.findings import Findings
@@ -25,10 +60,138 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report.json_values import to_json
 
     with paused():
-        findings = Findings(Run.open(arguments.run or last_run(), leave_out=True), weigh=weighed(arguments))
+        findings = Findings(Run.open(path, leave_out=True), weigh=weighed(arguments))
         require(arguments, findings.limits)
         if arguments.csv:
             write_csv(findings, sys.stdout)
         else:
             print(to_json(document(findings)) + "\n" if arguments.json else shown(findings, arguments), end="")
     return status(findings, check=arguments.check)
+
+
+def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
+    """Print how the other runs differ from the first; `--verbose` prints secondary responses and costs too."""
+    from pgassay.report import drift, leave_one_out
+    from pgassay.report.collection import paused
+    from pgassay.report.environments import side_by_side
+    from pgassay.report.findings import Findings
+    from pgassay.report.json_values import to_json
+
+    with paused():
+        runs = [Findings(open_run(path)) for path in paths]
+        found = side_by_side(runs)
+        over_days = drift.drifts(runs)
+        left_out = runs[0].once(leave_one_out.of_run) if len(runs) == 1 else []
+    if arguments.out is not None:
+        _draw(found, runs, arguments.out, everything=arguments.verbose)
+    if arguments.json:
+        more = {"without_host": leave_one_out.plain(runs[0])} if left_out else {}
+        print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary), **more}))
+        return SUCCESS
+    told = [drift.sentence(each, runs[0].primary) for each in over_days]
+    without = [leave_one_out.sentence(each, runs[0].primary) for each in left_out]
+    print(text(found, everything=arguments.verbose, over_days=told, without=without), end="")
+    return SUCCESS
+
+
+def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, everything: bool) -> None:
+    """Write the figures as hosts.svg and days.svg, as .png, and their numbers; says so where nothing can be drawn."""
+    from pgassay.files import Directory
+    from pgassay.report import drift
+    from pgassay.report.charts import specified
+    from pgassay.report.environments import drawing
+    from pgassay.report.files import write_data, write_pictures
+    from pgassay.report.page import DrawnFigure
+
+    figures = []
+    over_days = drift.drawing(drift.drifts(runs), runs[0].primary)
+    for name, drawn in (("hosts", drawing(found, everything=everything)), ("days", over_days)):
+        if drawn is not None:
+            chart = {**specified(drawn.chart), "description": drawn.title}
+            figures.append(DrawnFigure(name, drawn.title, drawn.caption, chart))
+    if not figures:
+        print("note: no difference has an interval, so no figure was written", file=sys.stderr)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with Directory.open(folder.resolve()) as place:
+        write_data((), tuple(figures), place)
+        lost = write_pictures(tuple(figures), place)
+    for name, why in lost.items():
+        warn(f"there is no picture of figure {name}: {why}")
+
+
+def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = (), without: Sequence[str] = ()) -> str:
+    """As text: each run's differences from the first, effects against each other, then what differs between the hosts.
+
+    `over_days` are sentences on how effects changed, `without` on what they are without each host.
+    """
+    lines = list(_differences(found, everything=everything))
+    if found.effects:
+        lines.append("Effects against the baseline, each in its own run")
+        lines += [line for row in found.effects for line in _effects(found, row)]
+        lines.append("")
+    for title, told in (("Without each host", without), ("Over days", over_days)):
+        if told:
+            lines += [title, *(f"  {each}" for each in told), ""]
+    for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
+        if facts:
+            lines.append(title)
+            lines += [f"  {fact.name}: {' | '.join(map(_shown, fact.values))}" for fact in facts]
+            lines.append("")
+    if not found.hosts:
+        lines += ["the records show no difference between the hosts", ""]
+    lines.append(
+        "note: intervals are for independent samples, 95 % for all of the primary's comparisons together; an hour or a "
+        "cluster that a run shares throughout is not in them"
+    )
+    return outgoing.lines(lines)
+
+
+def _differences(found: "SideBySide", *, everything: bool) -> Iterator[str]:
+    """How each other run differs from the first, response by response."""
+    from pgassay.report import words
+
+    first, *others = found.runs
+    for number, other in enumerate(others):
+        yield f"{other} against {first}"
+        title = ""
+        for row in found.rows:
+            each = row.differences[number]
+            if each is None or not (row.primary or everything):
+                continue
+            if row.response.title != title:
+                title = row.response.title
+                yield f"  {title}{'' if row.primary else ' (secondary)'}"
+            if each.low == each.low:
+                shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
+                mark = "" if each.told_apart else "  cannot be distinguished"
+            else:
+                shown, mark = "one trial has no interval", "  not judged yet"
+            yield f"    {row.place}: {shown}  {each.trials[0]} and {each.trials[1]} trials{mark}"
+        yield ""
+
+
+def _effects(found: "SideBySide", row: "EffectRow") -> Iterator[str]:
+    """An effect in each environment, and how much it differs from the first one's."""
+    from pgassay.report import words
+
+    yield f"  {row.place}"
+    response = row.response
+    for number, (name, effect) in enumerate(zip(found.runs, row.effects, strict=True)):
+        if effect is None:
+            continue
+        own = words.interval(effect.estimate, effect.low, effect.high, response.scale, response)
+        line = f"    {name}: {own}  {words.counted(effect.blocks, 'block')}"
+        other = row.differences[number - 1] if number else None
+        if other is None:
+            yield line
+        elif other.low == other.low:
+            shown = words.interval(other.estimate, other.low, other.high, other.scale, response)
+            mark = "" if other.told_apart else "  cannot be distinguished"
+            yield f"{line}; by that of {found.runs[0]}: {shown}{mark}"
+        else:
+            yield f"{line}; one block has no interval"
+
+
+def _shown(value: object) -> str:
+    return "not recorded" if value is None else str(value)

@@ -34,8 +34,8 @@ USUAL_PAGES = 256
 _PAGES_MIN, _PAGES_MAX = 16, 16384
 LEAST_SHARE = 0.04
 """Compressed blocks are taken to be no smaller than this share of 4 KiB on average: the smaller, the more of them on
-flash. Of pgbench_accounts `pgassay compressibility` leaves a fourteenth, at FILLFACTOR 50 a 28th, which granules of 64
-bytes make a 21st."""
+flash. Of pgbench_accounts `pgassay drive compressibility` leaves a fourteenth, at FILLFACTOR 50 a 28th, which granules
+of 64 bytes make a 21st."""
 _PLACE_BYTES = 8
 """Of memory for each block of 4 KiB that the host sees: where its contents lie."""
 _PROGRAM_BYTES = 16 << 20

@@ -32,7 +32,7 @@ def parse(text: str) -> Address:
     if parts.scheme == "tcp" and not _loopback(host):
         raise UsageError(
             f'"{text}" is not encrypted, and leads to another machine',
-            "make certificates with pgassay certs, and use tls://HOST:PORT; tcp:// is for 127.0.0.1 and [::1] alone",
+            "make certificates with pgassay fleet certs, use tls://HOST:PORT; tcp:// is for 127.0.0.1 and [::1] alone",
         )
     return Address(text, parts.scheme == "tls")
 

@@ -97,7 +97,7 @@ def find(folder: Path, end: str) -> Credentials:
     if missing:
         raise UsageError(
             f'directory "{folder}" lacks {", ".join(missing)}',
-            "pgassay certs DIR makes them; name the directory with --certs",
+            "pgassay fleet certs DIR makes them; name the directory with --certs",
         )
     if found.key.stat().st_mode & 0o077:
         raise UsageError(f'others may read the private key "{found.key}"', f"chmod 0600 {found.key}")

@@ -491,7 +491,8 @@ def _no_worker(name: str, known: Sequence[str], seconds: float) -> FleetError:
     """The worker that `load.host` names is not connected."""
     there = f"connected are {', '.join(known)}" if known else "no worker is connected"
     return FleetError(
-        f'the worker "{name}" did not come within {seconds:.0f} s', f"{there}; start it: pgassay worker … --name {name}"
+        f'the worker "{name}" did not come within {seconds:.0f} s',
+        f"{there}; start it: pgassay fleet worker … --name {name}",
     )
 
 

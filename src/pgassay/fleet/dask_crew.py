@@ -230,7 +230,7 @@ class DaskCrew:
             if time.monotonic() > until:
                 raise FleetError(
                     f"{there} of {wanted} hosts came within {self._terms.wait_s:.0f} s",
-                    "start pgassay worker on each, or ask for fewer --hosts",
+                    "start pgassay fleet worker on each, or ask for fewer --hosts",
                 )
             time.sleep(_LOOK_S / 10)
         found = self._names()

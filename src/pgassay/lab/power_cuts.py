@@ -261,7 +261,8 @@ def require_risk(study: Study, options: Sequence[LoadOptions]) -> None:
         )
     if not all(each.cuts for each in options):
         raise UsageError(
-            '"design.risk_below" needs power cuts in every treatment', "add --set load.cuts=100, or run pgassay cut"
+            '"design.risk_below" needs power cuts in every treatment',
+            "add --set load.cuts=100, or run pgassay drive cut",
         )
 
 

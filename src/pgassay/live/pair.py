@@ -1,6 +1,6 @@
 """Two runs side by side: what differs in study, host and settings, and their effects against each other.
 
-Runs of one study are compared as `pgassay compare-hosts` does; of others each has its own headline and effects.
+Runs of one study are compared as `pgassay show RUN RUN` does; of others each has its own headline and effects.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """The effect on each host day by day, and whether it changed: where blocks lie more than a day apart.
 
-A run over days shows it by itself; several runs of one study are put together by `pgassay compare-hosts`. None of it
+A run over days shows it by itself; several runs of one study are put together by `pgassay show RUN RUN`. None of it
 takes part in a verdict: a verdict is about all the days together.
 """
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 _OFF = ("off", "false", "no", "0")
 _UNLOGGED = re.compile(r"\bunlogged\b", re.IGNORECASE)
-_SYNC = "commits are durable only where the drive honours the call: try it with pgassay cut"
+_SYNC = "commits are durable only where the drive honours the call: try it with pgassay drive cut"
 
 
 @dataclass(frozen=True)

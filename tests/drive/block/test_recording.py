@@ -122,7 +122,7 @@ def test_a_drive_of_ours_is_recorded_and_simulated(place: Path, kind: str, monke
     assert np.count_nonzero(arrays["compressed_bytes"] == 4096) >= len(NOISE) // 4096
     assert np.count_nonzero(arrays["compressed_bytes"] < 400) >= 2_000_000 // 4096
     assert min(kinds["write"], kinds["flush"], kinds["trim"]) > 0
-    replayed = json.loads(pgassay("simulate", "--trace", str(trace), "--capacity", "256MB", "--json"))
+    replayed = json.loads(pgassay("drive", "simulate", "--trace", str(trace), "--capacity", "256MB", "--json"))
     assert replayed["simulations"][0]["windows"]
     pgassay("drive", "destroy", "one", *data)
     assert left_behind(place) == []

@@ -2,7 +2,7 @@
 //!
 //! Data that were written together are collected together, so write amplification comes in waves, one for each turn of
 //! the flash, and the waves fade only as cold data are written anew. Two windows may agree by chance while it still
-//! swings. `pgassay simulate` and the emulated drive settle by this one rule.
+//! swings. `pgassay drive simulate` and the emulated drive settle by this one rule.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -1,7 +1,7 @@
 """What an emulated drive is: a preset (`ssd`, `csd`) or a description file, with single values laid over.
 
 Keys, names, defaults and limits are the core's (`pgassay._core.DriveDescription`), as for the program that emulates
-the drive and for `pgassay simulate`; this adds the file, the name and the wording for users. See docs/drives.md.
+the drive and for `pgassay drive simulate`; this adds the file, the name and the wording for users. See docs/drives.md.
 """
 
 import hashlib

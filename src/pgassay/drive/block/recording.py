@@ -1,7 +1,7 @@
 """`pgassay drive record`: an emulated drive writes its own trace, of others the kernel's block events are read.
 
-Both yield the flash model's trace format, which `pgassay simulate --trace` replays on other drives. The kernel's events
-say where and when, not what. So after the recording the blocks that were written are read from the device and
+Both yield the flash model's trace format, which `pgassay drive simulate --trace` replays on other drives. The kernel's
+events say where and when, not what. So after the recording the blocks that were written are read from the device and
 compressed: all of them, or a sample from which the others draw. A block that was written several times counts each
 time as it was left in the end; that is what recording a device can know (an emulated drive records each write itself).
 """

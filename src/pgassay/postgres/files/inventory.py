@@ -149,7 +149,7 @@ def is_recycled(path: Path, segment_bytes: int) -> bool:
 
 
 def _not_a_cluster(directory: Path) -> ClusterError:
-    """`pgassay compressibility` was given another directory."""
+    """`pgassay drive compressibility` was given another directory."""
     return ClusterError(
         f'"{directory}" is not the data directory of a PostgreSQL cluster',
         "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",

@@ -1,4 +1,4 @@
-"""`pgassay cut`: the load of a study under power cuts, on an emulated drive."""
+"""`pgassay drive cut`: the load of a study under power cuts, on an emulated drive."""
 
 import argparse
 from math import ceil

@@ -1,4 +1,4 @@
-"""`pgassay predict RUN …`: what the load of runs on emulated drives becomes on drives of terabytes; simulated."""
+"""`pgassay drive predict RUN …`: what the load of runs on emulated drives becomes on drives of terabytes; simulated."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ _NOTE = "simulated from the writes that aged each drive; docs/published-studies.
 _LINEAR = (
     "space is scaled linearly from one run: what does not grow with the data (an empty cluster, the least WAL, items)"
     " weighs too much in it, and the intervals of space are those between its blocks alone; runs at two or three scales"
-    " tell it apart: pgassay predict RUN RUN RUN"
+    " tell it apart: pgassay drive predict RUN RUN RUN"
 )
 
 
