@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.advise import RESOLUTION, Server, placebos, space_with
 from benchmarks.advise_front import OBJECTIVES, TwoServer, fronted
-from pgassay.advise import drift_page, front_page, front_text, text
+from pgassay.advise import drift, front_page, front_text, text
 from pgassay.advise.advice_page import sections
 from pgassay.advise.drift import drift_of
 from pgassay.advise.front_walk import walk_front
@@ -100,11 +100,11 @@ def test_it_is_said_and_drawn_and_in_the_values(tmp_path: Path) -> None:
 
 
 def test_of_a_machine_that_stays_as_it_is_that_is_said() -> None:
-    (sentence,) = drift_page.sentences({"tps": [1.0, 1.02, 0.99, 1.01, 1.0, 0.98, 1.01]})
+    (sentence,) = drift.sentences({"tps": [1.0, 1.02, 0.99, 1.01, 1.0, 0.98, 1.01]})
     assert ", so no drift is shown; " in sentence
-    assert list(drift_page.sentences({"tps": [1.0]})) == []
-    assert drift_page.picture({"tps": [1.0]}, {"tps": "speed"}) == ()
-    assert drift_page.values({"tps": [1.0]}) == {"tps": None}
+    assert list(drift.sentences({"tps": [1.0]})) == []
+    assert drift.picture({"tps": [1.0]}, {"tps": "speed"}) == ()
+    assert drift.values({"tps": [1.0]}) == {"tps": None}
 
 
 def test_of_several_objectives_each_is_told(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_of_several_objectives_each_is_told(tmp_path: Path) -> None:
     told = front_text.render(wanted, found, OBJECTIVES, "x")
     assert [each.split()[1] for each in told.splitlines() if each.startswith("drift: ")] == list(OBJECTIVES)
     assert set(front_text.values(wanted, found, OBJECTIVES, "x")["drift"]) == set(OBJECTIVES)
-    assert len(specified(drift_page.drawing({"a": speed, "b": cost}).chart)["vconcat"]) == 2
+    assert len(specified(drift.drawing({"a": speed, "b": cost}).chart)["vconcat"]) == 2
     findings = Findings(make_run(tmp_path / "run"))
     names = tuple(findings.responses)[:2]
     front = page.chapters(findings, own=front_page.sections(wanted, found, names))[1]

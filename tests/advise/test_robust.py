@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
-from pgassay.advise import budget, robust_page
+from pgassay.advise import budget, robust
 from pgassay.advise.advice_page import sections
 from pgassay.advise.constraints import Limits
 from pgassay.advise.question import Question, at_conditions, document
@@ -79,7 +79,7 @@ def test_a_default_that_is_not_the_start_is_tried_beside_it() -> None:
     server.space = replace(space, start=bad)
     _, found = advised(server)
     assert all(set(each.against) == {"start", "default"} for each in found.robust)
-    assert [row[2] for row in robust_page.table(found.robust, "tps").rows].count("–") == 0  # type: ignore[union-attr]
+    assert [row[2] for row in robust.table(found.robust, "tps").rows].count("–") == 0  # type: ignore[union-attr]
 
 
 def test_where_the_start_wins_it_is_said_from_where_on() -> None:
@@ -99,12 +99,12 @@ def test_the_page_has_a_row_for_each_load(tmp_path: Path) -> None:
     wanted, found = turned()
     _, advice = sections(wanted, found, "tps")
     blocks = list(advice.blocks(Findings(make_run(tmp_path / "run"))))
-    assert robust_page.table(found.robust, "tps") in blocks
-    table = robust_page.table(found.robust, "tps")
+    assert robust.table(found.robust, "tps") in blocks
+    table = robust.table(found.robust, "tps")
     assert isinstance(table, Table)
     assert [row[0] for row in table.rows] == ["2 clients", "8 clients", "scale 40"]
     assert [row[3] for row in table.rows] == ["holds", "the start is better", "holds"]
-    assert robust_page.table((), "tps") is None
+    assert robust.table((), "tps") is None
 
 
 def test_without_conditions_it_says_that_nothing_else_was_tried() -> None:
@@ -145,7 +145,7 @@ def test_a_load_that_does_not_fit_the_memory_is_left_out_with_its_reason() -> No
     (eight,) = left_out
     assert eight.standing is Standing.NOT_TRIED
     assert eight.why
-    assert robust_page.table(left_out, "tps") is not None
+    assert robust.table(left_out, "tps") is not None
 
 
 def test_what_has_no_result_there_fails_and_what_lost_its_trials_is_open() -> None:
@@ -153,7 +153,7 @@ def test_what_has_no_result_there_fails_and_what_lost_its_trials_is_open() -> No
     start = Configuration({"work_mem": "4MB"})
     found = judged((two, eight), {two: None, eight: {}}, {"start": start})
     assert [each.standing for each in found] == [Standing.FAILS, Standing.OPEN]
-    told = [line.partition(":")[0] for line in robust_page.sentences(found, "tps")]
+    told = [line.partition(":")[0] for line in robust.sentences(found, "tps")]
     assert told == ["at 2 clients", "at 8 clients", "at twice the data"]
 
 

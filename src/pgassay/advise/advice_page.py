@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import drift_page, failures_page, robust_page, text
+from pgassay.advise import drift, failures, robust, text
 from pgassay.advise.explain import AtLevel, costs, sliced
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.task import Task
@@ -52,7 +52,7 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
             lines = text.auto_conf(task, advice, objective)
             yield Folded("The lines for postgresql.auto.conf", (Code(lines, "postgresql.auto.conf"),))
         yield configurations(findings.study)
-        elsewhere = robust_page.table(advice.robust, objective)
+        elsewhere = robust.table(advice.robust, objective)
         if elsewhere:
             yield elsewhere
         title = findings.responses[objective].title
@@ -76,8 +76,8 @@ def sections(task: Task, advice: Advice, objective: str) -> tuple[Section, ...]:
                 ),
             ),
         )
-        yield from failures_page.table(advice.refused)
-        yield from drift_page.picture({objective: advice.starts}, {objective: title})
+        yield from failures.table(advice.refused)
+        yield from drift.picture({objective: advice.starts}, {objective: title})
 
     answer = contents.headline_instead((text.headline(advice, objective),))
     return answer, Section("advice", "The advice", blocks, link="Advice", open=True)

@@ -1,8 +1,8 @@
 """How many trials each step of an advice gets; a budget in which nothing could be proved is refused, with the least."""
 
 from dataclasses import dataclass, replace
+from math import ceil
 
-from pgassay.advise import messages
 from pgassay.advise.robust import ARMS_MAX
 from pgassay.advise.screening import (
     KNOWN_BY,
@@ -12,6 +12,8 @@ from pgassay.advise.screening import (
     least_pairs,
     rows_needed,
 )
+from pgassay.errors import UsageError
+from pgassay.report.words import counted
 
 PAIRS_A_BATCH = 3
 """Rows with their mirrors that share one trial of the start."""
@@ -150,8 +152,17 @@ def amounts(
     searched_s = trial_s * (_BATCHES_MIN * (BATCH + 1) + finals)
     needed_s = least.screening_s + searched_s + least.lines_s + least.confirmation_s + least.robust_s
     if needed_s + spent_s > budget_s:
-        raise messages.too_small_budget(budget_s, needed_s + spent_s, settings, trial_s)
+        raise _too_small(budget_s, needed_s + spent_s, settings, trial_s)
     return _shared(least, needed_s, budget_s - spent_s - needed_s)
+
+
+def _too_small(budget_s: float, needed_s: float, settings: int, trial_s: float) -> UsageError:
+    given, needed = (f"{ceil(seconds / 60)} min" for seconds in (budget_s, needed_s))
+    return UsageError(
+        f"a budget of {given} is too small: {counted(settings, 'setting')} {'needs' if settings == 1 else 'need'} at least"
+        f" {needed}",
+        f"a trial takes about {trial_s:.3g} s: give a larger --budget, fewer settings with --only, or a shorter -T",
+    )
 
 
 def _trials_of_taken(lines: int) -> int:
@@ -288,7 +299,7 @@ def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int
     screening_s = trial_s * _screening(settings)
     needed_s = screening_s + trial_s * (_BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
     if needed_s + spent_s > budget_s:
-        raise messages.too_small_budget(budget_s, needed_s + spent_s, settings, trial_s)
+        raise _too_small(budget_s, needed_s + spent_s, settings, trial_s)
     spare_s = budget_s - spent_s - needed_s
     batches = _BATCHES_MIN + int(spare_s * _FRONT_SEARCH_SHARE // (trial_s * (BATCH + 1)))
     trials = BLOCKS_MIN * arms + int(spare_s * (1 - _FRONT_SEARCH_SHARE) // trial_s)

@@ -10,9 +10,9 @@ from math import exp, log
 from statistics import fmean
 from typing import Any
 
-from pgassay.advise import messages, robust_page, text
+from pgassay.advise import robust, text
 from pgassay.advise.elimination import Line, inverted
-from pgassay.advise.knowledge import known_settings
+from pgassay.advise.knowledge import known_settings, unknown_setting
 from pgassay.advise.screening import Screened
 from pgassay.advise.space import Configuration, Space, index_of
 from pgassay.advise.task import Task
@@ -66,7 +66,7 @@ def require_known(name: str, task: Task | None) -> None:
     own = {each.name for each in task.space.dimensions} | set(task.space.left_out) if task else set[str]()
     known = {*known_settings(), *own}
     if name not in known:
-        raise messages.unknown_setting(name, known)
+        raise unknown_setting(name, known)
 
 
 def explain(name: str, task: Task | None, advice: Advice | None, found: Iterable[str] = ()) -> str:
@@ -134,7 +134,7 @@ def values(name: str, task: Task, advice: Advice) -> dict[str, Any]:
         "lines": [
             {
                 "value": each.value, "kept": each.kept,
-                "without": robust_page.compared_values(each.without) if each.without else None,
+                "without": robust.compared_values(each.without) if each.without else None,
                 "costs": list(each.without.costs) if each.without else [],
             }
             for each in advice.lines

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from pgassay import untrusted
-from pgassay.advise import messages
 from pgassay.advise.question import Question
 from pgassay.advise.task import Task
+from pgassay.errors import UsageError
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.errors import already_there
 
@@ -62,7 +62,7 @@ def advised(folder: Path) -> dict[str, str]:
     try:
         found: _Result = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Result)
     except (OSError, ValueError):
-        raise messages.not_ended(folder) from None
+        raise _not_ended(folder) from None
     return found.settings
 
 
@@ -76,10 +76,16 @@ def answered(folder: Path) -> Path:
     try:
         found: _Answer = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Answer)
     except (OSError, ValueError):
-        raise messages.not_ended(folder) from None
+        raise _not_ended(folder) from None
     if found.study is None:
-        raise messages.no_page(folder)
+        raise UsageError(
+            f'"{folder}" has no page: nothing was confirmed', f"see it with: pgassay advise --resume {folder}"
+        )
     return folder / found.study
+
+
+def _not_ended(folder: Path) -> UsageError:
+    return UsageError(f'"{folder}" has no result', f"let it end: pgassay advise --resume {folder}")
 
 
 def begin(folder: Path, kept: Kept) -> None:
@@ -95,5 +101,5 @@ def read(folder: Path) -> Kept:
     try:
         found: Kept = untrusted.json(untrusted.read_bytes(folder / TASK_FILE), Kept)
     except (OSError, ValueError):
-        raise messages.not_an_advice(folder) from None
+        raise UsageError(f'"{folder}" is not an advice', "name the directory that pgassay advise has made") from None
     return found

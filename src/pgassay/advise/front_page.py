@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import drift_page, failures_page, front_explain, front_settings_page, front_text
+from pgassay.advise import drift, failures, front_explain, front_settings_page, front_text
 from pgassay.advise.front import Standing
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.task import Task
@@ -53,9 +53,9 @@ def sections(task: Task, advice: FrontAdvice, objectives: Sequence[str]) -> tupl
                 f"Lines of {each.label}", (Code(front_text.auto_conf(task, each, objectives), "postgresql.auto.conf"),)
             )
         starts = front_text.starts(advice, objectives)
-        yield Sentences(tuple(drift_page.sentences(starts)))
-        yield from failures_page.table(advice.refused)
-        yield from drift_page.picture(starts, dict(zip(objectives, titles, strict=True)))
+        yield Sentences(tuple(drift.sentences(starts)))
+        yield from failures.table(advice.refused)
+        yield from drift.picture(starts, dict(zip(objectives, titles, strict=True)))
 
     answer = contents.headline_instead((front_text.headline(advice, objectives),))
     front = replace(verdict.SECTION, title="The front", blocks=blocks, link="Front", open=True)

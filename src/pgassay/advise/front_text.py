@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import exp
 from typing import Any
 
-from pgassay.advise import drift_page, failures_page
+from pgassay.advise import drift, failures
 from pgassay.advise.front import Point, Standing, helps
 from pgassay.advise.front_walk import FrontAdvice
 from pgassay.advise.knowledge import Risk
@@ -146,8 +146,8 @@ def _sentences(task: Task, advice: FrontAdvice, objectives: Sequence[str], folde
     for objective, screened in zip(objectives, advice.screened, strict=True):
         yield from _screened(objective, screened, task.margin)
     yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
-    yield from drift_page.sentences(starts(advice, objectives))
-    yield from failures_page.sentences(advice.refused)
+    yield from drift.sentences(starts(advice, objectives))
+    yield from failures.sentences(advice.refused)
     if task.space.left_out:
         yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
     if advice.points:
@@ -230,8 +230,8 @@ def values(task: Task, advice: FrontAdvice, objectives: Sequence[str], folder: s
             ]
             for objective, screened in zip(objectives, advice.screened, strict=True)
         },
-        "refused": failures_page.values(advice.refused),
-        "drift": drift_page.values(starts(advice, objectives)),
+        "refused": failures.values(advice.refused),
+        "drift": drift.values(starts(advice, objectives)),
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
         "study": CONFIRMATION if advice.points else None,

@@ -11,7 +11,7 @@ from math import exp, log, prod
 from string import ascii_uppercase
 from typing import Protocol
 
-from pgassay.advise import budget, front, front_costs, messages, pace, screening
+from pgassay.advise import budget, front, front_costs, pace, screening
 from pgassay.advise.constraints import allowed, within
 from pgassay.advise.elimination import left_out_in_turn, shown_to_help
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
@@ -23,6 +23,7 @@ from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Measure, Task, Tell, relative
+from pgassay.report.words import counted
 
 Vectors = Mapping[Configuration, tuple[float, ...] | None]
 START, DEFAULT, RULE = "start", "default", "rule of thumb"
@@ -93,7 +94,7 @@ def _walked(
 ) -> FrontAdvice:
     """The same; what does not fit the limits is `noted`, and the start of each batch kept."""
     plan = screening.plan(task.space, task.limits, task.seed)
-    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
+    tell(f"screening {len(plan.names)} settings in {2 * len(plan.pairs)} configurations")
     noted.extend(lowered(task.space, plan.levels, task.limits))
     asked: list[pace.Asked] = []
     measure = relative(task, pace.noting(task, laboratory.vectors, asked), _vector_ratio, noted, starts)
@@ -115,7 +116,7 @@ def _walked(
     nothing = FrontAdvice(screened, fixed, (), 0, failed, seen=looked)
     if not names:
         return nothing
-    tell(messages.searches(names))
+    tell(f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}")
     before, batches = _search(task, plan, screened, names, values, measure)
     tried = {each for batch in batches for each, _ in batch}
     broken = {each for batch in batches for each, gains in batch if gains is None}
@@ -139,7 +140,12 @@ def _walked(
     without = _without(task, chosen, own, {each: shown(each) for each in chosen})
     arms = list(dict.fromkeys([*own, *(each for others in without.values() for each in others.values())]))
     blocks = budget.blocks_of(task.amounts, len(arms))
-    tell(messages.confirms_front(len(chosen), sum(map(len, without.values())), blocks))
+    left_out = sum(map(len, without.values()))
+    theirs = f", and without {counted(left_out, 'line')} of theirs" if left_out else ""
+    tell(
+        f"confirming {counted(len(chosen), 'point')} of the front beside the start, the default and the rule of thumb"
+        f"{theirs}, in {counted(blocks, 'block')}"
+    )
     budget_s = task.amounts.confirmation_s
     seen = laboratory.seen(CONFIRMATION, task.space.start, arms[1:], task.seed + 3, blocks, budget_s)
     searched = {each: _ratios(task, gains[each]) for each in chosen}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequ
 from dataclasses import dataclass
 from math import log
 
-from pgassay.advise import messages, screening
+from pgassay.advise import screening
 from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import Line, shown_to_help
 from pgassay.advise.failures import Noted
@@ -16,6 +16,7 @@ from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.space import Configuration, differing, is_level
 from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
+from pgassay.report.words import counted
 from pgassay.study.units import canonical
 
 IDLE = 0.5
@@ -135,8 +136,15 @@ def in_and_out(
     if not names and not riding:
         return (), 0.0
     most = min(_pairs_in(task, task.amounts.lines_s, [*names, *riding]), _PAIRS_A_LINE * (len(names) + len(riding)))
-    both = {name: (best.values[name], usual) for name, usual in levels.items()}
-    tell(messages.lines_in_and_out(unshown, both, tuple(riding)))
+    what = []
+    if unshown:
+        what.append(
+            f"{counted(len(unshown), 'line')} in and out that no trial has shown to help yet: {', '.join(unshown)}"
+        )
+    what += [f"{name} = {best.values[name]} beside {usual}" for name, usual in levels.items()]
+    if riding:
+        what.append(f"{counted(len(riding), 'setting')} that the screening could not see: {', '.join(riding)}")
+    tell(f"trying {'; '.join(what)}")
     out = task.space.start.with_values(levels)
     plan = screening.plan_of_lines(out, best, names, task.seed, most, riding, screening.KNOWN_BY if riding else 1)
     level = screening.FIRST_LEVEL if task.amounts.takeover_s else _LEVEL

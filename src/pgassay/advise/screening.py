@@ -16,10 +16,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.advise import messages
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.space import Configuration, Space, index_of
 from pgassay.analysis.boundaries import fixed_critical
+from pgassay.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
 Measured: TypeAlias = Sequence[Mapping[Configuration, float | None]]
@@ -322,7 +322,13 @@ def effects(plan: Plan, values: Measured, *, margin: float, level: float = LEVEL
     freedom = len(x) - x.shape[1]
     if freedom < 1 or np.linalg.matrix_rank(x) < x.shape[1]:
         known = sum(len(_usable(mine, (pair.row, pair.mirror))) for pair, mine in zip(plan.pairs, values, strict=True))
-        raise messages.screening_failed(2 * len(plan.pairs) - known, 2 * len(plan.pairs))
+        raise UsageError(
+            (
+                f"the screening tells nothing: {2 * len(plan.pairs) - known} of its "
+                f"{2 * len(plan.pairs)} trials have no result"
+            ),
+            ("see the reasons in its runs; narrow the space with --space, so that its far levels can be run"),
+        )
     inverse = np.linalg.inv(x.T @ x)
     estimates = inverse @ x.T @ y
     residual = y - x @ estimates

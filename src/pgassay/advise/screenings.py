@@ -11,12 +11,13 @@ from functools import partial
 from math import exp, log
 from statistics import fmean
 
-from pgassay.advise import budget, messages, screening
+from pgassay.advise import budget, screening
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Measured, Plan, Screened
 from pgassay.advise.space import Configuration, Space
 from pgassay.advise.task import Measure, Task, Tell, Trials, V, fitting, relative
 from pgassay.design.validity import rule_of
+from pgassay.report.words import counted
 
 _TURNED_LOOK = 6
 """Pairs of servers in turns after which it is asked whether one setting hides the others; `screening.LOOK` pairs one
@@ -97,7 +98,7 @@ def _at_once(task: Task, measure: Measure[float], tell: Tell) -> Screening:
     Whether it may go on is known beforehand, and then each of its two looks has its part of the error rate.
     """
     plan = screening.plan(task.space, task.limits, task.seed)
-    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
+    tell(f"screening {len(plan.names)} settings in {2 * len(plan.pairs)} configurations")
     first, rest = screening.begun(plan, budget.PAIRS_A_BATCH)
     values = screened_pairs(task, first, measure)
     hiding = screening.hiding(first, values)
@@ -114,7 +115,7 @@ def _at_once(task: Task, measure: Measure[float], tell: Tell) -> Screening:
     if not screening.worth_more(plan, found, task.margin):
         return Screening(task, plan, values, found)
     more = screening.extended(plan, task.space, task.seed)
-    tell(messages.screens(len(plan.names), 2 * len(more.pairs)))
+    tell(f"screening {len(plan.names)} settings in {2 * len(more.pairs)} configurations")
     values = (*values, *screened_pairs(task, more, measure, "screening-again", 150))
     plan = screening.joined(plan, more)
     found = screening.effects(plan, values, margin=task.margin, level=screening.SECOND_LEVEL)
@@ -131,7 +132,7 @@ def _beside(
     time of the first pairs is that of lines in and out: hidden settings need not be tried beside them any more.
     """
     plan = screening.plan_beside(task.space, task.limits, hiding, task.seed, higher=task.higher)
-    tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
+    _say_beside(plan, tell)
     own = screened_pairs(task, plan, measure, "screening-beside", 170)
     found = screening.effects(plan, own, margin=task.margin, level=screening.BESIDE_LEVEL)
     left = replace(task, amounts=budget.spent(task.amounts, task.amounts.trial_s * budget.trials_of(len(first.pairs))))
@@ -153,13 +154,16 @@ class _Apart:
         task, space = self.task, self.task.space
         turned = space.narrowed(task.turned)
         whole = screening.plan(turned, task.limits, task.seed)
-        self.tell(messages.screens_in_turns(len(whole.names), 2 * len(whole.pairs)))
+        self.tell(
+            f"screening {counted(len(whole.names), 'setting')} in {2 * len(whole.pairs)} "
+            "configurations, by servers in turns"
+        )
         first, rest = screening.begun(whole, budget.PAIRS_A_BATCH, _TURNED_LOOK)
         looked = screened_pairs(task, first, self._absolute)
         hiding = screening.hiding(first, looked)
         if hiding:
             plan = screening.plan_beside(turned, task.limits, hiding, task.seed, higher=task.higher)
-            self.tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
+            _say_beside(plan, self.tell)
             values = screened_pairs(task, plan, self._absolute, "screening-beside", 170)
             turns = task.amounts.turns
             assert turns is not None, "a task with settings in turns has their time"
@@ -201,7 +205,11 @@ class _Apart:
         )
         if not found.names:
             return None
-        self.tell(messages.screens_apart(found.names, 2 * len(found.pairs), found.beside))
+        where = f", beside {found.beside}" if found.beside else ""
+        self.tell(
+            f"screening {', '.join(found.names)} in {2 * len(found.pairs)} configurations, one server after the other"
+            f"{where}"
+        )
         return found
 
     def _beside(self, hiding: Sequence[Screened]) -> Measure[float]:
@@ -215,6 +223,13 @@ class _Apart:
         tried = fitting(wanted, self.task.limits, self.noted)
         values = self.trials(name, tried[0], tried[1:], seed) if len(tried) > 1 else {}
         return {each: None for each in wanted if each not in tried} | dict(values)
+
+
+def _say_beside(plan: Plan, tell: Tell) -> None:
+    tell(
+        f"beside {plan.beside} the others show: screening {len(plan.names)} settings in {2 * len(plan.pairs)}"
+        " configurations"
+    )
 
 
 def _gain(hiding: Sequence[Screened], *, higher: bool) -> float:

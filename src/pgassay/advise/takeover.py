@@ -9,7 +9,7 @@ from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from pgassay.advise import budget, lines, messages
+from pgassay.advise import budget, lines
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Noted
 from pgassay.advise.front import SURE
@@ -18,6 +18,7 @@ from pgassay.advise.screening import Screened
 from pgassay.advise.space import Configuration, differing
 from pgassay.advise.task import Laboratory, Task, Tell
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.words import counted
 from pgassay.study.units import canonical
 
 TAKEN = "confirmation-of-what-did-better"
@@ -95,7 +96,7 @@ def answered(
     left_s = max(left_s, amounts.takeover_s)
     least_s = _least_s(task, taken, left, shown)
     spare_s = left_s - amounts.takeover_s - least_s
-    tell(messages.confirms_better(name))
+    tell(f"confirming the {name}, which was shown to do better than what was left")
     arms = [each for each in dict.fromkeys([*others.values(), left]) if each != taken]
     whole_s = left_s if spare_s < 0 else amounts.takeover_s + _MORE * spare_s
     compared = laboratory.study(TAKEN, taken, arms, task.seed + 9, whole_s)
@@ -134,7 +135,7 @@ def _of_its_lines(
     if left_s < _least_s(task, taken, outdone.left, shown):
         return whole
     if names:
-        tell(messages.lines_of_better(outdone.by, names))
+        tell(f"trying {counted(len(names), 'line')} of the {outdone.by} in and out: {', '.join(names)}")
         trials_s = task.trial_s(names) * 2 * budget.taken_pairs(len(names))
         trials_s = max(trials_s, min(_IN_AND_OUT * left_s, left_s - _proof_s(task, outdone.left, len(shown) + 1)))
         tried, spent_s = lines.of_what_did_better(

@@ -17,7 +17,6 @@ from pgassay.advise.front import Kept
 from pgassay.advise.keeping import Holding, Slacks
 from pgassay.advise.robust import Condition
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.windows import Longer
 
 Values = Mapping[Configuration, float | None]
 Tell = Callable[[str], None]
@@ -70,6 +69,21 @@ class Laboratory(Protocol):
     ) -> robust.Found:
         """Each of `arms` against `baseline` at each condition, in blocks as of a study."""
         ...
+
+
+@dataclass(frozen=True)
+class Longer:
+    """A window that is long enough for settings that are left out, and the least budget for all that it tries."""
+
+    names: tuple[str, ...]
+    window_s: float
+    budget: str
+    """As `--budget` takes it."""
+
+    @property
+    def text(self) -> str:
+        """As a plan says it."""
+        return f"{', '.join(self.names)} with -T {self.window_s:.0f} --budget {self.budget}"
 
 
 @dataclass(frozen=True)

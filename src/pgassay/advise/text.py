@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import exp, isfinite
 from typing import Any
 
-from pgassay.advise import drift_page, failures_page, robust_page
+from pgassay.advise import drift, failures, robust
 from pgassay.advise.elimination import Line, inverted, shown_to_help
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.lines import Level
@@ -58,7 +58,7 @@ def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Itera
         yield "matter:"
         yield from (f"  {screened_words(each)}" for each in active)
     yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
-    yield from failures_page.sentences(advice.refused)
+    yield from failures.sentences(advice.refused)
     if task.space.left_out:
         yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
     yield f"record: {folder}"
@@ -79,7 +79,7 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     for each in advice.kept:
         yield f"limit {each.limit}: a further trial of what is left keeps it: {chance(each.probability)}"
     if advice.confirmed:
-        yield from robust_page.sentences(advice.robust, objective)
+        yield from robust.sentences(advice.robust, objective)
     risks = [
         f"{line.name}: {setting_in(task, line.name).risks}" for line in advice.lines if line.kept and _risky(task, line)
     ]
@@ -97,7 +97,7 @@ def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]
     if advice.idle:
         told = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
         yield f"left out before the proof, since next to nothing was expected of it: {told}"
-    yield from drift_page.sentences({objective: advice.starts})
+    yield from drift.sentences({objective: advice.starts})
 
 
 def _apart(outdone: Outdone, kept: int) -> str:
@@ -185,7 +185,7 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
         f"advice for {' and '.join(objectives)}: {counted(len(names), 'setting')}: {', '.join(names)}",
         f"screening of {2 * steps.screening_pairs} configurations{_in_turns(task)}, a search in {steps.batches}"
         f" batches,{proof}",
-        *(() if len(objectives) > 1 else (robust_page.planned(task.conditions, steps.robust_s),)),
+        *(() if len(objectives) > 1 else (robust.planned(task.conditions, steps.robust_s),)),
         f"at least {duration(steps.needed_s)}; seed {task.seed}",
     ]
     told += task.remarks
@@ -205,16 +205,16 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
             {
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
                 "together": each.together, "taken_from": each.taken_from or None, "screened": by_screening(each),
-                "without": robust_page.compared_values(each.without) if each.without else None,
+                "without": robust.compared_values(each.without) if each.without else None,
             }
             for each in advice.lines
         ],
-        "proof": {name: robust_page.compared_values(found) for name, found in advice.proof.items()},
+        "proof": {name: robust.compared_values(found) for name, found in advice.proof.items()},
         "limits": [{"limit": each.limit, "probability": each.probability} for each in advice.kept],
-        "robust": robust_page.values(advice.robust),
+        "robust": robust.values(advice.robust),
         "shrinkage": {
             "searched": exp(advice.searched if task.higher else -advice.searched) if advice.searched else None,
-            "chosen": robust_page.compared_values(advice.chosen) if advice.chosen else None,
+            "chosen": robust.compared_values(advice.chosen) if advice.chosen else None,
         },
         "screened": [screened_values(each) for each in advice.screened],
         "levels": [
@@ -225,8 +225,8 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "outdone_lines": advice.outdone.apart.name if advice.outdone else None,
         "taken_in_and_out": [screened_values(each) for each in advice.taken_in_and_out],
         "in_and_out": [screened_values(each) for each in advice.in_and_out],
-        "refused": failures_page.values(advice.refused),
-        "drift": drift_page.values({objective: advice.starts}),
+        "refused": failures.values(advice.refused),
+        "drift": drift.values({objective: advice.starts}),
         "known": [{**screened_values(each), "beside_lines": each.beside == LINES} for each in advice.known],
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),

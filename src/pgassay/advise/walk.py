@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log
 
-from pgassay.advise import budget, lines, messages, pace, robust, screening, screenings
+from pgassay.advise import budget, lines, pace, robust, screening, screenings
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
@@ -24,6 +24,7 @@ from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.takeover import Answer, Evidence, Outdone, answered
 from pgassay.advise.task import Laboratory, Measure, Task, Tell, relative, whatever_is_kept
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.words import counted
 
 ELSEWHERE = "elsewhere"
 """The name of the study at other loads."""
@@ -124,7 +125,7 @@ def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], 
     nothing = Advice(screened, fixed, (), None, None, 0, failed, None, None, {})
     if not names:
         return nothing
-    tell(messages.searches(names))
+    tell(f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}")
     before, batches = _search(task, first, names, measure, slacks)
     measured = by_configuration(batches)
     failed += sum(None in each for each in measured.values())
@@ -305,6 +306,6 @@ def _elsewhere(task: Task, final: Configuration, laboratory: Laboratory, tell: T
     run, kept_out = robust.possible(task.conditions, (final, *arms.values()), task.limits)
     if not run:
         return kept_out
-    tell(messages.tries_elsewhere([each.name for each in run]))
+    tell(f"trying what is confirmed at {', '.join(each.name for each in run)}")
     found = laboratory.elsewhere(ELSEWHERE, final, tuple(arms.values()), run, task.seed + 7, task.amounts.robust_s)
     return (*robust.judged(run, found, arms), *kept_out)
