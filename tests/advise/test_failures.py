@@ -72,10 +72,10 @@ def test_an_advice_tells_what_did_not_fit() -> None:
     wanted = task(server, budget_s=900.0)
     found = walk(wanted, server)
     assert found.refused == ()
-    assert values(wanted, found, "tps", "x")["refused"] == []
+    assert values(wanted, found, ["tps"], "x")["refused"] == []
     told = replace(found, refused=(Failure({"s0": "16"}, 1, Cause.REFUSED, "no such value", 1),))
-    assert "  s0 = 16: refused before any trial, 1 configuration: no such value\n" in render(wanted, told, "tps", "x")
-    assert values(wanted, told, "tps", "x")["refused"][0]["why"] == "no such value"
+    assert "  s0 = 16: refused before any trial, 1 configuration: no such value\n" in render(wanted, told, ["tps"], "x")
+    assert values(wanted, told, ["tps"], "x")["refused"][0]["why"] == "no such value"
 
 
 def test_two_settings_that_limit_each_other_are_named_when_the_screening_meets_them() -> None:

@@ -114,7 +114,7 @@ def test_refused_it_fails_against_any_other() -> None:
     server = Delayed(bad_space(), 0.03, 1, misled=False)
     asked, found = task(server), advised(server)
     proof = {**found.proof, "default": failed("tps", "jit is refused")}
-    told = render(asked, replace(found, proof=proof), "tps", "x")
+    told = render(asked, replace(found, proof=proof), ["tps"], "x")
     assert "against the default: it fails: jit is refused" in told
 
 
@@ -123,8 +123,8 @@ def test_what_is_refused_has_failed_even_where_the_start_was_disturbed() -> None
 
     def trials(
         name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> dict[Configuration, float | None]:
-        return {JIT: None, COST: 2.0}
+    ) -> dict[Configuration, tuple[float, ...] | None]:
+        return {JIT: None, COST: (2.0,)}
 
-    measure = relative(asked, trials, lambda value, base: value / base if value and base else None)
+    measure = relative(asked, trials)
     assert measure("x", [JIT, COST], 1) == {JIT: None}

@@ -75,7 +75,7 @@ def test_lines_in_turns_are_as_many_trials_as_there_is_time_for() -> None:
         server = Timed(SPACE, 0.01, 1)
         best = SPACE.start.with_values(dict.fromkeys(names, "16"))
 
-        def pairs(plan: screening.Plan, measure: object) -> screening.Measured:
+        def pairs(plan: screening.Plan, measure: object) -> Sequence[Values]:
             return screened_pairs(asked, plan, measure, kind="lines")  # type: ignore[arg-type]
 
         _, spent_s = lines.in_and_out(asked, best, (), server, lambda text: None, pairs)
@@ -104,10 +104,10 @@ def test_what_was_spent_before_is_gone_of_the_budget() -> None:
     least_s = whole.needed_s
     with pytest.raises(UsageError, match="6 settings need at least"):
         budget.amounts(least_s + 99.0, TRIAL_S, 6, finalists=1, spent_s=100.0)
-    front = budget.front_amounts(3600.0, TRIAL_S, 6, points=3)
-    assert budget.front_amounts(3700.0, TRIAL_S, 6, points=3, spent_s=100.0) == front
+    front = budget.amounts(3600.0, TRIAL_S, 6, finalists=3, objectives=2)
+    assert budget.amounts(3700.0, TRIAL_S, 6, finalists=3, objectives=2, spent_s=100.0) == front
     with pytest.raises(UsageError):
-        budget.front_amounts(front.needed_s + 99.0, TRIAL_S, 6, points=3, spent_s=100.0)
+        budget.amounts(front.needed_s + 99.0, TRIAL_S, 6, finalists=3, objectives=2, spent_s=100.0)
 
 
 def test_where_all_settings_take_turns_all_that_follows_is_counted_so() -> None:
@@ -121,7 +121,6 @@ def test_where_all_settings_take_turns_all_that_follows_is_counted_so() -> None:
 def test_no_step_is_left_less_than_none_of_its_time(in_vain_s: float) -> None:
     steps = task(1200.0).amounts
     left = budget.spent(steps, in_vain_s)
-    assert steps.least is not None
     assert left.lines_s == max(0.0, steps.lines_s - in_vain_s)
     assert left.confirmation_s >= steps.least.confirmation_s
     gone_s = steps.lines_s + steps.confirmation_s - left.lines_s - left.confirmation_s

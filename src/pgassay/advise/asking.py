@@ -243,7 +243,7 @@ def task_of(wish: Wish, bench: Workbench, latest: int = LATEST, spent_s: float |
         trial_s,
         None if others else _turned_s(wish.question, space, bench, latest),
         window_s,
-        bool(others),
+        1 + len(others),
         0 if others else len(_conditions(wish)),
         len({space.start, space.default, usual}),
         max(len(each.changes_from(space.start)) for each in (space.default, usual)),
@@ -281,8 +281,7 @@ class Spending:
     turned_s: float | None
     """See `_turned_s`."""
     window_s: float
-    several: bool
-    """Are there several objectives?"""
+    objectives: int
     conditions: int
     references: int
     taken: int
@@ -309,14 +308,13 @@ class Spending:
         return self._steps(count, self.trial_s + _OVERHEAD * longer_s, _UNBOUNDED_S, turns).needed_s
 
     def _steps(self, count: int, trial_s: float, budget_s: float, turns: Turns | None = None) -> Amounts:
-        if self.several:
-            points = budget.FRONT_POINTS_QUICK if self.quick else budget.FRONT_POINTS
-            return budget.front_amounts(budget_s, trial_s, count, points=points, spent_s=self.spent_s)
+        finalists = (1, 3) if self.objectives == 1 else (budget.POINTS_QUICK, budget.POINTS)
         return budget.amounts(
             budget_s,
             trial_s,
             count,
-            finalists=1 if self.quick else 3,
+            finalists=finalists[not self.quick],
+            objectives=self.objectives,
             conditions=self.conditions,
             references=self.references,
             taken=self.taken,

@@ -19,13 +19,12 @@ from pgassay.advise import screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
-from pgassay.advise.front import Kept, Seen, kept_limits
-from pgassay.advise.keeping import Holding, holding
+from pgassay.advise.keeping import Holding, Kept, holding, kept_limits
 from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.question import Question, at_conditions, document, names_of
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.task import Task, Tell
+from pgassay.advise.task import Seen, Task, Tell, Values
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
 from pgassay.analysis.messages import duration
@@ -63,7 +62,7 @@ Watching = Callable[[Study], AbstractContextManager[Watcher]]
 
 @dataclass(frozen=True)
 class RealLaboratory:
-    """See `walk.Laboratory`; `folder` holds a run directory for each name."""
+    """See `task.Laboratory`; `folder` holds a run directory for each name."""
 
     folder: Path
     question: Question
@@ -81,17 +80,8 @@ class RealLaboratory:
     budget_s: float = 0.0
     """Of all runs; 0: without a limit."""
 
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
         """One block of all; None for what failed or did not keep what must hold, nothing for what was disturbed."""
-        found = self.vectors(name, start, configurations, seed)
-        return {each: None if values is None else values[0] for each, values in found.items()}
-
-    def vectors(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, tuple[float, ...] | None]:
-        """The same with a value of each objective."""
         if self.left_s(name) <= 0.0 and not any((self.folder / each).exists() for each in (name, CONFIRMATION)):
             raise UsageError(
                 f"the budget ended the advice before {name}, because trials took longer than planned: nothing is"
@@ -108,7 +98,7 @@ class RealLaboratory:
         limits = self._limits(findings)
         valid = [each for each in findings.trials if each.status is Status.VALID]
         responses = {named[each.treatment]: each.responses for each in valid}
-        self.holding[name] = holding(responses, self.question.objective, limits)
+        self.holding[name] = holding(responses, self.question.objectives, limits)
         for objective in self.question.objectives:
             if valid and all(each.responses.get(objective) is None for each in valid):
                 raise UsageError(
@@ -129,7 +119,7 @@ class RealLaboratory:
         """See `task.Laboratory`: of a batch that was asked for."""
         return self.holding.get(name, {})
 
-    def seen(
+    def points(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
     ) -> Seen:
         """So many blocks of all of them, whatever they show."""
@@ -160,7 +150,10 @@ class RealLaboratory:
         outcomes = dict(refused) | {
             named[each.treatment]: "; ".join(reason.detail for reason in each.reasons) for each in findings.outcomes
         }
-        return Seen(everything, observations, findings.responses, limits, outcomes, costs)
+        return Seen(
+            self.question.objectives, everything, observations, findings.responses, limits, self.question.resolution,
+            outcomes, costs,
+        )  # fmt: skip
 
     def refused(self) -> tuple[Failure, ...]:
         """What was refused or failed in the runs that were asked for so far, by its reasons."""

@@ -14,7 +14,7 @@ from pgassay.advise.elimination import Line, shown_to_help
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.space import Configuration, differing, is_level
-from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting, whatever_is_kept
+from pgassay.advise.task import Laboratory, Measure, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
 from pgassay.report.words import counted
 from pgassay.study.units import canonical
@@ -26,7 +26,7 @@ _LEVEL = 0.95
 """Of the intervals of lines in and out, where no other configuration can be taken whose lines are looked at, too."""
 _PAIRS_A_LINE = 12
 """Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
-Pairs = Callable[[screening.Plan, Callable[[str, Sequence[Configuration], int], Values]], screening.Measured]
+Pairs = Callable[[screening.Plan, Measure], Sequence[Values]]
 """Measures the pairs of a plan in batches."""
 
 
@@ -51,7 +51,7 @@ def shown(task: Task, best: Configuration, screened: Sequence[Screened]) -> dict
 
 def helps(task: Task, found: Screened, value: str) -> bool:
     """Has a screening shown that this level of a setting helps?"""
-    return shown_to_help(task.space, found, value, higher=task.higher)
+    return shown_to_help(task.space, found, value, higher=task.more[found.objective])
 
 
 def completed(task: Task, best: Configuration, screened: Sequence[Screened]) -> Configuration:
@@ -196,7 +196,7 @@ def _measured(
 
     values = pairs(plan, measure)
     try:
-        return screening.effects(plan, values, margin=task.margin, level=level), spent_s
+        return screening.effects(plan, screening.of_objective(values, 0), margin=task.margin, level=level), spent_s
     except UsageError:  # too many of them failed: nothing is shown
         return (), spent_s
 

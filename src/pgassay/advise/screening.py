@@ -70,6 +70,8 @@ class Screened:
     standing: Standing
     beside: str = ""
     """What it was tried beside, where not among all settings: `LINES`, or the settings that do far more."""
+    objective: int = 0
+    """The number of the objective that the effect is on."""
 
 
 @dataclass(frozen=True)
@@ -309,7 +311,14 @@ def _at(
     return start.with_values({name: levels[name][sign > 0] for name, sign in zip(names, signs, strict=True)})
 
 
-def effects(plan: Plan, values: Measured, *, margin: float, level: float = LEVEL) -> tuple[Screened, ...]:
+def of_objective(values: Sequence[Mapping[Configuration, tuple[float, ...] | None]], number: int) -> Measured:
+    """The values of one objective."""
+    return tuple({each: None if value is None else value[number] for each, value in pair.items()} for pair in values)
+
+
+def effects(
+    plan: Plan, values: Measured, *, margin: float, level: float = LEVEL, objective: int = 0
+) -> tuple[Screened, ...]:
     """What the measured values (any positive response) say of each setting; raises `UsageError` where too many failed.
 
     `values` has an entry for each pair of the plan. `margin` is the share within which an effect does not matter.
@@ -339,7 +348,14 @@ def effects(plan: Plan, values: Measured, *, margin: float, level: float = LEVEL
         low, high = estimate - critical * error, estimate + critical * error
         found.append(
             Screened(
-                name, *plan.levels[name], exp(estimate), exp(low), exp(high), _standing(low, high, margin), plan.beside
+                name,
+                *plan.levels[name],
+                exp(estimate),
+                exp(low),
+                exp(high),
+                _standing(low, high, margin),
+                plan.beside,
+                objective,
             )
         )
     return tuple(found)
@@ -384,9 +400,12 @@ def _usable(
 
 
 def worth_searching(screened: Sequence[Screened], most: int) -> tuple[str, ...]:
-    """The settings that may matter, the largest effects first; what was shown not to matter is left out."""
-    open_ = [each for each in screened if each.standing is not Standing.PLACEBO]
-    return tuple(each.name for each in sorted(open_, key=lambda each: -abs(log(each.effect)))[:most])
+    """The settings that may matter for an objective, the largest effects on any of them first; none shown not to."""
+    sizes: dict[str, float] = {}
+    for each in screened:
+        if each.standing is not Standing.PLACEBO:
+            sizes[each.name] = max(abs(log(each.effect)), sizes.get(each.name, 0.0))
+    return tuple(sorted(sizes, key=lambda name: -sizes[name])[:most])
 
 
 def at_better_levels(space: Space, screened: Sequence[Screened], *, higher: bool) -> Configuration:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pgassay.advise import budget, lines
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Noted
-from pgassay.advise.front import SURE
+from pgassay.advise.keeping import SURE
 from pgassay.advise.proof import MAIN, START, Course, Proved, Shares, proved, references, worse
 from pgassay.advise.screening import Screened
 from pgassay.advise.space import Configuration, differing

@@ -5,33 +5,53 @@ All that measures is a `Laboratory`, so that the whole way is tried on simulated
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field
+from math import log
+from typing import Protocol
 
 from pgassay.advise import robust
 from pgassay.advise.budget import Amounts
 from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Noted
-from pgassay.advise.front import Kept
-from pgassay.advise.keeping import Holding, Slacks
+from pgassay.advise.keeping import Holding, Kept, Slacks
 from pgassay.advise.robust import Condition
+from pgassay.advise.smoothing import Gains
 from pgassay.advise.space import Configuration, Space
+from pgassay.analysis.observations import Observation
+from pgassay.study.responses import Response
+from pgassay.study.thresholds import Limit
 
-Values = Mapping[Configuration, float | None]
+Values = Mapping[Configuration, tuple[float, ...] | None]
+"""Of each objective one; None for what failed, nothing for what was disturbed."""
 Tell = Callable[[str], None]
-V = TypeVar("V")
-Trials = Callable[[str, Configuration, Sequence[Configuration], int], Mapping[Configuration, V | None]]
-"""One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like for several objectives."""
-Measure = Callable[[str, Sequence[Configuration], int], Mapping[Configuration, V | None]]
+Trials = Callable[[str, Configuration, Sequence[Configuration], int], Values]
+"""One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like."""
+Measure = Callable[[str, Sequence[Configuration], int], Values]
 """Values of a batch relative to its start, by name and seed."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a study saw: observations by response, in which a treatment is the place of its configuration (0: start)."""
+
+    objectives: Sequence[str]
+    configurations: Sequence[Configuration]
+    observations: Mapping[str, Sequence[Observation]]
+    responses: Mapping[str, Response]
+    limits: Sequence[Limit]
+    resolution: float
+    """The smallest difference of interest, a share."""
+    failed: Mapping[Configuration, str] = field(default_factory=dict)
+    costs: Sequence[str] = ()
+    """Those of the responses that are costs of a transaction and no objectives; they decide nothing."""
 
 
 class Laboratory(Protocol):
     """What measures. Every call has a name of its own, by which what was measured is found again."""
 
     def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
-        """One trial of each, of the start too; None for what failed, and nothing for what was disturbed."""
+        """One trial of each, of the start too; what breaks a limit has failed, but for `held`."""
         ...
 
     def held(self, name: str) -> Holding:
@@ -56,6 +76,12 @@ class Laboratory(Protocol):
 
         A limit on a change is held against the study's first arm.
         """
+        ...
+
+    def points(
+        self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
+    ) -> Seen:
+        """So many blocks of all of them, whatever they show: of several objectives."""
         ...
 
     def elsewhere(
@@ -99,7 +125,7 @@ class Task:
     """The share within which a setting does not matter."""
     seed: int
     others: tuple[bool, ...] = ()
-    """Is more better, of each further objective? See `front_walk`."""
+    """The same of each further objective: then points to choose from are asked for."""
     conditions: tuple[Condition, ...] = ()
     """Where the advice is tried again; nowhere where that was not asked for."""
     turned: tuple[str, ...] = ()
@@ -111,9 +137,22 @@ class Task:
     budget_s: float = 0.0
     """What all runs may take together; 0 where an earlier version did not keep it."""
 
+    @property
+    def more(self) -> tuple[bool, ...]:
+        """Is more better, of each objective?"""
+        return (self.higher, *self.others)
+
+    def gains(self, ratios: tuple[float, ...] | None) -> Gains | None:
+        """The logarithms of ratios, higher is better."""
+        return None if ratios is None else self.turned_round(tuple(map(log, ratios)))
+
+    def turned_round(self, gains: Gains) -> Gains:
+        """Those of which less is better with the other sign."""
+        return tuple(gain if more else -gain for more, gain in zip(self.more, gains, strict=True))
+
     def trial_s(self, names: Iterable[str]) -> float:
         """How long a trial is expected to take beside others that differ in these settings: in turns it is longer."""
-        turns = self.amounts.turns
+        turns = self.amounts.least.turns
         return turns.trial_s if turns and self.in_turns(names) else self.amounts.trial_s
 
     def in_turns(self, names: Iterable[str]) -> bool:
@@ -121,7 +160,7 @@ class Task:
         return set(names) <= set(self.turned)
 
 
-def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials[float]:
+def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials:
     """The batches of a laboratory, in which a trial that breaks a limit has its value all the same.
 
     How far each is from the limits goes to `slacks`.
@@ -132,7 +171,7 @@ def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Tr
         held = laboratory.held(name)
         if slacks is not None:
             slacks.add(start, held)
-        return {**found, **{each: one.value for each, one in held.items()}}
+        return {**found, **{each: one.values for each, one in held.items()}}
 
     return measure
 
@@ -153,31 +192,35 @@ def fitting(
 
 def relative(
     task: Task,
-    trials: Trials[V],
-    ratio: Callable[[V | None, V | None], V | None],
+    trials: Trials,
     noted: MutableSequence[Noted] | None = None,
-    starts: MutableSequence[V] | None = None,
-) -> Measure[V]:
-    """Measures a batch as `ratio`s to its start; what may not be tried has failed without a trial, and is `noted`.
+    starts: MutableSequence[tuple[float, ...]] | None = None,
+) -> Measure:
+    """Measures a batch as ratios to its start; what may not be tried has failed without a trial, and is `noted`.
 
-    What other programs disturbed is missing: it has not failed, and teaches nothing. `ratio` is None for what failed.
-    What the start had in each batch goes to `starts`.
+    What other programs disturbed is missing: it has not failed, and teaches nothing. A value of 0 has no ratio, and
+    fails. What the start had in each batch goes to `starts`.
     """
     start = task.space.start
 
-    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, V | None]:
+    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
         tried = [each for each in fitting(wanted, task.limits, noted) if each != start]
         values = trials(name, start, tried, seed) if tried else {}
         base = values.get(start)
-        found: dict[Configuration, V | None] = {each: None for each in wanted if each != start and each not in tried}
+        found: dict[Configuration, tuple[float, ...] | None] = {
+            each: None for each in wanted if each != start and each not in tried
+        }
         found |= {each: None for each in tried if each in values and values[each] is None}
-        if starts is not None and base is not None:
+        if base is None:
+            return found
+        if starts is not None:
             starts.append(base)
-        itself = ratio(base, base)
-        if itself is not None:
-            found |= {each: ratio(values[each], base) for each in tried if each in values}
-            if start in wanted:
-                found[start] = itself
+        if min(base) > 0:
+            for each in (*tried, *([start] if start in wanted else ())):
+                value = values.get(each)
+                if value is not None:
+                    ratios = tuple(mine / its for mine, its in zip(value, base, strict=True))
+                    found[each] = ratios if min(value) > 0 else None
         return found
 
     return measure

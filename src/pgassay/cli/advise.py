@@ -7,7 +7,7 @@ import argparse
 import secrets
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pgassay.advise.folder import Kept
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.task import Tell
+    from pgassay.advise.walk import Advice
     from pgassay.lab.runner import Watcher
     from pgassay.lab.workbench import Workbench
     from pgassay.study.model import Study
@@ -239,7 +240,7 @@ def _watching(arguments: argparse.Namespace, study: "Study") -> "AbstractContext
 
 
 def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
-    from pgassay.advise import folder
+    from pgassay.advise import explain, text
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.proof import references
     from pgassay.report.json_values import to_json
@@ -257,72 +258,40 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
         budget_s=task.budget_s,
     )  # fmt: skip
     try:
-        answer = (_front if kept.question.others else _one)(kept, laboratory, tell, path, arguments.explain)
+        advice, values = _finished(kept, laboratory, tell, path)
     except KeyboardInterrupt:
         print(f"pgassay: interrupted; continue with: pgassay advise --resume {path}", file=sys.stderr)
         return messages.INTERRUPTED
-    (path / folder.RESULT_FILE).write_text(to_json(answer.values) + "\n", encoding="utf-8")
-    if arguments.explain:
-        print(to_json(answer.setting) + "\n" if arguments.json else answer.explained, end="")
+    objectives, name = kept.question.objectives, arguments.explain
+    if name and arguments.json:
+        print(to_json(explain.values(name, task, advice, objectives)))
+    elif name:
+        print(explain.explain(name, task, advice, objectives), end="")
     elif arguments.json:
-        print(to_json(answer.values))
+        print(to_json(values))
     elif arguments.quiet:
-        print(answer.headline)
+        print(text.headline(advice, objectives))
     else:
-        print(answer.told, end="")
+        print(text.render(task, advice, objectives, str(path)), end="")
     return messages.SUCCESS
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What is printed of an advice: for scripts, in a line, whole, and of one setting, in words and for scripts."""
-
-    values: dict[str, Any]
-    headline: str
-    told: str
-    explained: str
-    setting: "Mapping[str, Any]"
-
-
-def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
-    from pgassay.advise import advice_page, explain, folder, text
+def _finished(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path) -> "tuple[Advice, dict[str, Any]]":
+    """The advice at the end of its way, and what it says for scripts: its page and files are written."""
+    from pgassay.advise import explain, folder, page, text
     from pgassay.advise.walk import walk
-
-    task, objective = kept.task, kept.question.objective
-    advice = walk(task, laboratory, tell)
-    advice = replace(advice, refused=(*advice.refused, *laboratory.refused()))
-    if advice.proof:
-        laboratory.report(advice.study, advice_page.sections(task, advice, objective))
-    (path / folder.LINES_FILE).write_text(text.auto_conf(task, advice, objective), encoding="utf-8")
-    return _Answer(
-        text.values(task, advice, objective, str(path)),
-        text.headline(advice, objective),
-        text.render(task, advice, objective, str(path)),
-        explain.explain(name, task, advice) if name else "",
-        explain.values(name, task, advice) if name else {},
-    )
-
-
-def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
-    from pgassay.advise import folder, front_explain, front_page, front_text
-    from pgassay.advise.explain import explain
-    from pgassay.advise.front_walk import walk_front
-    from pgassay.advise.proof import CONFIRMATION
+    from pgassay.report.json_values import to_json
 
     task, objectives = kept.task, kept.question.objectives
-    advice = walk_front(task, laboratory, objectives, kept.question.resolution, tell)
+    advice = walk(task, laboratory, tell)
     advice = replace(advice, refused=(*advice.refused, *laboratory.refused()))
-    if advice.points:
-        laboratory.report(CONFIRMATION, front_page.sections(task, advice, objectives))
-    for point in advice.front:
-        lines = front_text.auto_conf(task, point, objectives)
-        (path / folder.point_file(point.label)).write_text(lines, encoding="utf-8")
-    by_setting = front_explain.by_setting(task, advice, objectives)
-    found = front_explain.sentences(name, task, advice, objectives) if name else ()
-    return _Answer(
-        {**front_text.values(task, advice, objectives, str(path)), "by_setting": by_setting},
-        front_text.headline(advice, objectives),
-        front_text.render(task, advice, objectives, str(path)),
-        explain(name, task, None, found) if name else "",
-        front_explain.values(name, task, advice, objectives) if name else {},
-    )
+    if advice.proof or advice.points:
+        laboratory.report(advice.study, page.sections(task, advice, objectives))
+    for file, lines in text.auto_confs(task, advice, objectives).items():
+        (path / file).write_text(lines, encoding="utf-8")
+    values = text.values(task, advice, objectives, str(path))
+    if task.others:
+        names = [each.name for each in task.space.dimensions]
+        values["by_setting"] = {each: explain.values(each, task, advice, objectives) for each in names}
+    (path / folder.RESULT_FILE).write_text(to_json(values) + "\n", encoding="utf-8")
+    return advice, values
