@@ -41,20 +41,11 @@ class Kept:
 
 
 class _Result(msgspec.Struct):
-    """What is read of an advice's result."""
-
     settings: dict[str, str]
 
 
 class _Answer(msgspec.Struct):
-    """The same of where its page is."""
-
     study: str | None = None
-
-
-def point_file(label: str) -> str:
-    """The lines of a point of a front, for postgresql.auto.conf."""
-    return f"point-{label}.conf"
 
 
 def advised(folder: Path) -> dict[str, str]:
@@ -64,11 +55,6 @@ def advised(folder: Path) -> dict[str, str]:
     except (OSError, ValueError):
         raise _not_ended(folder) from None
     return found.settings
-
-
-def is_advice(folder: Path) -> bool:
-    """Is it the folder of an advice, and no run?"""
-    return (folder / TASK_FILE).is_file()
 
 
 def answered(folder: Path) -> Path:

@@ -110,7 +110,6 @@ def _points(task: Task, advice: Advice, titles: Mapping[str, str]) -> Iterator[B
 
 
 def _figures(task: Task, advice: Advice, at: int, objective: str, title: str) -> Iterator[Figure]:
-    """By one objective what each setting does, and what was seen at its levels."""
     screened = [each for each in advice.known if each.objective == at]
     of, suffix = (f": {title}", f"-{objective}") if task.others else ("", "")
 
@@ -125,7 +124,6 @@ def _figures(task: Task, advice: Advice, at: int, objective: str, title: str) ->
 
 
 def _all_settings(task: Task, advice: Advice, objectives: Sequence[str]) -> Folded:
-    """Every setting that was screened, with its effect on each objective."""
     found: dict[str, list[Screened]] = {}
     for each in _sorted(advice.known):
         found.setdefault(each.name, []).append(each)

@@ -190,7 +190,6 @@ def _of_its_lines(
 
 
 def _keeps(laboratory: Laboratory, study: str) -> bool:
-    """Does the baseline of a study keep all limits?"""
     return all(each.probability >= SURE for each in laboratory.kept(study))
 
 

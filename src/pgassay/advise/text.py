@@ -11,7 +11,7 @@ from typing import Any
 from pgassay.advise import drift, failures, robust
 from pgassay.advise.budget import REFERENCES, blocks_of
 from pgassay.advise.elimination import Line, inverted, shown_to_help
-from pgassay.advise.folder import LINES_FILE, point_file
+from pgassay.advise.folder import LINES_FILE
 from pgassay.advise.front import Point, helps
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.knowledge import Risk, Setting, known_settings
@@ -37,7 +37,7 @@ def auto_confs(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[st
     Of one objective it is one file: a comment alone where nothing was confirmed.
     """
     if task.others:
-        return {point_file(each.label): point_conf(task, each, objectives) for each in advice.front}
+        return {f"point-{each.label}.conf": point_conf(task, each, objectives) for each in advice.front}
     if not advice.confirmed:
         return {LINES_FILE: "# pgassay advise: no change was confirmed to help\n"}
     kept = [line for line in advice.lines if line.kept]
@@ -168,7 +168,6 @@ def starts(advice: Advice, objectives: Sequence[str]) -> dict[str, tuple[float, 
 
 
 def _apart(outdone: Outdone, kept: int) -> str:
-    """What came of its lines."""
     if outdone.apart is Apart.DONE:
         return f"of its {counted(outdone.lines, 'line')} {kept} {'is' if kept == 1 else 'are'} left, {outdone.apart}"
     return outdone.apart

@@ -179,7 +179,6 @@ def _walked(
 
 
 def _points(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell) -> Advice:
-    """What is confirmed of several objectives."""
     task = found.task
     known = {task.space.start: (0.0,) * len(task.more), **found.candidates}
     if found.process is not None:
@@ -193,7 +192,6 @@ def _points(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell)
 
 
 def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell) -> Advice:
-    """What is proved of one objective."""
     task, start, screened, noted = found.task, found.task.space.start, found.screened, found.noted
     process, keeping = found.process, found.keeping
     if not found.candidates:
