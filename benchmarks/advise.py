@@ -27,14 +27,14 @@ from statistics import fmean, median
 from benchmarks import advise_samplers
 from benchmarks.simulated_study import played
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN, amounts
+from pgassay.advise.constraint_model import Holding, LimitChance, holding
 from pgassay.advise.constraints import Limits
 from pgassay.advise.elimination import Compared, inverted
-from pgassay.advise.keeping import Holding, Kept, holding
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.screenings import in_turns
 from pgassay.advise.space import Configuration, Machine, Space, differing, index_of, space_of
-from pgassay.advise.task import Seen, Task, Values
+from pgassay.advise.task import PointTrials, Task, Values
 from pgassay.advise.walk import walk
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
@@ -176,13 +176,13 @@ class Server:
         """What the trials of a study took."""
         return self._spent_s.get(name, 0.0)
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """There are no limits."""
         return ()
 
     def points(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
-    ) -> Seen:
+    ) -> PointTrials:
         """So many blocks of all."""
         everything, observations = [start, *arms], {each: list[Observation]() for each in self.responses}
         failed: dict[Configuration, str] = {}
@@ -194,7 +194,7 @@ class Server:
                     failed[each] = "does not start"
                 for response, value in zip(self.responses, values or (), strict=False):
                     observations[response].append(Observation(block, str(number), "", "", value))
-        return Seen([*self.responses], everything, observations, self.responses, self.limits, RESOLUTION, failed)
+        return PointTrials([*self.responses], everything, observations, self.responses, self.limits, RESOLUTION, failed)
 
     def elsewhere(
         self,

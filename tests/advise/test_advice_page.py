@@ -31,7 +31,7 @@ def test_the_page_has_one_answer_the_advice(tmp_path: Path) -> None:
     chapters = page.chapters(findings, drawn=False, own=sections(wanted, advice, ["tps"]))
     names = [each.section.name for each in chapters]
     assert names[:2] == ["headline", "advice"]
-    assert names.count("headline") == 1, "the run's own is not there beside it"
+    assert names.count("headline") == 1, "the run's own is not there along with it"
     answer, facts = chapters[0].blocks
     assert isinstance(answer, Sentences)
     assert answer.texts == (headline(advice, ["tps"]),)

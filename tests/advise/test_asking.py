@@ -20,7 +20,7 @@ from pgassay.advise.asking import (
     settings_of,
 )
 from pgassay.advise.failures import broken
-from pgassay.advise.folder import Kept, begin, read
+from pgassay.advise.folder import SavedTask, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.question import Question, document
 from pgassay.advise.space import Configuration, Machine, Space, space_of
@@ -152,7 +152,7 @@ def test_a_folder_keeps_its_task(tmp_path: Path) -> None:
     from benchmarks.advise import Server
     from tests.advise.test_walk import task
 
-    kept = Kept(task(Server(space_with(6), 0.1, 1)), Question({"driver": "pgbench"}, "tps"), None, "/data")
+    kept = SavedTask(task(Server(space_with(6), 0.1, 1)), Question({"driver": "pgbench"}, "tps"), None, "/data")
     begin(tmp_path / "run", kept)
     assert read(tmp_path / "run") == kept
     with pytest.raises(PgassayError, match="exists already"):

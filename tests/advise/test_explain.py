@@ -92,8 +92,8 @@ def test_a_line_acts_otherwise_where_its_intervals_do_not_meet(low: float, high:
     (sentence,) = company(line, screened)
     assert said in sentence
     assert sentence.endswith("over all of the screening" + (": it acts otherwise in this company" if high < 1 else ""))
-    (part,) = company(line, replace(screened, beside="delay = 0"))
-    assert "in the screening beside delay = 0" in part
+    (part,) = company(line, replace(screened, along_with="delay = 0"))
+    assert "in the screening along with delay = 0" in part
     assert "over all of the screening" not in part
     other = replace(screened, far="another level")
     assert list(company(line, other)) == [], "of another level nothing is known alone"

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
 from pgassay.advise import budget
+from pgassay.advise.constraint_model import kept_limits, probability
 from pgassay.advise.constraints import Limits
 from pgassay.advise.front import Standing, dominates, front_of, judged, picked, without_lines
-from pgassay.advise.keeping import kept_limits, probability
 from pgassay.advise.smoothing import Batches, promising
 from pgassay.advise.space import Configuration
-from pgassay.advise.task import Seen, Task
+from pgassay.advise.task import PointTrials, Task
 from pgassay.advise.text import chance, line_standing, standing
 from pgassay.analysis.observations import Observation
 from pgassay.study.responses import Better, Response, Scale
@@ -69,7 +69,7 @@ def seen(
     costs: dict[Configuration, float],
     limits: tuple[Limit, ...] = (),
     blocks: int = 6,
-) -> Seen:
+) -> PointTrials:
     """Values that vary by one per cent from block to block."""
     everything = list(speeds)
     wobble = [1.0, 1.01, 0.99, 1.005, 0.995, 1.0]
@@ -82,10 +82,10 @@ def seen(
         ]
 
     observations = {"tps": observed(speeds), "cost": observed(costs)}
-    return Seen(OBJECTIVES, everything, observations, {"tps": TPS, "cost": COST}, limits, RESOLUTION)
+    return PointTrials(OBJECTIVES, everything, observations, {"tps": TPS, "cost": COST}, limits, RESOLUTION)
 
 
-def standings(found: Seen, blocks: int = 6) -> dict[str, str]:
+def standings(found: PointTrials, blocks: int = 6) -> dict[str, str]:
     labels = dict(zip(("start", "A", "B", "C", "D"), found.configurations, strict=False))
     searched = {each: (0.0, 0.0) for name, each in labels.items() if name != "start"}
     points = judged(found, labels, searched, blocks)

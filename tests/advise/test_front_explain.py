@@ -13,7 +13,7 @@ from pgassay.advise.explain import company_in_point, explain, points_with, slice
 from pgassay.advise.front import moved_costs
 from pgassay.advise.page import sections
 from pgassay.advise.space import Configuration
-from pgassay.advise.task import Seen, Task
+from pgassay.advise.task import PointTrials, Task
 from pgassay.advise.text import render
 from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.observations import Observation
@@ -34,7 +34,7 @@ class Costly(TwoServer):
 
     def points(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
-    ) -> Seen:
+    ) -> PointTrials:
         """With both costs."""
         found = super().points(name, start, arms, seed, blocks, budget_s)
 
@@ -116,7 +116,7 @@ def test_costs_are_named_where_they_moved_and_nowhere_else() -> None:
 
 def test_without_costs_nothing_is_said_of_them() -> None:
     one, other = (Configuration({"s0": each}) for each in "12")
-    nothing = Seen(OBJECTIVES, [one, other], {}, {}, (), 0.02)
+    nothing = PointTrials(OBJECTIVES, [one, other], {}, {}, (), 0.02)
     assert moved_costs(nothing, [(other, one)], 8) == {(other, one): ()}
 
 

@@ -12,8 +12,8 @@ from benchmarks.advise_front import OBJECTIVES, ThreeServer, TwoServer, area, fr
 from benchmarks.advise_front import THREE as RESPONSES
 from pgassay.advise import budget
 from pgassay.advise.asking import objectives_of
+from pgassay.advise.constraint_model import SURE
 from pgassay.advise.front import judged
-from pgassay.advise.keeping import SURE
 from pgassay.advise.page import point_rows, points_drawing, sections
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task

@@ -8,11 +8,11 @@ import pytest
 from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget, lines
 from pgassay.advise.elimination import Line
+from pgassay.advise.fallback import TAKEN
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.smoothing import expected, trimmed
 from pgassay.advise.space import Configuration, Machine, Space, space_of
-from pgassay.advise.takeover import TAKEN
 from pgassay.advise.task import Task
 from pgassay.advise.text import gain, headline, level_words, render, values
 from pgassay.advise.walk import Advice, walk
@@ -124,7 +124,7 @@ def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screen
         SCREENED[0],
         *(screened(name, "1", "16", 1.0, Standing.OPEN) for name in ("s0", "s1", "s2")),
     )
-    beside = [replace(screened(name, "1", "16", 1.0, standing), beside=LINES) for name, standing in (
+    beside = [replace(screened(name, "1", "16", 1.0, standing), along_with=LINES) for name, standing in (
         ("delay", Standing.PLACEBO), ("s0", Standing.PLACEBO), ("s1", Standing.OPEN),
     )]  # fmt: skip
     found = Advice((delay, s0, s1, s2), (), 0, (), in_and_out=tuple(beside))
@@ -132,7 +132,8 @@ def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screen
     asked = task(Delayed(space(), 0.03, 1))
     told = render(asked, found, ["tps"], "RUN")
     assert (
-        "do not matter within ±10 % from start to far level: 1 setting\n  s0 1 to 16 beside the advised lines: " in told
+        "do not matter within ±10 % from start to far level: 1 setting\n  s0 1 to 16 along with the advised lines: "
+        in told
     )
     assert "nor shown to have none: s1, s2" in told
 
@@ -162,7 +163,7 @@ def test_a_level_that_is_not_better_than_the_default_gives_way_to_it(
     asked = task(Delayed(space(), 0.03, 1))
     best = asked.space.start.with_values({"delay": "250", "buffers": "256"})
     assert lines.contested(asked, best, SCREENED) == {"delay": "0"}, "the default of buffers is no level"
-    tried = [] if effect is None else [replace(screened("delay", "0", "250", effect, standing), beside=LINES)]
+    tried = [] if effect is None else [replace(screened("delay", "0", "250", effect, standing), along_with=LINES)]
     levels = lines.levels_of(asked, best, SCREENED, tried)
     assert [each.taken for each in levels] == [taken]
     found, why = lines.earned(asked, best, SCREENED, tried, levels)
@@ -248,18 +249,18 @@ def test_what_goes_although_the_screening_showed_it_is_told_so() -> None:
     asked = task(Delayed(space(), 0.03, 1))
     gone = tuple(replace(each, kept=each.name != "buffers") for each in found.lines)
     told = render(asked, replace(found, lines=gone), ["tps"], "x")
-    words = "removed, since it helps {} and not beside the other lines: buffers = "
-    assert words.format("in the screening beside delay = 0") in told, "the delay hid it"
+    words = "removed, since it helps {} and not along with the other lines: buffers = "
+    assert words.format("in the screening along with delay = 0") in told, "the delay hid it"
     assert "over all of the screening" not in told
     assert "nothing showed that it helps: buffers" not in told
-    whole = tuple(replace(each, beside="") for each in found.screened)
+    whole = tuple(replace(each, along_with="") for each in found.screened)
     told = render(asked, replace(found, lines=gone, screened=whole), ["tps"], "x")
     assert words.format("over all of the screening") in told
 
 
 def test_scripts_are_told_that_the_screening_keeps_a_line_only_where_it_does() -> None:
     asked = task(Delayed(space(), 0.03, 1))
-    tried = replace(screened("s0", "1", "16", 1.1), beside=LINES)
+    tried = replace(screened("s0", "1", "16", 1.1), along_with=LINES)
     lines_of = (
         Line("delay", "0", "20000", None, kept=True, screened=SCREENED[0]),
         Line("s0", "16", "1", None, kept=True, screened=tried),

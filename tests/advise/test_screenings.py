@@ -132,8 +132,8 @@ def test_both_parts_begin_beside_what_hides_them() -> None:
     server, found = screened({"s0": 3.0, "s2": 0.2, "shared_buffers": 0.3})
     by_name = {each.name: each for each in found.found}
     assert by_name["s0"].standing is Standing.ACTIVE
-    assert not by_name["s0"].beside
-    assert by_name["s2"].beside == by_name["shared_buffers"].beside == "s0 = 16"
+    assert not by_name["s0"].along_with
+    assert by_name["s2"].along_with == by_name["shared_buffers"].along_with == "s0 = 16"
     assert log(by_name["shared_buffers"].effect) == pytest.approx(0.3, abs=0.005)
     apart = [batch for name, batch in server.batches if name.startswith("screening-apart")]
     assert all(each.values["s0"] == "16" for batch in apart for each in batch)
@@ -152,7 +152,7 @@ def test_a_first_look_in_vain_leaves_lines_no_less_than_none(turned: bool) -> No
     steps = replace(budget.amounts(3600.0, TRIAL_S, 10, finalists=1, turns=turns), lines_s=1.0)
     found = screenings.screened(Task(server.space, LIMITS, steps, True, 0.05, 1, turned=names), server.batch)
     left = found.task.amounts
-    assert any(each.beside for each in found.found), "it began again"
+    assert any(each.along_with for each in found.found), "it began again"
     assert left.lines_s == 0.0
     assert left.least is not None
     assert left.least.confirmation_s <= left.confirmation_s < steps.confirmation_s

@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
 from pgassay.advise import budget
+from pgassay.advise.constraint_model import LimitChance
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.explain import explain
-from pgassay.advise.keeping import Kept
 from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task, Values
@@ -202,7 +202,7 @@ class Faint(Server):
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
     ) -> Mapping[Configuration, Compared]:
-        """Verdicts beside much noise."""
+        """Verdicts along with much noise."""
         quiet, self.noise = self.noise, 0.5
         found = super().study(name, baseline, arms, seed, 0.0)
         self.noise = quiet
@@ -221,10 +221,10 @@ class Late(Server):
 
     probability = 0.6
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """By the study of that name."""
         assert name == "confirmation"
-        return (Kept("latency_p99_ms < 10 ms", self.probability),)
+        return (LimitChance("latency_p99_ms < 10 ms", self.probability),)
 
 
 def test_what_may_break_a_limit_is_not_advised_and_that_is_said() -> None:
@@ -236,7 +236,7 @@ def test_what_may_break_a_limit_is_not_advised_and_that_is_said() -> None:
     assert headline(found, ["tps"]).endswith("and may not keep latency_p99_ms < 10 ms (60 %)")
     assert values(wanted, found, ["tps"], "x")["limits"] == [{"limit": "latency_p99_ms < 10 ms", "probability": 0.6}]
     assert values(wanted, found, ["tps"], "x")["settings"] == {}
-    sure = replace(found, kept=(Kept("latency_p99_ms < 10 ms", 0.97),))
+    sure = replace(found, kept=(LimitChance("latency_p99_ms < 10 ms", 0.97),))
     assert sure.confirmed
     assert "keeps it: 97 %" in render(wanted, sure, ["tps"], "runs/x")
 
@@ -245,7 +245,7 @@ class HidingServer(Server):
     """`s0` alone does twenty times what all others do, and under its start the others show something else."""
 
     def truth(self, configuration: Configuration) -> float:
-        """Placebos but for `s1` beside the better level of `s0`."""
+        """Placebos but for `s1` along with the better level of `s0`."""
         up = index_of(self.space.dimension("s0").levels, configuration.values["s0"]) / 4
         one, four = (float(configuration.values[name] == "16") for name in ("s1", "s4"))
         return 3.0 * up + 0.3 * one + (1 - up) * 0.5 * four
@@ -257,13 +257,13 @@ def test_beside_a_setting_that_hides_the_others_the_screening_begins_again() -> 
     found = walk(wanted, server, told.append)
     assert found.confirmed
     assert {each.name for each in found.lines if each.kept} == {"s0", "s1"}
-    beside = {each.name: each for each in found.screened if each.beside}
+    beside = {each.name: each for each in found.screened if each.along_with}
     assert set(beside) == {each.name for each in server.space.dimensions} - {"s0"}
-    assert {each.beside for each in beside.values()} == {"s0 = 16"}
+    assert {each.along_with for each in beside.values()} == {"s0 = 16"}
     assert sum(each.standing is Standing.PLACEBO for each in beside.values()) >= 8
     assert beside["s4"].low < 1 < beside["s4"].high, "what it does beside the worse level is of no use"
-    assert any("beside s0 = 16 the others show" in each for each in told)
-    assert "s1 1 to 16 beside s0 = 16: +" in render(wanted, found, ["tps"], "runs/x")
+    assert any("along with s0 = 16 the others show" in each for each in told)
+    assert "s1 1 to 16 along with s0 = 16: +" in render(wanted, found, ["tps"], "runs/x")
     assert not any("could not see" in each for each in told)
     assert walk(wanted, HidingServer(space_with(12), 0.03, 1)) == found
     screened = {each["name"]: each["beside"] for each in values(wanted, found, ["tps"], "x")["screened"]}

@@ -36,7 +36,7 @@ def advised(place: Path, kind: str) -> Path:
         question = Question({"driver": "pgbench"}, "tps", others=("cost",))
         told = text.values(wanted, several, OBJECTIVES, "x")
     path = place / "advice"
-    folder.begin(path, folder.Kept(wanted, question))
+    folder.begin(path, folder.SavedTask(wanted, question))
     findings = Findings(make_run(path / "confirmation"))
     names = tuple(findings.responses)[:2]
     own = sections(wanted, advice, ["tps"]) if kind == "one" else sections(wanted, several, names)

@@ -54,7 +54,7 @@ from pgassay.study.model import ALTERNATE, SEQUENTIAL
 from pgassay.study.responses import Better, Response, Scale, full_name
 
 _OVERHEAD = 1.15
-"""Of a run beside its trials: checks, decisions, the record."""
+"""What a run takes in addition to its trials: checks, decisions, the record."""
 _TURNED_LEAST = 4
 """Fewer settings are screened with the others, one server after the other."""
 _UNBOUNDED_S = 1e12
@@ -90,7 +90,7 @@ OBJECTIVES_MAX = 3
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """What the command line asks for."""
 
     question: Question
@@ -199,13 +199,13 @@ def settings_of(
     return tuple(each for name, each in found.items() if not only or name in only)
 
 
-def task_of(wish: Wish, bench: Workbench, latest: int = LATEST, spent_s: float | None = None) -> Task:
+def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: float | None = None) -> Task:
     """The task on this machine; raises `UsageError` for what cannot be searched, measured or proved in the budget.
 
     Trials take what those of the `latest` runs took here; with none as on a quiet machine, so that only what no pace
     could hold is refused. `spent_s` are gone of the budget; None where data are still to be made.
     """
-    if wish.robust and wish.question.others:
+    if request.robust and request.question.others:
         raise UsageError(
             "--robust tries one advice at other loads, and several objectives give a front",
             "leave out --robust, or give --for one objective and state the others as limits with --keep",
@@ -213,67 +213,69 @@ def task_of(wish: Wish, bench: Workbench, latest: int = LATEST, spent_s: float |
     site = bench.site()
     installation = bench.installation()
     major = installation.version.major
-    memory_bytes = min(site.memory_bytes, limit_bytes(wish.question.held.get(MEMORY, "")))
+    memory_bytes = min(site.memory_bytes, limit_bytes(request.question.held.get(MEMORY, "")))
     machine = Machine(memory_bytes, len(os.sched_getaffinity(0)), major)
-    named = [*wish.only, *wish.space]
-    described = describe(bench.runner, bench.account, installation.bindir, wish.space)
-    settings = built(settings_of(wish.space, wish.only, described), major, installation.check_settings)
-    window_s = _window_s(wish.question)
+    named = [*request.only, *request.space]
+    described = describe(bench.runner, bench.account, installation.bindir, request.space)
+    settings = built(settings_of(request.space, request.only, described), major, installation.check_settings)
+    window_s = _window_s(request.question)
     space = space_of(
         settings,
         machine,
-        wish.start,
-        allowed=[*wish.allowed],
-        barred=barred(settings, wish.question, site.catalogue),
+        request.start,
+        allowed=[*request.allowed],
+        barred=barred(settings, request.question, site.catalogue),
         window_s=window_s,
-        quick=wish.quick and not named,
+        quick=request.quick and not named,
     )
     require_levels(space, site.catalogue, described, installation.check_settings)
     nodes = next((each.nodes for each in settings if each.name == "work_mem"), known_settings()["work_mem"].nodes)
-    limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))), nodes)
+    limits = Limits(machine.memory_bytes, int(str(request.question.load.get("clients", 1))), nodes)
     require_room(space, limits)
-    (higher, *others), ahead = _tried(wish.question, space, bench, latest)
+    (higher, *others), ahead = _tried(request.question, space, bench, latest)
     trial_s = ahead.trial_s * _OVERHEAD
     if spent_s is None:
         spent_s = ahead.preparation_s
     usual = within(space.dimensions, space.rule_of_thumb, limits)
     spending = Spending(
-        wish.quick,
-        wish.budget_s,
+        request.quick,
+        request.budget_s,
         trial_s,
-        None if others else _turned_s(wish.question, space, bench, latest),
+        None if others else _turned_s(request.question, space, bench, latest),
         window_s,
         1 + len(others),
-        0 if others else len(_conditions(wish)),
+        0 if others else len(_conditions(request)),
         len({space.start, space.default, usual}),
         max(len(each.changes_from(space.start)) for each in (space.default, usual)),
         spent_s,
     )
-    if spending.conditions and not wish.robust and not _fits(spending.steps, space):
+    if spending.conditions and not request.robust and not _fits(spending.steps, space):
         spending = replace(spending, conditions=0)
-    if wish.quick and not named:
-        space = as_many_as_fit(space, wish.own, spending.steps)
+    if request.quick and not named:
+        space = as_many_as_fit(space, request.own, spending.steps)
     longer = (
-        () if wish.quick and not named else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
+        ()
+        if request.quick and not named
+        else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
     )
     return Task(
         space,
         limits,
         spending.steps(space),
         higher,
-        wish.margin,
-        wish.seed,
+        request.margin,
+        request.seed,
         tuple(others),
-        _conditions(wish) if spending.conditions else (),
+        _conditions(request) if spending.conditions else (),
         turned=spending.turned(space),
         longer=longer,
-        budget_s=wish.budget_s - spent_s,
+        budget_s=request.budget_s - spent_s,
     )
 
 
 @dataclass(frozen=True)
 class Spending:
-    """What the steps of an advice depend on beside its space, and how they share the budget."""
+    """What the steps of an advice depend on, apart from its space, and how they share the budget."""
 
     quick: bool
     budget_s: float
@@ -324,12 +326,12 @@ class Spending:
         )
 
 
-def _conditions(wish: Wish) -> tuple[Condition, ...]:
+def _conditions(request: Request) -> tuple[Condition, ...]:
     """Where the advice is tried again; raises `UsageError` where that was asked for and there is nothing to vary."""
-    if wish.robust is False or (wish.robust is None and wish.quick):
+    if request.robust is False or (request.robust is None and request.quick):
         return ()
-    found = conditions_of(wish.question.load)
-    if wish.robust and not found:
+    found = conditions_of(request.question.load)
+    if request.robust and not found:
         raise UsageError(
             "this load has neither clients, rate nor scale to vary",
             "leave out --robust, or take a load such as pgbench",
@@ -391,10 +393,10 @@ def _tried(question: Question, space: Space, bench: Workbench, latest: int) -> t
                 f'state it as a limit: --keep "{each.name} < …"',
             )
     if NEEDED.keys() & set(question.objectives):
-        told = [each.recorded for each in _prepared(question, space, bench).remarks if each.code == DRIVES]
-        if told:
+        silent = [each.recorded for each in _prepared(question, space, bench).remarks if each.code == DRIVES]
+        if silent:
             first = next(each for each in question.objectives if each in NEEDED)
-            raise UsageError(told[0], f"an emulated drive counts everything: {BROUGHT_BY[first]}")
+            raise UsageError(silent[0], f"an emulated drive counts everything: {BROUGHT_BY[first]}")
     resolved = prepared.resolved
     if len(screenings.in_turns(space)) < len(space.dimensions):
         design = replace(resolved.study.design, pairing=SEQUENTIAL)

@@ -29,7 +29,7 @@ _BATCHES_MIN = 3
 REFERENCES = 3
 """The start, the default, the rule of thumb."""
 _PROOF_ARMS = 1 + REFERENCES
-"""The advice beside them."""
+"""Along with the advice."""
 TAKEN_ARMS = _PROOF_ARMS + 1
 """What the search had left, too."""
 _SEARCH_SHARE, _LINES_SHARE = 0.7, 0.2

@@ -136,11 +136,11 @@ def _memory(configuration: Configuration, limits: Limits) -> list[tuple[str, int
     each = number("work_mem") * max(1.0, number("hash_mem_multiplier")) * limits.nodes
     own = number("autovacuum_work_mem")
     vacuum = (own if own > 0 else number("maintenance_work_mem")) * number("autovacuum_max_workers")
-    beside = f" and {workers:.0f} parallel workers" if workers else ""
+    parallel = f" and {workers:.0f} parallel workers" if workers else ""
     times = f", {limits.nodes} sorts or hashes each" if limits.nodes > 1 else ""
     return [
         ("shared_buffers", int(number("shared_buffers"))),
-        (f"work_mem of {limits.clients} clients{beside}{times}", int(each * (limits.clients + workers))),
+        (f"work_mem of {limits.clients} clients{parallel}{times}", int(each * (limits.clients + workers))),
         ("vacuum" if own > 0 else "maintenance_work_mem", int(vacuum)),
         ("connections", limits.clients * _CONNECTION_BYTES),
     ]

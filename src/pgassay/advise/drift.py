@@ -1,4 +1,4 @@
-"""How the start itself moved over an advice: each batch of the screening and the search has a trial of it beside it.
+"""How the start itself moved over an advice: each batch of the screening and the search has a trial of it.
 
 A straight line through the logarithms, batch by batch, with Student's interval at 95 %. It tells what the machine did
 meanwhile; effects are in relation to the start of their own batch, so none of it is in them. Pure.
@@ -77,7 +77,7 @@ def picture(starts: Mapping[str, Sequence[float]], titles: Mapping[str, str]) ->
 
 
 def drawing(found: Mapping[str, Drift]) -> Drawing:
-    """Dots: the trial of the start beside each batch; the line is the straight one through all of them."""
+    """Dots: the trial of the start in each batch; the line is the straight one through all of them."""
     import altair as alt
 
     from pgassay.report import charts
@@ -98,7 +98,7 @@ def drawing(found: Mapping[str, Drift]) -> Drawing:
         panels.append(charts.layered(layers, rows, _HEIGHT))
     return Drawing(
         "The start over time",
-        "Dots: the trial of the start beside each batch of the screening and the search, in per cent of where the line "
+        "Dots: the trial of the start in each batch of the screening and the search, in per cent of where the line "
         "begins. Every effect is in relation to the start of its own batch, so what moved all of them is in none.",
         panels[0] if len(panels) == 1 else alt.vconcat(*panels),
     )

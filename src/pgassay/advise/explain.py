@@ -181,7 +181,7 @@ def points_with(name: str, task: Task, advice: Advice) -> tuple[Point, ...]:
 
 
 def company(line: Line, screened: Screened | None) -> Iterator[str]:
-    """Does a line act otherwise beside the other lines than in the screening? A sentence where it is known."""
+    """Does a line act otherwise along with the other lines than in the screening? A sentence where it is known."""
     if line.without is None or screened is None or not line.without.effect.bounded:
         return
     if canonical(screened.far) != canonical(line.value):
@@ -200,8 +200,8 @@ def company_in_point(
 
 
 def interaction(gain: tuple[float, float, float], screened: Screened) -> str:
-    """What a line does beside the other lines (estimate, low, high) against what it does in the screening."""
-    here = f"{ratio_interval(*gain)} beside the other lines"
+    """What a line does along with the other lines (estimate, low, high) against what it does in the screening."""
+    here = f"{ratio_interval(*gain)} along with the other lines"
     alone = f"{ratio_interval(screened.effect, screened.low, screened.high)} {text.where(screened)}"
     if gain[1] > screened.high or gain[2] < screened.low:
         return f"{here}, {alone}: it acts otherwise in this company"

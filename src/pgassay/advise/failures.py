@@ -80,8 +80,8 @@ def lowered(space: Space, levels: Mapping[str, tuple[str, str]], limits: Limits)
         if each.name not in levels or levels[each.name][1] != each.far:
             why = next((one for one in whys if each.name in one), whys[0] if whys else "no room is left for it")
             taken = f"up to {levels[each.name][1]}" if each.name in levels else "not at all"
-            told = f"{why}, so {each.name} is screened {taken}"
-            yield space.start.with_values({each.name: each.far}), Cause.UNFIT, told
+            reason = f"{why}, so {each.name} is screened {taken}"
+            yield space.start.with_values({each.name: each.far}), Cause.UNFIT, reason
 
 
 def broken(trial: TrialRecord, limits: Sequence[Limit]) -> tuple[Limit, ...]:
@@ -132,11 +132,11 @@ def often(failure: Failure) -> str:
 
 def _what(failure: Failure) -> str:
     """What the configurations have in common, or how many they are."""
-    told = [f"{name} = {value}" for name, value in failure.changes.items()]
-    more = [f"and {len(told) - _CHANGES_SHOWN} more"] if len(told) > _CHANGES_SHOWN else []
-    if not told:
+    changes = [f"{name} = {value}" for name, value in failure.changes.items()]
+    more = [f"and {len(changes) - _CHANGES_SHOWN} more"] if len(changes) > _CHANGES_SHOWN else []
+    if not changes:
         return "the start" if failure.configurations == 1 else f"{failure.configurations} different configurations"
-    return ", ".join([*told[:_CHANGES_SHOWN], *more])
+    return ", ".join([*changes[:_CHANGES_SHOWN], *more])
 
 
 def _short(why: str) -> str:

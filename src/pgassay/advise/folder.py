@@ -22,7 +22,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedTask:
     """A task as its folder keeps it; where its clusters live, as texts."""
 
     task: Task
@@ -74,7 +74,7 @@ def _not_ended(folder: Path) -> UsageError:
     return UsageError(f'"{folder}" has no result', f"let it end: pgassay advise --resume {folder}")
 
 
-def begin(folder: Path, kept: Kept) -> None:
+def begin(folder: Path, kept: SavedTask) -> None:
     """Make the folder with its task; raises `RecordError` where something is already."""
     if folder.exists():
         raise already_there(folder)
@@ -82,10 +82,10 @@ def begin(folder: Path, kept: Kept) -> None:
     (folder / TASK_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1))
 
 
-def read(folder: Path) -> Kept:
+def read(folder: Path) -> SavedTask:
     """The task of a folder; raises `UsageError` where there is none."""
     try:
-        found: Kept = untrusted.json(untrusted.read_bytes(folder / TASK_FILE), Kept)
+        found: SavedTask = untrusted.json(untrusted.read_bytes(folder / TASK_FILE), SavedTask)
     except (OSError, ValueError):
         raise UsageError(f'"{folder}" is not an advice', "name the directory that pgassay advise has made") from None
     return found

@@ -13,14 +13,14 @@ from math import hypot, inf, log
 from string import ascii_uppercase
 
 from pgassay.advise import budget, lines
+from pgassay.advise.constraint_model import SURE, LimitChance, kept_limits
 from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import left_out_in_turn
-from pgassay.advise.keeping import SURE, Kept, kept_limits
 from pgassay.advise.proof import CONFIRMATION, references
 from pgassay.advise.screening import Screened
 from pgassay.advise.smoothing import Gains
 from pgassay.advise.space import Configuration
-from pgassay.advise.task import Laboratory, Seen, Task, Tell
+from pgassay.advise.task import Laboratory, PointTrials, Task, Tell
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
@@ -52,7 +52,7 @@ class Point:
     configuration: Configuration
     effects: tuple[Effect, ...]
     """Of each objective, against the start."""
-    kept: tuple[Kept, ...]
+    kept: tuple[LimitChance, ...]
     standing: Standing
     by: str = ""
     """Which other one is at least as good in everything."""
@@ -61,7 +61,7 @@ class Point:
     shown: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Of each line the numbers of the objectives for which the screening has shown that it helps."""
     left_out: Mapping[str, tuple[Effect, ...]] = field(default_factory=dict)
-    """Of each line that was left out beside it: the point against itself without the line, of each objective."""
+    """Of each line that was left out: the point against itself without the line, of each objective."""
     costs: tuple[str, ...] = ()
     """Costs that surely moved against the start, in words, the largest first."""
     line_costs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -129,7 +129,7 @@ def confirmed(
     left_out = sum(map(len, without.values()))
     theirs = f", and without {counted(left_out, 'line')} of theirs" if left_out else ""
     tell(
-        f"confirming {counted(len(chosen), 'point')} of the front beside the start, the default and the rule of thumb"
+        f"confirming {counted(len(chosen), 'point')} of the front with the start, the default and the rule of thumb"
         f"{theirs}, in {counted(blocks, 'block')}"
     )
     seen = laboratory.points(CONFIRMATION, start, arms[1:], task.seed + 3, blocks, task.amounts.confirmation_s)
@@ -184,7 +184,7 @@ def _without(
 
 
 def judged(
-    seen: Seen, labels: Mapping[str, Configuration], searched: Mapping[Configuration, Gains], blocks: int
+    seen: PointTrials, labels: Mapping[str, Configuration], searched: Mapping[Configuration, Gains], blocks: int
 ) -> tuple[Point, ...]:
     """Every configuration of a study by its label, the start first; those that were searched have a standing."""
     start, arms = seen.configurations[0], [each for each in seen.configurations[1:] if each in labels.values()]
@@ -240,7 +240,9 @@ def _betters(labels: Mapping[str, Configuration], gains: Mapping[Configuration, 
     return found
 
 
-def without_lines(seen: Seen, without: Without, blocks: int) -> dict[Configuration, dict[str, tuple[Effect, ...]]]:
+def without_lines(
+    seen: PointTrials, without: Without, blocks: int
+) -> dict[Configuration, dict[str, tuple[Effect, ...]]]:
     """Of each point what it has from each line that was left out: itself against the same without the line.
 
     They are a family of their own: all lines and objectives together.
@@ -254,7 +256,7 @@ def without_lines(seen: Seen, without: Without, blocks: int) -> dict[Configurati
 
 
 def moved_costs(
-    seen: Seen, pairs: Sequence[tuple[Configuration, Configuration]], blocks: int
+    seen: PointTrials, pairs: Sequence[tuple[Configuration, Configuration]], blocks: int
 ) -> dict[tuple[Configuration, Configuration], tuple[str, ...]]:
     """Of pairs (a configuration, and what it is set against) the costs that surely moved, in words, the largest first.
 
@@ -277,7 +279,7 @@ def moved_costs(
     }  # fmt: skip
 
 
-def _against(seen: Seen, arm: int, baseline: int, blocks: int, arms: int) -> tuple[Effect, ...]:
+def _against(seen: PointTrials, arm: int, baseline: int, blocks: int, arms: int) -> tuple[Effect, ...]:
     """One arm against another in each objective, as one of so many arms; one look, since nothing stops early."""
     return tuple(
         effect

@@ -37,7 +37,7 @@ class Scale(StrEnum):
 
 
 class Risk(StrEnum):
-    """What a setting may cost beside speed."""
+    """What a setting may cost apart from speed."""
 
     SAFE = "safe"
     RISKY = "risky"

@@ -17,14 +17,14 @@ import msgspec
 from pgassay import scratch, untrusted
 from pgassay.advise import screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
+from pgassay.advise.constraint_model import Holding, LimitChance, holding, kept_limits
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
-from pgassay.advise.keeping import Holding, Kept, holding, kept_limits
 from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.question import Question, at_conditions, document, names_of
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.task import Seen, Task, Tell, Values
+from pgassay.advise.task import PointTrials, Task, Tell, Values
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
 from pgassay.analysis.messages import duration
@@ -51,7 +51,7 @@ REPORT = "report"
 _PATIENCE = 1.3
 """How much longer than forecast a study of fixed blocks may take."""
 _BESIDE = 1.15
-"""What a run takes beside its trials: checks, decisions, the record."""
+"""What a run takes in addition to its trials: checks, decisions, the record."""
 REFUSED_FILE = "refused.json"
 OURS = (UsageError, SettingError)
 """What is said of a configuration; a busy machine or a full disk is no fault of any."""
@@ -121,7 +121,7 @@ class RealLaboratory:
 
     def points(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
-    ) -> Seen:
+    ) -> PointTrials:
         """So many blocks of all of them, whatever they show."""
         everything = [start, *arms]
         design = {
@@ -150,7 +150,7 @@ class RealLaboratory:
         outcomes = dict(refused) | {
             named[each.treatment]: "; ".join(reason.detail for reason in each.reasons) for each in findings.outcomes
         }
-        return Seen(
+        return PointTrials(
             self.question.objectives, everything, observations, findings.responses, limits, self.question.resolution,
             outcomes, costs,
         )  # fmt: skip
@@ -200,7 +200,7 @@ class RealLaboratory:
         """The budget of a run, within what is left of that of the whole; its first block is played in any case."""
         return f"{max(1.0, min(budget_s, self.left_s(name))):.0f}s"
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """See `task.Laboratory`: by the trials of the study that is in its folder."""
         findings = Findings(Run.open(self.folder / name))
         limits = self._limits(findings)
@@ -397,7 +397,7 @@ def keep_refused(folder: Path, refused: Mapping[Configuration, str]) -> None:
 
 
 def refused_by(check: Check, start: Configuration, configurations: Sequence[Configuration]) -> dict[Configuration, str]:
-    """Those of a study that was refused that are refused beside the start, too, with the reason.
+    """Those of a study that was refused that are refused along with the start, too, with the reason.
 
     None where all of several are refused in the same words: then it is not they that are refused.
     """

@@ -1,7 +1,7 @@
 """Which lines go to the proof, and at which level: what the screening has shown stays, the rest is tried in and out.
 
 What a search saw is no evidence, so it takes away nothing that the screening has shown to help. It may choose another
-level than PostgreSQL's default, or than the one that was screened: then both levels are tried beside all other lines.
+level than PostgreSQL's default, or than the one that was screened: then both are tried along with all other lines.
 """
 
 from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
@@ -40,7 +40,7 @@ class Level:
     chosen: str
     taken: str
     found: Screened | None
-    """From the usual level to the chosen one, beside the other lines; None where that was not measured."""
+    """From the usual level to the chosen one, along with the other lines; None where that was not measured."""
 
 
 def shown(task: Task, best: Configuration, screened: Sequence[Screened]) -> dict[str, Screened]:
@@ -87,13 +87,13 @@ def _usual(task: Task, found: Screened) -> str | None:
 
 
 def hidden(task: Task, best: Configuration, screened: Sequence[Screened]) -> tuple[Screened, ...]:
-    """The settings that the screening has left open beside one that does far more, and that `best` leaves alone.
+    """The settings that the screening has left open along with one that does far more, and that `best` leaves alone.
 
-    What it saw of them it saw half of the time under the worse level of that one, unless it began again beside the
+    What it saw of them it saw half of the time under the worse level of that one, unless it began again along with the
     better one. The likeliest not to matter first.
     """
     far = any(each.standing is Standing.ACTIVE and abs(log(each.effect)) >= screening.HIDES for each in screened)
-    if not far or any(each.beside for each in screened):
+    if not far or any(each.along_with for each in screened):
         return ()
     lines = best.changes_from(task.space.start)
     left = [each for each in screened if each.standing is Standing.OPEN and each.name not in lines]
@@ -123,7 +123,7 @@ def in_and_out(
 ) -> tuple[tuple[Screened, ...], float]:
     """What the lines do that the screening has not shown to help, and levels against the usual ones; and seconds.
 
-    Each line is in or out, and each level the one or the other, beside all that the screening has shown. So are
+    Each line is in or out, and each level the one or the other, along with all that the screening has shown. So are
     settings that it could not see, as far as these trials can tell of them without more of them. What may
     not be tried is `noted`.
     """
@@ -141,7 +141,7 @@ def in_and_out(
         what.append(
             f"{counted(len(unshown), 'line')} in and out that no trial has shown to help yet: {', '.join(unshown)}"
         )
-    what += [f"{name} = {best.values[name]} beside {usual}" for name, usual in levels.items()]
+    what += [f"{name} = {best.values[name]} along with {usual}" for name, usual in levels.items()]
     if riding:
         what.append(f"{counted(len(riding), 'setting')} that the screening could not see: {', '.join(riding)}")
     tell(f"trying {'; '.join(what)}")
@@ -160,7 +160,7 @@ def of_what_did_better(
     noted: MutableSequence[Noted] | None,
     budget_s: float,
 ) -> tuple[tuple[Screened, ...], float]:
-    """What these lines do of a configuration that was taken as a whole, each in or out beside all its other ones.
+    """What these lines do of a configuration that was taken as a whole, each in or out along with all its other ones.
 
     It is the second family of lines that an advice looks at, so it has its part of the error rate of both.
     """
@@ -206,7 +206,7 @@ def levels_of(
 ) -> tuple[Level, ...]:
     """Which level is taken of each line that has two.
 
-    The search's, where the trials beside each other let expect more of it than half of the margin; of a level about
+    The search's, where the trials along with each other let expect more of it than half of the margin; of a level about
     which the screening says nothing they must have shown it. Else the usual one.
     """
     found = {each.name: each for each in tried}

@@ -135,7 +135,7 @@ def _all_settings(task: Task, advice: Advice, objectives: Sequence[str]) -> Fold
             for each in effects
             for cell in (ratio_interval(each.effect, each.low, each.high), WORDS[each.standing])
         )
-        seen = f"beside {first.beside}" if first.beside else "over all of the screening"
+        seen = f"along with {first.along_with}" if first.along_with else "over all of the screening"
         rows.append([name, first.start, first.far, *cells, seen])
     all_of = "settings and objectives" if task.others else "settings"
     note = f"intervals hold for all {all_of} together, at 95 %; within ±{100 * task.margin:.3g} % none matters"
@@ -180,7 +180,7 @@ def drawing(screened: Sequence[Screened], title: str, margin: float) -> Drawing 
     return Drawing(
         "What each setting does alone",
         "Change from the setting's start to its far level, in per cent, over all rows of the screening "
-        "or, where those could not tell, beside the advised lines. Lines: "
+        "or, where those could not tell, along with the advised lines. Lines: "
         "intervals that hold for all settings together. "
         f"Shaded: within ±{100 * margin:.3g} % a setting does not matter (grey).",
         charts.layered(layers, found, _ROW * len(found)),

@@ -1,7 +1,7 @@
 """The proof of a candidate: against the start, the default and the rule of thumb, and without each of its lines.
 
 One study of fresh trials. What it shows to be as good without a line loses that line, and then the rest is proved in a
-study of its own. What does better than what is left is proved in its turn (takeover.py).
+study of its own. What does better than what is left is proved in its turn (fallback.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ class Proved:
     chosen: Compared | None
     """The start against the candidate."""
     study: str = CONFIRMATION
-    beside: Mapping[Configuration, Compared] | None = None
+    compared: Mapping[Configuration, Compared] | None = None
     """All that was compared with `final`."""
 
 

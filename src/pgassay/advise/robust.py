@@ -40,7 +40,7 @@ class Condition:
 
     @property
     def name(self) -> str:
-        """As a reader is told: `8 clients`, `scale 100`."""
+        """For readers: `8 clients`, `scale 100`."""
         return amount(self.varied, self.tried)
 
 
@@ -160,8 +160,8 @@ def planned(conditions: Sequence[Condition], robust_s: float) -> str:
     """Where an advice will be tried again, for its plan."""
     if not conditions:
         return "the advice is not tried at other loads (--robust does)"
-    told = f"then at most {duration(robust_s)} at {', '.join(each.name for each in conditions)}"
-    return told if _scaled(conditions) else f"{told}; {NO_SCALE}"
+    planned_at = f"then at most {duration(robust_s)} at {', '.join(each.name for each in conditions)}"
+    return planned_at if _scaled(conditions) else f"{planned_at}; {NO_SCALE}"
 
 
 def _scaled(conditions: Iterable[Condition]) -> bool:
@@ -194,8 +194,8 @@ def _found(tried: Tried, objective: str) -> str:
         Standing.FAILS: "the advice fails",
         Standing.NOT_TRIED: "not tried",
     }
-    told = words[tried.standing]
-    return ": ".join(part for part in (told, tried.why or seen) if part)
+    answer = words[tried.standing]
+    return ": ".join(part for part in (answer, tried.why or seen) if part)
 
 
 def _is(tried: Tried) -> str:

@@ -37,14 +37,14 @@ SPARE_APART = 6
 """The same of settings that are screened apart from those whose servers take turns: they are few."""
 LEVEL = 0.95
 KNOWN_BY = 8
-"""The same of lines that are many, or that hidden settings are tried beside."""
+"""The same of lines that are many, or that hidden settings are tried along with."""
 LINES = "the advised lines"
 LOOK = 9
-"""Pairs after which it is asked whether a setting does so much that the others show nothing beside it."""
+"""Pairs after which it is asked whether a setting does so much that it hides the others."""
 HIDES = log(2)
 """What such a setting surely does: it doubles or halves the objective."""
 _HIDING_LEVEL, BESIDE_LEVEL = 0.99, 0.96
-"""Of such settings, and of the others beside them: together they err in 5 %."""
+"""Of such settings, and of the others along with them: together they err in 5 %."""
 _FEWEST_LOOKED = 6
 _ORDER_MAX = 200
 
@@ -68,8 +68,8 @@ class Screened:
     low: float
     high: float
     standing: Standing
-    beside: str = ""
-    """What it was tried beside, where not among all settings: `LINES`, or the settings that do far more."""
+    along_with: str = ""
+    """What it was tried along with, where not among all settings: `LINES`, or the settings that do far more."""
     objective: int = 0
     """The number of the objective that the effect is on."""
 
@@ -96,8 +96,8 @@ class Plan:
     levels: Mapping[str, tuple[str, str]]
     """Start and far level."""
     pairs: tuple[Pair, ...]
-    beside: str = ""
-    """See `Screened.beside`."""
+    along_with: str = ""
+    """See `Screened.along_with`."""
 
 
 def matrix(least: int) -> Signs:
@@ -176,7 +176,7 @@ def begun(plan: Plan, most: int, look: int = LOOK) -> tuple[Plan, Plan]:
 
 
 def hiding(plan: Plan, values: Measured) -> tuple[Screened, ...]:
-    """One or two settings that surely do so much that nothing else shows beside them, by the first pairs; mostly none.
+    """One or two settings that surely do so much that they hide all others, by the first pairs; mostly none.
 
     Nine pairs cannot tell fifteen settings apart, but one that does ten times what all others do explains nearly all
     that they show. Of all settings, and of all pairs of two, the ones that explain most are taken.
@@ -220,8 +220,8 @@ def plan_beside(
     levels = better_levels(found, higher=higher)
     names = [each.name for each in space.dimensions if each.name not in levels]
     there = replace(space.narrowed(names), start=space.start.with_values(levels))
-    beside = ", ".join(f"{name} = {value}" for name, value in levels.items())
-    return replace(plan(there, limits, seed, spare), beside=beside)
+    given = ", ".join(f"{name} = {value}" for name, value in levels.items())
+    return replace(plan(there, limits, seed, spare), along_with=given)
 
 
 def joined(first: Plan, second: Plan) -> Plan:
@@ -274,7 +274,7 @@ def plan_of_lines(
     levels |= {name: (start.values[name], far) for name, far in (riding or {}).items()}
     order = matrix(len(levels) + spare)
     designs = [order] * (max(least_pairs(len(levels), spare), most) // len(order))
-    return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), beside=LINES)
+    return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), along_with=LINES)
 
 
 def _folded(
@@ -354,7 +354,7 @@ def effects(
                 exp(low),
                 exp(high),
                 _standing(low, high, margin),
-                plan.beside,
+                plan.along_with,
                 objective,
             )
         )

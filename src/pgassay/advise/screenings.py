@@ -65,7 +65,7 @@ def screened(
 ) -> Screening:
     """The screening of a task; raises `UsageError` where it tells nothing.
 
-    What the start had in each batch goes to `starts`; servers in turns have none of the start beside them.
+    What the start had in each batch goes to `starts`; batches in turns have no start.
     """
     if task.turned:
         return _Apart(task, trials, tell, noted).screened()
@@ -131,10 +131,10 @@ def _at_once(task: Task, measure: Measure, tell: Tell) -> Screening:
 def _beside(
     task: Task, first: Plan, values: Sequence[Values], hiding: tuple[Screened, ...], measure: Measure, tell: Tell
 ) -> Screening:
-    """The screening begins again beside settings that hide all others, each at its better level.
+    """The screening begins again with settings that hide all others at their better level.
 
     Under its worse level such a setting leaves the others little to show, and what they show there is of no use. The
-    time of the first pairs is that of lines in and out: hidden settings need not be tried beside them any more.
+    time of the first pairs is that of lines in and out: hidden settings need not be tried with them any more.
     """
     plan = screening.plan_beside(task.space, task.limits, hiding, task.seed, higher=task.higher)
     _say_beside(plan, tell)
@@ -147,7 +147,7 @@ def _beside(
 
 @dataclass(frozen=True)
 class _Apart:
-    """Settings in turns first, then the others, both beside what hides them."""
+    """Settings in turns first, then the others, both with what hides them at its better level."""
 
     task: Task
     trials: Trials
@@ -210,7 +210,7 @@ class _Apart:
         )
         if not found.names:
             return None
-        where = f", beside {found.beside}" if found.beside else ""
+        where = f", along with {found.along_with}" if found.along_with else ""
         self.tell(
             f"screening {', '.join(found.names)} in {2 * len(found.pairs)} configurations, one server after the other"
             f"{where}"
@@ -232,7 +232,7 @@ class _Apart:
 
 def _say_beside(plan: Plan, tell: Tell) -> None:
     tell(
-        f"beside {plan.beside} the others show: screening {len(plan.names)} settings in {2 * len(plan.pairs)}"
+        f"along with {plan.along_with} the others show: screening {len(plan.names)} settings in {2 * len(plan.pairs)}"
         " configurations"
     )
 
@@ -248,7 +248,7 @@ def _gain(hiding: Sequence[Screened], *, higher: bool) -> float:
 def _relative(plan: Plan, values: Sequence[Values], found: Sequence[Screened], gain: float) -> tuple[Values, ...]:
     """Values of a batch without a start, relative to it as far as the effects that were found tell.
 
-    Each value says by them what the start would have had in its batch; `gain` is what the plan is beside.
+    Each value says by them what the start would have had in its batch; `gain` is what the plan is along with.
     """
     far = {each.name: log(each.effect) for each in found}
     scaled: dict[int, Values] = {}

@@ -12,9 +12,9 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from pgassay.advise import budget, screening
+from pgassay.advise.constraint_model import Keeping, Slacks
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.front import picked
-from pgassay.advise.keeping import Keeping, Slacks
 from pgassay.advise.screenings import Screening
 from pgassay.advise.smoothing import Batches, Gains, expected, hopeful, promising
 from pgassay.advise.space import Configuration, Dimension, Space, index_of
@@ -114,7 +114,7 @@ def searched(
 ) -> tuple[Batches, Batches]:
     """What the screening saw in the settings that are searched, and what the search measured: gains by batch.
 
-    The estimator is told that what breaks a limit has failed; the process knows how likely it is to do so.
+    For the estimator what breaks a limit has failed; the process knows how likely it is to do so.
     """
     space, start = task.space.narrowed(names), task.space.start
     search = Search(space, task.limits, task.seed, objectives=len(task.more))

@@ -1,7 +1,7 @@
 """What all trials of a search together say of one configuration: a Gaussian process over the levels of the space.
 
 A sample seen once is half luck, and its neighbours know more of it than it does. The start that a batch is set against
-has noise of its own, which all of its ratios share: the process is told so. C. E. Rasmussen and C. K. I. Williams,
+has noise of its own, which all of its ratios share: the process knows. C. E. Rasmussen and C. K. I. Williams,
 "Gaussian Processes for Machine Learning" (2006), chapters 2 and 5. It helps to choose; nothing it says is evidence.
 
 Processors and libraries of linear algebra differ in the last bits, and a choice between two levels must not hang on

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from pgassay.advise import robust
 from pgassay.advise.budget import Amounts
+from pgassay.advise.constraint_model import Holding, LimitChance, Slacks
 from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Noted
-from pgassay.advise.keeping import Holding, Kept, Slacks
 from pgassay.advise.robust import Condition
 from pgassay.advise.smoothing import Gains
 from pgassay.advise.space import Configuration, Space
@@ -32,7 +32,7 @@ Measure = Callable[[str, Sequence[Configuration], int], Values]
 
 
 @dataclass(frozen=True)
-class Seen:
+class PointTrials:
     """What a study saw: observations by response, in which a treatment is the place of its configuration (0: start)."""
 
     objectives: Sequence[str]
@@ -71,7 +71,7 @@ class Laboratory(Protocol):
         """How long a batch or a study took; 0 where there was none of that name."""
         ...
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """Of each limit how probable it is that one more trial of a study's baseline keeps it, by that study.
 
         A limit on a change is held against the study's first arm.
@@ -80,7 +80,7 @@ class Laboratory(Protocol):
 
     def points(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
-    ) -> Seen:
+    ) -> PointTrials:
         """So many blocks of all of them, whatever they show: of several objectives."""
         ...
 
@@ -131,7 +131,7 @@ class Task:
     turned: tuple[str, ...] = ()
     """Settings that are screened by servers in turns; none where all are screened one server after the other."""
     remarks: tuple[str, ...] = ()
-    """What is to be said of the load beside every answer."""
+    """What every answer says of the load."""
     longer: tuple[Longer, ...] = ()
     """What would be tried with longer windows."""
     budget_s: float = 0.0
@@ -151,7 +151,7 @@ class Task:
         return tuple(gain if more else -gain for more, gain in zip(self.more, gains, strict=True))
 
     def trial_s(self, names: Iterable[str]) -> float:
-        """How long a trial is expected to take beside others that differ in these settings: in turns it is longer."""
+        """How long a trial is expected to take in a batch that differs in these settings: in turns it is longer."""
         turns = self.amounts.least.turns
         return turns.trial_s if turns and self.in_turns(names) else self.amounts.trial_s
 

@@ -11,6 +11,7 @@ from typing import Any
 from pgassay.advise import drift, failures, robust
 from pgassay.advise.budget import REFERENCES, blocks_of
 from pgassay.advise.elimination import Line, inverted, shown_to_help
+from pgassay.advise.fallback import Apart, Outdone
 from pgassay.advise.folder import LINES_FILE
 from pgassay.advise.front import Point, helps
 from pgassay.advise.front import Standing as PointStanding
@@ -18,7 +19,6 @@ from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
 from pgassay.advise.lines import Level
 from pgassay.advise.screening import LINES, Screened, Standing
-from pgassay.advise.takeover import Apart, Outdone
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
 from pgassay.analysis.effects import Effect
@@ -174,7 +174,7 @@ def _apart(outdone: Outdone, kept: int) -> str:
 
 
 def _removed(task: Task, advice: Advice) -> Iterator[str]:
-    """The lines that went: those that nothing showed to help, and those that do not beside the others."""
+    """The lines that went: those that nothing showed to help, and those that do not along with the others."""
     screened = {each.name: each for each in advice.screened}
     nothing: list[str] = []
     elsewhere: dict[str, list[str]] = {}
@@ -187,28 +187,27 @@ def _removed(task: Task, advice: Advice) -> Iterator[str]:
     if nothing:
         yield f"tried and removed, nothing showed that it helps: {', '.join(nothing)}"
     for place, lines in elsewhere.items():
-        yield f"removed, since it helps {place} and not beside the other lines: {', '.join(lines)}"
+        yield f"removed, since it helps {place} and not along with the other lines: {', '.join(lines)}"
 
 
 def where(screened: Screened) -> str:
     """Which part of the screening an effect is of."""
-    return f"in the screening beside {screened.beside}" if screened.beside else "over all of the screening"
+    return f"in the screening along with {screened.along_with}" if screened.along_with else "over all of the screening"
 
 
 def by_screening(line: Line) -> bool:
     """Is it kept by what the screening has shown of it, and not by trials of lines in and out?"""
-    return line.kept and line.screened is not None and line.screened.beside != LINES
+    return line.kept and line.screened is not None and line.screened.along_with != LINES
 
 
 def level_words(level: Level) -> str:
     """Which level of a line was taken, and why."""
     other = level.chosen if level.taken == level.usual else level.usual
-    said = "not measured"
+    seen = "not measured"
     if level.found:
-        said = ratio_interval(level.found.effect, level.found.low, level.found.high)
-    return (
-        f"{level.name} = {level.taken} and not {other}: beside the other lines {level.usual} to {level.chosen} {said}"
-    )
+        seen = ratio_interval(level.found.effect, level.found.low, level.found.high)
+    why = f"along with the other lines {level.usual} to {level.chosen} {seen}"
+    return f"{level.name} = {level.taken} and not {other}: {why}"
 
 
 def headline(advice: Advice, objectives: Sequence[str]) -> str:
@@ -310,7 +309,9 @@ def _of_one(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, 
         "outdone_lines": advice.outdone.apart.name if advice.outdone else None,
         "taken_in_and_out": [screened_values(each, objectives) for each in advice.taken_in_and_out],
         "in_and_out": [screened_values(each, objectives) for each in advice.in_and_out],
-        "known": [{**screened_values(each, objectives), "beside_lines": each.beside == LINES} for each in advice.known],
+        "known": [
+            {**screened_values(each, objectives), "beside_lines": each.along_with == LINES} for each in advice.known
+        ],
     }  # fmt: skip
 
 
@@ -352,7 +353,7 @@ def screened_values(each: Screened, objectives: Sequence[str]) -> dict[str, Any]
     of = {"objective": objectives[each.objective]} if len(objectives) > 1 else {}
     return of | {
         "name": each.name, "start": each.start, "far": each.far, "effect": each.effect, "low": each.low,
-        "high": each.high, "standing": each.standing.value, "beside": each.beside or None,
+        "high": each.high, "standing": each.standing.value, "beside": each.along_with or None,
     }  # fmt: skip
 
 
@@ -375,7 +376,7 @@ def gain(line: Line, objective: str) -> str:
         said = "not tried by itself"
         if line.screened:
             found = line.screened
-            said = f"in and out beside its other lines {ratio_interval(found.effect, found.low, found.high)}"
+            said = f"in and out along with its other lines {ratio_interval(found.effect, found.low, found.high)}"
         return f"a line of the {line.taken_from}, which was shown to do better as a whole; {said}"
     if line.screened:
         return f"{shown_by(line.screened)}; in the confirmation {without(line)}"
@@ -387,8 +388,8 @@ def gain(line: Line, objective: str) -> str:
 
 
 def shown_by(each: Screened) -> str:
-    """What shows that a line helps, beside the confirmation."""
-    what = "in and out beside the other lines" if each.beside == LINES else "by the screening"
+    """What shows that a line helps, apart from the confirmation."""
+    what = "in and out along with the other lines" if each.along_with == LINES else "by the screening"
     return f"shown {what} ({screened_words(each)})"
 
 
@@ -404,7 +405,7 @@ def without(line: Line) -> str:
 
 def screened_words(each: Screened) -> str:
     """A screened setting with its effect."""
-    where = f" beside {each.beside}" if each.beside else ""
+    where = f" along with {each.along_with}" if each.along_with else ""
     return f"{each.name} {each.start} to {each.far}{where}: {ratio_interval(each.effect, each.low, each.high)}"
 
 
@@ -440,7 +441,7 @@ def line_standing(task: Task, point: Point, name: str, objectives: Sequence[str]
     harms = f"harms {' and '.join(bad)}" if bad else ""
     if good:
         return f"earns its place by {' and '.join(good)}{f', and {harms}' if harms else ''}"
-    return "; ".join(each for each in (harms or "not shown to help beside the others", shown) if each)
+    return "; ".join(each for each in (harms or "not shown to help along with the others", shown) if each)
 
 
 def table(advice: Advice, objectives: Sequence[str]) -> tuple[list[str], list[list[str]]]:

@@ -13,11 +13,12 @@ from functools import partial
 from math import exp, log
 
 from pgassay.advise import budget, front, lines, robust, screening, screenings
+from pgassay.advise.constraint_model import SURE, Keeping, LimitChance, Slacks
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
+from pgassay.advise.fallback import Answer, Evidence, Outdone, answered
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
-from pgassay.advise.keeping import SURE, Keeping, Kept, Slacks
 from pgassay.advise.lines import Level
 from pgassay.advise.proof import CONFIRMATION, Proved, proved, shares
 from pgassay.advise.robust import Tried
@@ -25,7 +26,6 @@ from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import searched
 from pgassay.advise.smoothing import Expected, Gained, Gains, by_configuration, expected, promising, trimmed
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.takeover import Answer, Evidence, Outdone, answered
 from pgassay.advise.task import Laboratory, Task, Tell, Trials, Values, relative, whatever_is_kept
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.words import counted
@@ -69,28 +69,30 @@ class Advice:
     idle: Mapping[str, str] = field(default_factory=dict)
     """Lines of the best configuration of which too little was expected to put them to the proof."""
     in_and_out: tuple[Screened, ...] = ()
-    """Effects of lines that the screening had not shown to help, each in or out beside the others, and of settings
+    """Effects of lines that the screening had not shown to help, each in or out along with the others, and of settings
     that it could not see."""
     study: str = CONFIRMATION
     """The name of the study whose page has the answer."""
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[LimitChance, ...] = ()
     """The limits that must hold, each with the probability that a further trial of `recommended` keeps it."""
     levels: tuple[Level, ...] = ()
     """Lines of which the search's level was set against the usual one."""
     outdone: Outdone | None = None
     """What was shown to do better than the search's lines, and is recommended instead."""
     taken_in_and_out: tuple[Screened, ...] = ()
-    """Effects of its lines, each in or out beside its other ones."""
+    """Effects of its lines, each in or out along with its other ones."""
     refused: tuple[Failure, ...] = ()
     """What was refused or failed on the way."""
     starts: tuple[tuple[float, ...], ...] = ()
-    """What the start had beside each batch of the screening and the search, in their order."""
+    """What the start had in each batch of the screening and the search, in their order."""
 
     @property
     def known(self) -> tuple[Screened, ...]:
-        """What is known of each setting: by the screening, or, where that left it open, by the trials beside lines."""
-        beside = {each.name: each for each in self.in_and_out if each.standing is not Standing.OPEN}
-        return tuple(beside.get(each.name, each) if each.standing is Standing.OPEN else each for each in self.screened)
+        """What is known of each setting: by the screening, or, where that left it open, by lines in and out."""
+        by_lines = {each.name: each for each in self.in_and_out if each.standing is not Standing.OPEN}
+        return tuple(
+            by_lines.get(each.name, each) if each.standing is Standing.OPEN else each for each in self.screened
+        )
 
     @property
     def front(self) -> tuple[Point, ...]:

@@ -23,8 +23,8 @@ from pgassay.study.messages import set_needs_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pgassay.advise.asking import Wish
-    from pgassay.advise.folder import Kept
+    from pgassay.advise.asking import Request
+    from pgassay.advise.folder import SavedTask
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.task import Tell
     from pgassay.advise.walk import Advice
@@ -38,7 +38,7 @@ QUICK = {"scale": "20", "duration": "3s", "warmup": "1s"}
 QUICK_BUDGET, BUDGET = "20min", "2h"
 LOAD = "load."
 HELD = (LOAD, "drive.", "host.", "init.", "build.")
-"""How the names of factors begin that `--set` holds in every trial, beside the settings that one starts with."""
+"""How the names of factors begin that `--set` holds in every trial, apart from the settings that one starts with."""
 QUICK_MARGIN, MARGIN = "10%", "5%"
 
 
@@ -148,21 +148,21 @@ def _begin(arguments: argparse.Namespace) -> int:
     path = run_path(arguments, NAME)
     options = bench_options(arguments)
     with Workbench(options) as bench:
-        wish, remarks = _wish(arguments, bench)
+        request, remarks = _request(arguments, bench)
         if arguments.dry_run:
-            task = replace(asking.task_of(wish, bench), remarks=remarks)
-            print(plan(task, wish.question.objectives), end="")
+            task = replace(asking.task_of(request, bench), remarks=remarks)
+            print(plan(task, request.question.objectives), end="")
             return messages.SUCCESS
-        task = asking.task_of(wish, bench, latest=0)
-        asking.require_start(wish.question, task.space, bench)
-    spent_s = laboratory.play_once(task, wish.question, options, partial(_watching, arguments))
+        task = asking.task_of(request, bench, latest=0)
+        asking.require_start(request.question, task.space, bench)
+    spent_s = laboratory.play_once(task, request.question, options, partial(_watching, arguments))
     with Workbench(options) as bench:
-        task = replace(asking.task_of(wish, bench, latest=1, spent_s=spent_s), remarks=remarks)
+        task = replace(asking.task_of(request, bench, latest=1, spent_s=spent_s), remarks=remarks)
     if not silent(arguments):
-        print(plan(task, wish.question.objectives), end="", file=sys.stderr)
-    kept = folder.Kept(
+        print(plan(task, request.question.objectives), end="", file=sys.stderr)
+    kept = folder.SavedTask(
         task,
-        wish.question,
+        request.question,
         str(options.bindir.absolute()) if options.bindir else None,
         str(options.data_directory.absolute()) if options.data_directory else None,
     )
@@ -170,9 +170,9 @@ def _begin(arguments: argparse.Namespace) -> int:
     return _walk(arguments, path, kept)
 
 
-def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tuple[str, ...]]":
+def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Request, tuple[str, ...]]":
     """What is asked for, and what of a configuration or a capture is left out."""
-    from pgassay.advise.asking import Wish, objectives_of, read_configuration, read_space
+    from pgassay.advise.asking import Request, objectives_of, read_configuration, read_space
     from pgassay.advise.question import Question
     from pgassay.study import quantities
 
@@ -200,7 +200,7 @@ def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tup
         tuple(others),
         {name: value for name, value in held.items() if not name.startswith(LOAD)},
     )
-    wish = Wish(
+    request = Request(
         question,
         {**start, **own},
         read_space(arguments.space) if arguments.space else {},
@@ -213,7 +213,7 @@ def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tup
         tuple(own),
         arguments.robust,
     )
-    return wish, (*left_out, *remarks)
+    return request, (*left_out, *remarks)
 
 
 def _load(
@@ -239,7 +239,7 @@ def _watching(arguments: argparse.Namespace, study: "Study") -> "AbstractContext
     return watcher_for(study, sys.stderr, quiet=silent(arguments))
 
 
-def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
+def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
     from pgassay.advise import explain, text
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.proof import references
@@ -276,7 +276,9 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
     return messages.SUCCESS
 
 
-def _finished(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path) -> "tuple[Advice, dict[str, Any]]":
+def _finished(
+    kept: "SavedTask", laboratory: "RealLaboratory", tell: "Tell", path: Path
+) -> "tuple[Advice, dict[str, Any]]":
     """The advice at the end of its way, and what it says for scripts: its page and files are written."""
     from pgassay.advise import explain, folder, page, text
     from pgassay.advise.walk import walk

@@ -28,7 +28,7 @@ _LEAST_SPREAD = 1e-6
 
 
 @dataclass(frozen=True)
-class Kept:
+class LimitChance:
     """A hard limit, and the probability that a further trial of a configuration keeps it."""
 
     limit: str
@@ -171,7 +171,7 @@ class Slacks:
     def keeping(self, space: Space) -> Keeping:
         """What all of them say of the configurations of a space, whose other settings are at the start.
 
-        Batches that are set beside another configuration than the start (servers in turns) say nothing of it.
+        Batches that are set against another configuration than the start (servers in turns) say nothing of it.
         """
         mine = [each for each in self.batches if each[0] == space.start]
         if not mine:
@@ -202,9 +202,11 @@ def _of_one(batches: Sequence[tuple[Configuration, Holding]], space: Space, name
 
 def kept_limits(
     limits: Sequence[Limit], observations: Mapping[str, Sequence[Observation]], treatment: str, start: str
-) -> tuple[Kept, ...]:
+) -> tuple[LimitChance, ...]:
     """Every limit with its probability for a treatment; changes are against that of the `start`."""
-    return tuple(Kept(each.text, probability(_values(observations, each, treatment, start), each)) for each in limits)
+    return tuple(
+        LimitChance(each.text, probability(_values(observations, each, treatment, start), each)) for each in limits
+    )
 
 
 def _values(observations: Mapping[str, Sequence[Observation]], limit: Limit, treatment: str, start: str) -> list[float]:

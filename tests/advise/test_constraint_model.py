@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
 from pgassay.advise import budget
-from pgassay.advise.keeping import LIKELY, NO_LIMITS, SURE, Held, Holding, Kept, Slacks, holding, slack
+from pgassay.advise.constraint_model import LIKELY, NO_LIMITS, SURE, Held, Holding, LimitChance, Slacks, holding, slack
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task, Values
 from pgassay.advise.text import headline
@@ -65,9 +65,9 @@ class Bounded(Server):
         self.baselines = {**getattr(self, "baselines", {}), name: baseline}
         return super().study(name, baseline, arms, seed, budget_s)
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """The truth."""
-        return (Kept(LIMIT, NormalDist(0, self.kept_noise).cdf(self.room_left(self.baselines[name]))),)
+        return (LimitChance(LIMIT, NormalDist(0, self.kept_noise).cdf(self.room_left(self.baselines[name]))),)
 
 
 def task(server: Server, finalists: int = 1) -> Task:
