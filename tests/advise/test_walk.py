@@ -211,7 +211,7 @@ class Faint(Server):
 
 def test_what_was_not_resolved_is_said_with_its_interval() -> None:
     server = Faint(space_with(6), 0.02, 41, sizes=(0.08, 0.06, 0.06, 0.05))
-    told = headline(walk(task(server), server), "tps")
+    told = headline(walk(task(server), server), ["tps"])
     assert "no change was confirmed to help: " in told
     assert "a longer --budget may resolve it" in told
 

@@ -5,7 +5,7 @@ it was. Configurations are treatments, the verdicts are the lab's, and each run 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from math import inf
@@ -116,7 +116,6 @@ class RealLaboratory:
         return found
 
     def held(self, name: str) -> Holding:
-        """See `task.Laboratory`: of a batch that was asked for."""
         return self.holding.get(name, {})
 
     def points(
@@ -137,16 +136,12 @@ class RealLaboratory:
         named = _named(findings.study, tried)
         numbers = {treatment: str(everything.index(each)) for treatment, each in named.items()}
         limits = self._limits(findings)
-        valid = [each for each in findings.trials if each.status is Status.VALID]
-        known = {name for each in valid for name, value in each.responses.items() if value is not None}
+        trials = [each.responses for each in findings.trials if each.status is Status.VALID]
+        known = {name for each in trials for name, value in each.items() if value is not None}
         known -= {*self.question.objectives}
         costs = [name for name, each in findings.responses.items() if each.cost and name in known]
         wanted = {*self.question.objectives, *(each.response.name for each in limits), *costs}
-        observations = {
-            response: [Observation(each.block, numbers[each.treatment], "", "", each.responses.get(response))
-                       for each in valid]
-            for response in wanted
-        }  # fmt: skip
+        observations = _observed(findings, wanted, numbers)
         outcomes = dict(refused) | {
             named[each.treatment]: "; ".join(reason.detail for reason in each.reasons) for each in findings.outcomes
         }
@@ -204,14 +199,9 @@ class RealLaboratory:
         """See `task.Laboratory`: by the trials of the study that is in its folder."""
         findings = Findings(Run.open(self.folder / name))
         limits = self._limits(findings)
-        valid = [each for each in findings.trials if each.status is Status.VALID]
-        observations = {
-            each.response.name: [Observation(one.block, one.treatment, "", "", one.responses.get(each.response.name))
-                                 for one in valid]
-            for each in limits
-        }  # fmt: skip
-        baseline, first, *_ = (each.name for each in findings.study.treatments)
-        return kept_limits(limits, observations, baseline, first)
+        names = [each.name for each in findings.study.treatments]
+        observations = _observed(findings, [each.response.name for each in limits], {each: each for each in names})
+        return kept_limits(limits, observations, names[0], names[1])
 
     def elsewhere(
         self,
@@ -281,10 +271,8 @@ class RealLaboratory:
                     raise
                 keep_refused(self.folder, new)
                 for each, why in new.items():
-                    changes = ", ".join(
-                        f"{name} = {value}" for name, value in each.changes_from(self.space.start).items()
-                    )
-                    self.tell(f"left out, since it is refused: {changes}: {why}")
+                    changes = each.changes_from(self.space.start).items()
+                    self.tell(f"left out, since it is refused: {', '.join(map(' = '.join, changes))}: {why}")
                 known = {**known, **new}
 
     def _check(self, wanted: Document) -> None:
@@ -368,6 +356,15 @@ def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:
     """The costs that surely moved where an effect is, in words, the largest first: why it may be so, and no proof."""
     mine = [each for each in findings.costs if each.place == effect.place and each.response != effect.response]
     return surely_moved(mine, findings.responses)
+
+
+def _observed(findings: Findings, responses: Iterable[str], called: Mapping[str, str]) -> dict[str, list[Observation]]:
+    """The valid trials by response, each treatment as it is `called`."""
+    valid = [each for each in findings.trials if each.status is Status.VALID]
+    return {
+        name: [Observation(each.block, called[each.treatment], "", "", each.responses.get(name)) for each in valid]
+        for name in responses
+    }
 
 
 def _named(study: Study, configurations: Sequence[Configuration]) -> dict[str, Configuration]:

@@ -52,37 +52,31 @@ class Laboratory(Protocol):
 
     def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
         """One trial of each, of the start too; what breaks a limit has failed, but for `held`."""
-        ...
 
     def held(self, name: str) -> Holding:
         """What the trials of a batch have that had a result, and how far each is from the limits, kept or broken.
 
         Nothing where there are no limits.
         """
-        ...
 
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
     ) -> Mapping[Configuration, Compared]:
         """Blocks of all of them until every verdict is settled or the budget is used."""
-        ...
 
     def spent_s(self, name: str) -> float:
         """How long a batch or a study took; 0 where there was none of that name."""
-        ...
 
     def kept(self, name: str) -> tuple[LimitChance, ...]:
         """Of each limit how probable it is that one more trial of a study's baseline keeps it, by that study.
 
         A limit on a change is held against the study's first arm.
         """
-        ...
 
     def points(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
     ) -> PointTrials:
         """So many blocks of all of them, whatever they show: of several objectives."""
-        ...
 
     def elsewhere(
         self,
@@ -94,7 +88,6 @@ class Laboratory(Protocol):
         budget_s: float,
     ) -> robust.Found:
         """Each of `arms` against `baseline` at each condition, in blocks as of a study."""
-        ...
 
 
 @dataclass(frozen=True)
