@@ -98,11 +98,7 @@ def test_settings_that_a_far_larger_one_hid_are_tried_beside_the_lines() -> None
     assert [each.name for each in lines.hidden(asked, best, [*SCREENED, *open_])] == ["s1", "s2", "s3"]
     assert not lines.hidden(asked, best, [SCREENED[1], *open_]), "an effect of 1.3 hides nothing"
     said: list[str] = []
-    tried, _ = lines.in_and_out(
-        asked, best, [*SCREENED, *open_], Quiet(asked.space, 0.0, 1), said.append,
-        lambda plan, measure: [measure(f"lines-{number}", (each.row, each.mirror), number) for number, each in
-                               enumerate(plan.pairs)],
-    )  # fmt: skip
+    tried, _ = lines.in_and_out(asked, best, [*SCREENED, *open_], Quiet(asked.space, 0.0, 1), said.append)
     assert [(each.name, each.start, each.far) for each in tried] == [
         ("s0", "1", "4"), ("s1", "1", "16"), ("s2", "1", "16"), ("s3", "1", "16"),
     ]  # fmt: skip

@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
-from pgassay.advise import budget, fallback, lines, screening
+from pgassay.advise import budget, fallback, lines
 from pgassay.advise.budget import BLOCKS_MIN, Turns
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.laboratory import usual_s
-from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.advise.task import Task, Values
 from pgassay.advise.walk import walk
@@ -75,13 +74,10 @@ def test_lines_in_turns_are_as_many_trials_as_there_is_time_for() -> None:
         server = Timed(SPACE, 0.01, 1)
         best = SPACE.start.with_values(dict.fromkeys(names, "16"))
 
-        def pairs(plan: screening.Plan, measure: object) -> Sequence[Values]:
-            return screened_pairs(asked, plan, measure, kind="lines")  # type: ignore[arg-type]
-
-        _, spent_s = lines.in_and_out(asked, best, (), server, lambda text: None, pairs)
+        _, spent_s = lines.in_and_out(asked, best, (), server, lambda text: None)
         assert spent_s == pytest.approx(server.took_s["lines"]) == pytest.approx(server.trials * trial_s)
         assert spent_s <= asked.amounts.lines_s
-        _, spent_s = lines.of_what_did_better(asked, best, names, server, pairs, None, 64 * TRIAL_S)
+        _, spent_s = lines.of_what_did_better(asked, best, names, server, None, 64 * TRIAL_S)
         assert spent_s <= 64 * TRIAL_S
 
 

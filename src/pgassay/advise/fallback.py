@@ -58,12 +58,11 @@ class Outdone:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What trials have said of lines before, and what measures more."""
+    """What trials have said of lines before."""
 
     screened: Sequence[Screened]
     tried: Sequence[Screened]
     """In or out along with the lines of the search."""
-    pairs: lines.Pairs
     noted: MutableSequence[Noted]
 
 
@@ -138,9 +137,7 @@ def _of_its_lines(
         tell(f"trying {counted(len(names), 'line')} of the {outdone.by} in and out: {', '.join(names)}")
         trials_s = task.trial_s(names) * 2 * budget.taken_pairs(len(names))
         trials_s = max(trials_s, min(_IN_AND_OUT * left_s, left_s - _proof_s(task, outdone.left, len(shown) + 1)))
-        tried, spent_s = lines.of_what_did_better(
-            task, taken, names, laboratory, evidence.pairs, evidence.noted, trials_s
-        )
+        tried, spent_s = lines.of_what_did_better(task, taken, names, laboratory, evidence.noted, trials_s)
         left_s -= spent_s
         shown = {**lines.shown(task, taken, tried), **shown}
     candidate = start.with_values({name: taken.values[name] for name in shown})

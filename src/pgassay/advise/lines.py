@@ -4,7 +4,7 @@ What a search saw is no evidence, so it takes away nothing that the screening ha
 level than PostgreSQL's default, or than the one that was screened: then both are tried along with all other lines.
 """
 
-from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
+from collections.abc import Collection, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -13,8 +13,9 @@ from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import Line, shown_to_help
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
+from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.space import Configuration, differing, is_level
-from pgassay.advise.task import Laboratory, Measure, Task, Tell, Values, fitting, whatever_is_kept
+from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
 from pgassay.report.words import counted
 from pgassay.study.units import canonical
@@ -26,8 +27,6 @@ _LEVEL = 0.95
 """Of the intervals of lines in and out, where no other configuration can be taken whose lines are looked at, too."""
 _PAIRS_A_LINE = 12
 """Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
-Pairs = Callable[[screening.Plan, Measure], Sequence[Values]]
-"""Measures the pairs of a plan in batches."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,6 @@ def in_and_out(
     screened: Sequence[Screened],
     laboratory: Laboratory,
     tell: Tell,
-    pairs: Pairs,
     noted: MutableSequence[Noted] | None = None,
 ) -> tuple[tuple[Screened, ...], float]:
     """What the lines do that the screening has not shown to help, and levels against the usual ones; and seconds.
@@ -148,7 +146,7 @@ def in_and_out(
     out = task.space.start.with_values(levels)
     plan = screening.plan_of_lines(out, best, names, task.seed, most, riding, screening.KNOWN_BY if riding else 1)
     level = screening.FIRST_LEVEL if task.amounts.takeover_s else _LEVEL
-    return _measured(task, plan, laboratory, pairs, noted, level)
+    return _measured(task, plan, laboratory, noted, level, "lines", 300)
 
 
 def of_what_did_better(
@@ -156,7 +154,6 @@ def of_what_did_better(
     taken: Configuration,
     names: Sequence[str],
     laboratory: Laboratory,
-    pairs: Pairs,
     noted: MutableSequence[Noted] | None,
     budget_s: float,
 ) -> tuple[tuple[Screened, ...], float]:
@@ -166,7 +163,7 @@ def of_what_did_better(
     """
     most = min(_pairs_in(task, budget_s, names), _PAIRS_A_LINE * len(names))
     plan = screening.plan_of_lines(task.space.start, taken, names, task.seed + 1, most, None, screening.KNOWN_BY)
-    return _measured(task, plan, laboratory, pairs, noted, screening.SECOND_LEVEL)
+    return _measured(task, plan, laboratory, noted, screening.SECOND_LEVEL, "taken-lines", 400)
 
 
 def _pairs_in(task: Task, budget_s: float, names: Sequence[str]) -> int:
@@ -179,9 +176,10 @@ def _measured(
     task: Task,
     plan: screening.Plan,
     laboratory: Laboratory,
-    pairs: Pairs,
     noted: MutableSequence[Noted] | None,
     level: float,
+    kind: str,
+    seed: int,
 ) -> tuple[tuple[Screened, ...], float]:
     """What the pairs of a plan say, and their seconds; what may not be tried is `noted`."""
     spent_s = 0.0
@@ -194,7 +192,7 @@ def _measured(
         spent_s += len(tried) * task.trial_s(differing(tried[0], tried))
         return whatever_is_kept(laboratory)(name, tried[0], tried[1:], seed)
 
-    values = pairs(plan, measure)
+    values = screened_pairs(task, plan, measure, kind, seed)
     try:
         return screening.effects(plan, screening.of_objective(values, 0), margin=task.margin, level=level), spent_s
     except UsageError:  # too many of them failed: nothing is shown

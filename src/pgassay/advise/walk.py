@@ -204,8 +204,7 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
     gain = gain if process is None else process.gains(best)[0]
     if best == start:
         return nothing
-    pairs = partial(screenings.screened_pairs, task, kind="lines", seed=300)
-    tried, lines_s = lines.in_and_out(task, best, screened, laboratory, tell, pairs, noted)
+    tried, lines_s = lines.in_and_out(task, best, screened, laboratory, tell, noted)
     levels = [
         each if keeping.as_safe(best.with_values({each.name: each.taken}), best) else replace(each, taken=each.chosen)
         for each in lines.levels_of(task, best, screened, tried)
@@ -219,12 +218,9 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
     else:
         gain = gain if process is None else process.gains(earned)[0]
         candidate = proved(task, earned, why, laboratory, tell, shares(task, given_s))
-        evidence = Evidence(
-            screened, tried, partial(screenings.screened_pairs, task, kind="taken-lines", seed=400), noted
-        )
         trial_s = task.trial_s([each.name for each in found.space.dimensions])
         given_s += task.amounts.restoration_s + budget.unsearched_s(task.amounts, found.space.size, trial_s)
-        answer = answered(task, candidate, evidence, laboratory, tell, given_s)
+        answer = answered(task, candidate, Evidence(screened, tried, noted), laboratory, tell, given_s)
     proof = answer.proved
     known = {each.name for each in levels} | {each.name for each in proof.lines}
     advice = replace(
