@@ -215,7 +215,7 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
     major = installation.version.major
     memory_bytes = min(site.memory_bytes, limit_bytes(request.question.held.get(MEMORY, "")))
     machine = Machine(memory_bytes, len(os.sched_getaffinity(0)), major)
-    named = [*request.only, *request.space]
+    short_form = request.quick and not (request.only or request.space)
     described = describe(bench.runner, bench.account, installation.bindir, request.space)
     settings = built(settings_of(request.space, request.only, described), major, installation.check_settings)
     window_s = _window_s(request.question)
@@ -226,7 +226,7 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
         allowed=[*request.allowed],
         barred=barred(settings, request.question, site.catalogue),
         window_s=window_s,
-        quick=request.quick and not named,
+        quick=short_form,
     )
     require_levels(space, site.catalogue, described, installation.check_settings)
     nodes = next((each.nodes for each in settings if each.name == "work_mem"), known_settings()["work_mem"].nodes)
@@ -251,13 +251,9 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
     )
     if spending.conditions and not request.robust and not _fits(spending.steps, space):
         spending = replace(spending, conditions=0)
-    if request.quick and not named:
+    if short_form:
         space = as_many_as_fit(space, request.own, spending.steps)
-    longer = (
-        ()
-        if request.quick and not named
-        else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
-    )
+    longer = () if short_form else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
     return Task(
         space,
         limits,

@@ -227,26 +227,18 @@ def point_rows(advice: Advice, titles: Sequence[str]) -> list[dict[str, Any]]:
     for first, second in combinations(range(len(titles)), 2):
         panel = _PANEL.format(titles[first], titles[second])
         for point in advice.points:
-            if not point.effects:
-                found.append(
-                    {"panel": panel, "label": point.label, "x": 0.0, "y": 0.0, "shade": INK, "standing": "reference",
-                     "x_low": 0.0, "x_high": 0.0, "y_low": 0.0, "y_high": 0.0, "x_title": titles[first],
-                     "y_title": titles[second]}
-                )  # fmt: skip
+            effects = [point.effects[at] if point.effects else None for at in (first, second)]
+            if any(each is not None and not each.bounded for each in effects):
                 continue
-            x, y = point.effects[first], point.effects[second]
-            if not (x.bounded and y.bounded):
-                continue
-            chosen = point.standing is PointStanding.FRONT
-            found.append(
-                {
-                    "panel": panel, "label": point.label, "standing": text.standing(point),
-                    "shade": PALETTE[0] if chosen else GREY if point.standing is not PointStanding.REFERENCE else INK,
-                    "x": _percent(x.estimate), "x_low": _percent(x.low), "x_high": _percent(x.high),
-                    "y": _percent(y.estimate), "y_low": _percent(y.low), "y_high": _percent(y.high),
-                    "x_title": titles[first], "y_title": titles[second],
-                }
-            )  # fmt: skip
+            row: dict[str, Any] = {
+                "panel": panel, "label": point.label, "standing": text.standing(point),
+                "shade": {PointStanding.FRONT: PALETTE[0], PointStanding.REFERENCE: INK}.get(point.standing, GREY),
+                "x_title": titles[first], "y_title": titles[second],
+            }  # fmt: skip
+            for axis, each in zip("xy", effects, strict=True):
+                ends = (each.estimate, each.low, each.high) if each else (1.0, 1.0, 1.0)
+                row |= zip((axis, f"{axis}_low", f"{axis}_high"), map(_percent, ends), strict=True)
+            found.append(row)
     wide = any(each[f"{axis}_high"] != each[f"{axis}_low"] for each in found for axis in "xy")
     return found if wide else []
 

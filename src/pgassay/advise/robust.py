@@ -187,14 +187,8 @@ def _found(tried: Tried, objective: str) -> str:
         usual = amount(tried.condition.varied, tried.condition.usual)
         between = f"the winner changes between {usual} and {tried.condition.name}"
         return f"the {' and the '.join(tried.better)} {_is(tried)} better: {seen}; {between}"
-    words = {
-        Standing.HOLDS: "the advice holds",
-        Standing.ALIKE: "the advice makes no difference",
-        Standing.OPEN: "not resolved",
-        Standing.FAILS: "the advice fails",
-        Standing.NOT_TRIED: "not tried",
-    }
-    answer = words[tried.standing]
+    known = tried.standing not in (Standing.OPEN, Standing.NOT_TRIED)
+    answer = f"the advice {tried.standing}" if known else tried.standing.value
     return ": ".join(part for part in (answer, tried.why or seen) if part)
 
 
