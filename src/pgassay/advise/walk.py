@@ -44,8 +44,6 @@ class Advice:
 
     screened: tuple[Screened, ...]
     """Every setting by the first objective, then by each further one."""
-    not_screened: tuple[str, ...]
-    """Settings that cannot leave their start within the limits."""
     failed: int
     """Of all configurations tried on the way."""
     seen: tuple[tuple[Configuration, tuple[float, ...]], ...]
@@ -156,10 +154,9 @@ def _walked(
     task = paced(task, first.task, asked, laboratory.spent_s)
     noted.extend(lowered(task.space, first.plan.levels, task.limits))
     names = screening.worth_searching(first.found, budget.SEARCHED_MAX)
-    fixed = tuple(each.name for each in task.space.dimensions if each.name not in first.plan.names)
     failed = len({each for pair in first.values for each, value in pair.items() if value is None})
     seen = tuple((each, value) for pair in first.values for each, value in pair.items() if value is not None)
-    nothing = Advice(first.found, fixed, failed, seen)
+    nothing = Advice(first.found, failed, seen)
     if not names:
         return nothing
     tell(f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}")
