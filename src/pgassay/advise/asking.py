@@ -109,9 +109,7 @@ class Request:
     """Try the advice at other loads? None: where it is no quick form, and the budget holds it."""
 
 
-def read_configuration(
-    path: Path, check: Callable[[Mapping[str, str]], None] | None = None
-) -> tuple[dict[str, str], tuple[str, ...]]:
+def read_configuration(path: Path, check: CheckSettings | None = None) -> tuple[dict[str, str], tuple[str, ...]]:
     """The settings of a postgresql.conf that a server of ours can have, and sentences on what of it is left out.
 
     `check` raises for settings that this PostgreSQL does not have, as another version does; what else it refuses is
@@ -131,7 +129,7 @@ def read_configuration(
     return {name: value for name, value in settings.items() if name not in unknown}, tuple(remarks)
 
 
-def _unknown(settings: Mapping[str, str], check: Callable[[Mapping[str, str]], None]) -> Iterator[str]:
+def _unknown(settings: Mapping[str, str], check: CheckSettings) -> Iterator[str]:
     """The names that `check` does not know; it says one at a time."""
     left = dict(settings)
     while True:
