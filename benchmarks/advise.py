@@ -27,20 +27,20 @@ from statistics import fmean, median
 from benchmarks import advise_samplers
 from benchmarks.simulated_study import played
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN, amounts
+from pgassay.advise.constraint_model import Holding, LimitChance, holding
 from pgassay.advise.constraints import Limits
 from pgassay.advise.elimination import Compared, inverted
-from pgassay.advise.front import Kept
-from pgassay.advise.keeping import Holding
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.screenings import in_turns
 from pgassay.advise.space import Configuration, Machine, Space, differing, index_of, space_of
-from pgassay.advise.task import Task
+from pgassay.advise.task import PointTrials, Task, Values
 from pgassay.advise.walk import walk
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import verdict
 from pgassay.study.responses import Better, Response
+from pgassay.study.thresholds import Limit
 
 BATCH_NOISE = 0.10
 ACTIVE = 4
@@ -65,7 +65,7 @@ def space_with(settings: int) -> Space:
 
 @dataclass
 class Server:
-    """A simulated server: its truth, and the trials that were asked of it. It is a `walk.Laboratory`, too."""
+    """A simulated server: its truth, and the trials that were asked of it. It is a `task.Laboratory`, too."""
 
     space: Space
     noise: float
@@ -82,10 +82,12 @@ class Server:
     """Trials of such batches, among all."""
     drift: float = 0.0
     """What every trial adds to the log-speed of those after it: a machine that gets slower or faster."""
+    limits: tuple[Limit, ...] = ()
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"advise/{self.seed}")
         self._spent_s: dict[str, float] = {}
+        self.holding: dict[str, Holding] = {}
         self.sizes = self.sizes or tuple(self.chance.uniform(0.1, 0.5) for _ in range(ACTIVE))
 
     def truth(self, configuration: Configuration) -> float:
@@ -115,20 +117,28 @@ class Server:
         noise = self.chance.gauss(0, self.noise_of(configuration)) + self.drift * self.trials
         return None if self.fails(configuration) else 1000 * exp(self.truth(configuration) + common + noise)
 
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
-        """One trial of each."""
-        common = self.chance.gauss(0, BATCH_NOISE)
+    @property
+    def responses(self) -> Mapping[str, Response]:
+        """The objectives."""
+        return {"tps": self.response}
+
+    def all_of(self, configuration: Configuration, common: float) -> tuple[float, ...] | None:
+        """One trial, by each objective."""
+        speed = self.measure(configuration, common)
+        return None if speed is None else (speed,)
+
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
+        """One trial of each; one that breaks a limit has failed."""
+        common, usual = self.chance.gauss(0, BATCH_NOISE), self.noise
         everything = (start, *configurations)
-        if self.turned_noise is None or not self._in_turns(everything):
-            return {each: self.measure(each, common) for each in everything}
-        self.turned += len(everything)
-        usual, self.noise = self.noise, self.turned_noise
-        try:
-            return {each: self.measure(each, common) for each in everything}
-        finally:
-            self.noise = usual
+        if self.turned_noise is not None and self._in_turns(everything):
+            self.turned += len(everything)
+            self.noise = self.turned_noise
+        found = {each: self.all_of(each, common) for each in everything}
+        self.noise = usual
+        named = {each: dict(zip(self.responses, values, strict=True)) for each, values in found.items() if values}
+        self.holding[name] = held = holding(named, [*self.responses], self.limits)
+        return {each: None if each in held and held[each].broken else values for each, values in found.items()}
 
     def _in_turns(self, everything: Sequence[Configuration]) -> bool:
         """Do all that these differ in show in slices?"""
@@ -136,8 +146,8 @@ class Server:
         return differing(first, others) <= {*in_turns(self.space)}
 
     def held(self, name: str) -> Holding:
-        """Nothing: there are no limits here."""
-        return {}
+        """What the trials of a batch have, and how far each is from the limits."""
+        return self.holding.get(name, {})
 
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
@@ -166,9 +176,25 @@ class Server:
         """What the trials of a study took."""
         return self._spent_s.get(name, 0.0)
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """There are no limits."""
         return ()
+
+    def points(
+        self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
+    ) -> PointTrials:
+        """So many blocks of all."""
+        everything, observations = [start, *arms], {each: list[Observation]() for each in self.responses}
+        failed: dict[Configuration, str] = {}
+        for block in range(1, blocks + 1):
+            common = self.chance.gauss(0, BATCH_NOISE)
+            for number, each in enumerate(everything):
+                values = self.all_of(each, common)
+                if values is None:
+                    failed[each] = "does not start"
+                for response, value in zip(self.responses, values or (), strict=False):
+                    observations[response].append(Observation(block, str(number), "", "", value))
+        return PointTrials([*self.responses], everything, observations, self.responses, self.limits, RESOLUTION, failed)
 
     def elsewhere(
         self,
@@ -241,7 +267,7 @@ def searched(server: Server, trials: int, way: str) -> Outcome:
         batch = search.batch()
         values = server.batch("", start, batch, 0)
         base = values[start]
-        gains = [(each, log(value / base) if (value := values[each]) and base else None) for each in batch]
+        gains = [(each, log(value[0] / base[0]) if (value := values[each]) and base else None) for each in batch]
         search.learn(gains)
         for each, gain in gains:
             if gain is not None:

@@ -18,36 +18,38 @@ from functools import partial
 from itertools import product
 from math import exp, log
 from statistics import fmean, median
-from typing import ClassVar
 
 from optuna.samplers import BaseSampler, NSGAIISampler
 
-from benchmarks.advise import ACTIVE, BATCH_NOISE, LIMITS, RESOLUTION, TPS, TRIAL_S, Server, space_with
+from benchmarks.advise import ACTIVE, LIMITS, RESOLUTION, TPS, TRIAL_S, Server, space_with
 from benchmarks.advise_samplers import sampler_of
-from pgassay.advise.budget import BATCH, FRONT_POINTS, front_amounts
-from pgassay.advise.front import Gains, Seen, picked
-from pgassay.advise.front_walk import walk_front
+from pgassay.advise.budget import BATCH, POINTS, amounts
+from pgassay.advise.front import picked
 from pgassay.advise.search import Search
+from pgassay.advise.smoothing import Gains
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task
-from pgassay.analysis.observations import Observation
+from pgassay.advise.walk import walk
 from pgassay.study.responses import Better, Response
-from pgassay.study.thresholds import Limit
 
 COST = Response("cost", "cost of a transaction", "us", Better.LOWER)
 OBJECTIVES = ("tps", "cost")
 TAIL = Response("p99", "99th percentile of latency", "ms", Better.LOWER)
 SIZE = Response("bytes", "bytes on the drive", "bytes", Better.LOWER)
+TWO = {"tps": TPS, "cost": COST}
+THREE = {"tps": TPS, "p99": TAIL, "bytes": SIZE}
 COST_NOISE = 0.3
 """Of the noise of speed: costs repeat better."""
 
 
 @dataclass
 class TwoServer(Server):
-    """Two objectives: what makes it fast costs, but for one setting. A `front_walk.FrontLaboratory`."""
+    """Two objectives: what makes it fast costs, but for one setting."""
 
-    limits: tuple[Limit, ...] = ()
-    responses: ClassVar[Mapping[str, Response]] = {"tps": TPS, "cost": COST}
+    @property
+    def responses(self) -> Mapping[str, Response]:
+        """The objectives."""
+        return TWO
 
     @property
     def others(self) -> tuple[bool, ...]:
@@ -81,33 +83,6 @@ class TwoServer(Server):
         noise = self.chance.gauss(0, COST_NOISE * self.noise)
         return None if speed is None else (speed, 100 * exp(self.cost(configuration) + noise - COST_NOISE * common))
 
-    def vectors(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, tuple[float, ...] | None]:
-        """One trial of each; one that breaks a limit has failed."""
-        common = self.chance.gauss(0, BATCH_NOISE)
-        found = {each: self.all_of(each, common) for each in (start, *configurations)}
-        return {each: values and (values if self._keeps(values) else None) for each, values in found.items()}
-
-    def _keeps(self, values: tuple[float, ...]) -> bool:
-        return all(values[[*self.responses].index(each.response.name)] < each.value for each in self.limits)
-
-    def seen(
-        self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
-    ) -> Seen:
-        """So many blocks of all."""
-        everything, observations = [start, *arms], {each: list[Observation]() for each in self.responses}
-        failed: dict[Configuration, str] = {}
-        for block in range(1, blocks + 1):
-            common = self.chance.gauss(0, BATCH_NOISE)
-            for number, each in enumerate(everything):
-                values = self.all_of(each, common)
-                if values is None:
-                    failed[each] = "does not start"
-                for response, value in zip(self.responses, values or (), strict=False):
-                    observations[response].append(Observation(block, str(number), "", "", value))
-        return Seen(everything, observations, self.responses, self.limits, failed)
-
 
 @dataclass
 class ThreeServer(TwoServer):
@@ -116,7 +91,10 @@ class ThreeServer(TwoServer):
     Each has noise of its own; what disturbs a whole batch slows its tail as well, and leaves bytes alone.
     """
 
-    responses: ClassVar[Mapping[str, Response]] = {"tps": TPS, "p99": TAIL, "bytes": SIZE}
+    @property
+    def responses(self) -> Mapping[str, Response]:
+        """The objectives."""
+        return THREE
 
     def tail(self, configuration: Configuration) -> float:
         """The true log of the tail of latency: 0 at the start."""
@@ -188,15 +166,15 @@ def fronted(server: TwoServer, offered: Sequence[Configuration], beside: Sequenc
     return FrontOutcome(missed, len(offered), false, server.trials)
 
 
-def advised_front(server: TwoServer, budget_s: float, points: int = FRONT_POINTS) -> FrontOutcome:
+def advised_front(server: TwoServer, budget_s: float, points: int = POINTS) -> FrontOutcome:
     """By pgassay advise with all of the server's objectives."""
-    steps = front_amounts(budget_s, TRIAL_S, len(server.space.dimensions), points=points)
+    steps = amounts(budget_s, TRIAL_S, len(server.space.dimensions), finalists=points, objectives=len(server.responses))
     task = Task(server.space, LIMITS, steps, True, 0.05, server.seed, server.others)
-    found = walk_front(task, server, [*server.responses], RESOLUTION, lambda said: None)
+    found = walk(task, server)
     return fronted(server, [each.configuration for each in found.front], [each.configuration for each in found.points])
 
 
-def searched_front(server: TwoServer, trials: int, sampler: str, points: int = FRONT_POINTS) -> FrontOutcome:
+def searched_front(server: TwoServer, trials: int, sampler: str, points: int = POINTS) -> FrontOutcome:
     """By the best samples of a search that has as many trials; of these as many as we confirm."""
     search = Search(server.space, LIMITS, server.seed, front_sampler(sampler, server.seed), len(server.responses))
     start, seen = server.space.start, dict[Configuration, Gains]()
@@ -204,7 +182,7 @@ def searched_front(server: TwoServer, trials: int, sampler: str, points: int = F
         batch: list[Configuration] = []
         while len(batch) < BATCH:
             batch.append(search.ask([*batch, start]))
-        values = server.vectors("", start, batch, 0)
+        values = server.batch("", start, batch, 0)
         base = values[start]
         for each in batch:
             value = values[each]
@@ -242,7 +220,7 @@ def front_sampler(name: str, seed: int) -> BaseSampler:
     return NSGAIISampler(seed=seed, population_size=4 * BATCH) if name == "nsga-ii" else sampler_of(name, seed)
 
 
-def ideal(server: TwoServer, points: int = FRONT_POINTS) -> FrontOutcome:
+def ideal(server: TwoServer, points: int = POINTS) -> FrontOutcome:
     """By as many points of the true front, picked as we pick: what no way with so few points can beat by much."""
     gains = {each: server.gains(each) for each in server.configurations()}
     return fronted(server, picked(gains, points), [])
@@ -255,7 +233,7 @@ def main() -> None:
     parser.add_argument("--noises", default="0.03,0.10,0.30")
     parser.add_argument("--settings", type=int, default=15)
     parser.add_argument("--budget", type=float, default=1200.0, help="seconds, of trials of 6 s")
-    parser.add_argument("--points", type=int, default=FRONT_POINTS, help="to choose from, at most")
+    parser.add_argument("--points", type=int, default=POINTS, help="to choose from, at most")
     parser.add_argument("--objectives", type=int, choices=(2, 3), default=2)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()

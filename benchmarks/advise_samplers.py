@@ -15,10 +15,9 @@ from optuna.samplers import BaseSampler, CmaEsSampler, GPSampler, RandomSampler,
 
 from pgassay.advise.budget import BATCH
 from pgassay.advise.constraints import Limits
-from pgassay.advise.search import Search
-from pgassay.advise.smoothing import hopeful, promising, smoothed
+from pgassay.advise.search import GUESSES, Search
+from pgassay.advise.smoothing import Gains, expected, hopeful, promising
 from pgassay.advise.space import Configuration, Dimension, Space
-from pgassay.advise.walk import GUESSES
 
 HALF = "tpe and process"
 GP, CMA_ES = "gaussian process", "cma-es"
@@ -106,13 +105,13 @@ class Half(Anew):
     def __init__(self, space: Space, limits: Limits, search: Search) -> None:
         super().__init__(space, search)
         self._limits = limits
-        self._seen: list[Sequence[tuple[Configuration, float | None]]] = []
+        self._seen: list[Sequence[tuple[Configuration, Gains | None]]] = []
 
     def batch(self) -> list[Configuration]:
         """Where most is expected, or may be hoped for; the others by TPE."""
-        process, found = smoothed(self.space, self._seen), list[Configuration]()
+        process, found = expected(self.space, self._seen), list[Configuration]()
         if process is not None:
-            near = promising(process, self._seen)[0][0]
+            near = self._best()
             for spreads in GUESSES:
                 guess = hopeful(process, near, self._limits, [*found, self.space.start], spreads)
                 found += [] if guess is None else [guess]
@@ -121,11 +120,15 @@ class Half(Anew):
     def learn(self, gains: Sequence[tuple[Configuration, float | None]]) -> None:
         """By both."""
         super().learn(gains)
-        self._seen.append(tuple(gains))
+        self._seen.append([(each, None if gain is None else (gain,)) for each, gain in gains])
 
     def choice(self) -> Configuration | None:
         """By the process."""
-        return promising(smoothed(self.space, self._seen), self._seen)[0][0]
+        return self._best()
+
+    def _best(self) -> Configuration:
+        known = promising(expected(self.space, self._seen), self._seen)
+        return max(known, key=lambda each: known[each])
 
 
 class Living:

@@ -1,10 +1,11 @@
 """A simulated server that knows which step of an advice asks it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.advise import Server
 from pgassay.advise.space import Configuration
+from pgassay.advise.task import Values
 
 
 @dataclass
@@ -14,9 +15,7 @@ class Stepped(Server):
     step: str = field(default="", init=False)
     """The batch that is measured; none in a study."""
 
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
         """One trial of each."""
         self.step = name
         found = super().batch(name, start, configurations, seed)

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.advise import Server, space_with
-from pgassay.advise.advice_page import drawing, rows_of, sections
+from pgassay.advise.page import drawing, rows_of, sections
 from pgassay.advise.screening import Standing
 from pgassay.advise.task import Task
 from pgassay.advise.text import headline
@@ -28,20 +28,20 @@ def found() -> tuple[Task, Advice]:
 def test_the_page_has_one_answer_the_advice(tmp_path: Path) -> None:
     wanted, advice = found()
     findings = Findings(make_run(tmp_path / "run"))
-    chapters = page.chapters(findings, drawn=False, own=sections(wanted, advice, "tps"))
+    chapters = page.chapters(findings, drawn=False, own=sections(wanted, advice, ["tps"]))
     names = [each.section.name for each in chapters]
     assert names[:2] == ["headline", "advice"]
-    assert names.count("headline") == 1, "the run's own is not there beside it"
+    assert names.count("headline") == 1, "the run's own is not there along with it"
     answer, facts = chapters[0].blocks
     assert isinstance(answer, Sentences)
-    assert answer.texts == (headline(advice, "tps"),)
+    assert answer.texts == (headline(advice, ["tps"]),)
     assert isinstance(facts, Sentences)
     assert facts.small
 
 
 def test_the_advice_has_its_lines_and_every_setting_that_was_screened(tmp_path: Path) -> None:
     wanted, advice = found()
-    _, mine = sections(wanted, advice, "tps")
+    _, mine = sections(wanted, advice, ["tps"])
     sentences, lines, conf, sets, figure, shapes, screened, drift = mine.blocks(Findings(make_run(tmp_path / "run")))
     assert isinstance(sentences, Sentences)
     assert any(each.startswith("against the default") for each in sentences.texts)

@@ -20,7 +20,7 @@ from pgassay.advise.asking import (
     settings_of,
 )
 from pgassay.advise.failures import broken
-from pgassay.advise.folder import Kept, begin, read
+from pgassay.advise.folder import SavedTask, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.question import Question, document
 from pgassay.advise.space import Configuration, Machine, Space, space_of
@@ -152,7 +152,7 @@ def test_a_folder_keeps_its_task(tmp_path: Path) -> None:
     from benchmarks.advise import Server
     from tests.advise.test_walk import task
 
-    kept = Kept(task(Server(space_with(6), 0.1, 1)), Question({"driver": "pgbench"}, "tps"), None, "/data")
+    kept = SavedTask(task(Server(space_with(6), 0.1, 1)), Question({"driver": "pgbench"}, "tps"), None, "/data")
     begin(tmp_path / "run", kept)
     assert read(tmp_path / "run") == kept
     with pytest.raises(PgassayError, match="exists already"):
@@ -199,11 +199,11 @@ def test_a_budget_too_small_for_anything_is_refused_with_what_the_users_own_sett
 
 def test_a_budget_that_a_plan_names_holds_a_screening_in_turns() -> None:
     space = space_with(15)
-    now = Spending(False, 7200.0, 15.0, 24.0, 10.0, False, 0, 3, 5)
+    now = Spending(False, 7200.0, 15.0, 24.0, 10.0, 1, 0, 3, 5)
     named_s = now.needed_s(space, 15, 590.0)
     trial_s, turned_s = 15.0 + 1.15 * 590.0, 24.0 + 1.15 * 590.0 + 9.0 * 59.0
-    assert Spending(False, named_s, trial_s, turned_s, 600.0, False, 0, 3, 5).steps(space).needed_s <= named_s
-    apart = Spending(False, 7200.0, 15.0, None, 10.0, False, 0, 3, 5)
+    assert Spending(False, named_s, trial_s, turned_s, 600.0, 1, 0, 3, 5).steps(space).needed_s <= named_s
+    apart = Spending(False, 7200.0, 15.0, None, 10.0, 1, 0, 3, 5)
     assert apart.needed_s(space, 15, 590.0) < named_s
 
 

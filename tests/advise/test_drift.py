@@ -8,12 +8,11 @@ from statistics import median
 
 import pytest
 
-from benchmarks.advise import RESOLUTION, Server, placebos, space_with
+from benchmarks.advise import Server, placebos, space_with
 from benchmarks.advise_front import OBJECTIVES, TwoServer, fronted
-from pgassay.advise import drift_page, front_page, front_text, text
-from pgassay.advise.advice_page import sections
+from pgassay.advise import drift, text
 from pgassay.advise.drift import drift_of
-from pgassay.advise.front_walk import walk_front
+from pgassay.advise.page import sections
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice, walk
@@ -67,7 +66,7 @@ def test_on_a_machine_that_gets_slower_no_setting_without_effect_is_advised(seed
     assert server.truth(found.recommended) > 0.6 * server.best()
     still = walk(task(plain := Slowing(space_with(10), 0.02, seed)), plain)
     assert len(found.starts) == pytest.approx(len(still.starts), abs=3)
-    drift, none = drift_of(found.starts), drift_of(still.starts)
+    drift, none = (drift_of([each for (each,) in one.starts]) for one in (found, still))
     assert drift is not None
     assert none is not None
     assert drift.high < 0.9
@@ -82,17 +81,17 @@ def test_where_nothing_matters_a_machine_that_gets_faster_makes_no_advice() -> N
 
 def test_it_is_said_and_drawn_and_in_the_values(tmp_path: Path) -> None:
     _, wanted, found = slowed(1)
-    told = text.render(wanted, found, "tps", "x")
+    told = text.render(wanted, found, ["tps"], "x")
     (sentence,) = [each for each in told.splitlines() if each.startswith("drift: ")]
     assert sentence.startswith("drift: tps of the start moved by -")
     assert f"over {len(found.starts)} batches" in sentence
     assert "no drift is shown" not in sentence
     assert "relative to the start of their own batch" in sentence
-    values = json.loads(to_json(text.values(wanted, found, "tps", "x")))["drift"]["tps"]
+    values = json.loads(to_json(text.values(wanted, found, ["tps"], "x")))["drift"]["tps"]
     assert values["shown"]
-    assert values["starts"] == list(found.starts)
+    assert [(each,) for each in values["starts"]] == list(found.starts)
     findings = Findings(make_run(tmp_path / "run"))
-    chapter = page.chapters(findings, own=sections(wanted, found, "tps"))[1]
+    chapter = page.chapters(findings, own=sections(wanted, found, ["tps"]))[1]
     rows = chapter.figures["starts"].specification["data"]["values"]
     assert [each["batch"] for each in rows] == list(range(1, len(found.starts) + 1))
     assert rows[0]["line"] == pytest.approx(0.0)
@@ -100,29 +99,29 @@ def test_it_is_said_and_drawn_and_in_the_values(tmp_path: Path) -> None:
 
 
 def test_of_a_machine_that_stays_as_it_is_that_is_said() -> None:
-    (sentence,) = drift_page.sentences({"tps": [1.0, 1.02, 0.99, 1.01, 1.0, 0.98, 1.01]})
+    (sentence,) = drift.sentences({"tps": [1.0, 1.02, 0.99, 1.01, 1.0, 0.98, 1.01]})
     assert ", so no drift is shown; " in sentence
-    assert list(drift_page.sentences({"tps": [1.0]})) == []
-    assert drift_page.picture({"tps": [1.0]}, {"tps": "speed"}) == ()
-    assert drift_page.values({"tps": [1.0]}) == {"tps": None}
+    assert list(drift.sentences({"tps": [1.0]})) == []
+    assert drift.picture({"tps": [1.0]}, {"tps": "speed"}) == ()
+    assert drift.values({"tps": [1.0]}) == {"tps": None}
 
 
 def test_of_several_objectives_each_is_told(tmp_path: Path) -> None:
     server = TwoServer(space_with(6), 0.02, 1, drift=2 * SLOWER)
     wanted = test_front_walk.task(server)
-    found = walk_front(wanted, server, OBJECTIVES, RESOLUTION, lambda said: None)
+    found = walk(wanted, server)
     assert fronted(server, [each.configuration for each in found.front], []).false == 0
-    starts = front_text.starts(found, OBJECTIVES)
+    starts = text.starts(found, OBJECTIVES)
     assert list(starts) == list(OBJECTIVES)
     speed, cost = (drift_of(each) for each in starts.values())
     assert speed is not None
     assert cost is not None
     assert speed.high < 1
-    told = front_text.render(wanted, found, OBJECTIVES, "x")
+    told = text.render(wanted, found, OBJECTIVES, "x")
     assert [each.split()[1] for each in told.splitlines() if each.startswith("drift: ")] == list(OBJECTIVES)
-    assert set(front_text.values(wanted, found, OBJECTIVES, "x")["drift"]) == set(OBJECTIVES)
-    assert len(specified(drift_page.drawing({"a": speed, "b": cost}).chart)["vconcat"]) == 2
+    assert set(text.values(wanted, found, OBJECTIVES, "x")["drift"]) == set(OBJECTIVES)
+    assert len(specified(drift.drawing({"a": speed, "b": cost}).chart)["vconcat"]) == 2
     findings = Findings(make_run(tmp_path / "run"))
     names = tuple(findings.responses)[:2]
-    front = page.chapters(findings, own=front_page.sections(wanted, found, names))[1]
+    front = page.chapters(findings, own=sections(wanted, found, names))[1]
     assert "starts" in front.figures

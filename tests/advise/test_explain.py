@@ -6,9 +6,9 @@ from functools import cache
 import pytest
 
 from benchmarks.advise import Server, space_with
-from pgassay.advise.advice_page import slices
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.explain import company, costs, explain, require_known, slice_of, sliced, values
+from pgassay.advise.page import slices
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice, walk
@@ -53,7 +53,7 @@ def test_the_drawing_has_a_panel_for_each() -> None:
 
 def test_a_setting_is_explained_from_its_screening_to_its_manual() -> None:
     wanted, advice = found()
-    told = explain("s0", wanted, advice).splitlines()
+    told = explain("s0", wanted, advice, ["tps"]).splitlines()
     assert told[-1].startswith("manual: ")
     assert any(line.startswith("screening: s0 1 to 16") for line in told)
     assert any("no evidence" in line for line in told)
@@ -62,11 +62,11 @@ def test_a_setting_is_explained_from_its_screening_to_its_manual() -> None:
 
 def test_scripts_have_the_same_of_a_setting() -> None:
     wanted, advice = found()
-    told = values("s0", wanted, advice)
+    told = values("s0", wanted, advice, ["tps"])
     assert [each["name"] for each in told["known"]] == ["s0"]
     assert told["lines"][0]["kept"]
     assert sum(len(each["ratios"]) for each in told["slice"]) == len(advice.seen)
-    assert values("fsync", wanted, advice)["slice"] == []
+    assert values("fsync", wanted, advice, ["tps"])["slice"] == []
 
 
 def with_costs(*named: str) -> Line:
@@ -92,8 +92,8 @@ def test_a_line_acts_otherwise_where_its_intervals_do_not_meet(low: float, high:
     (sentence,) = company(line, screened)
     assert said in sentence
     assert sentence.endswith("over all of the screening" + (": it acts otherwise in this company" if high < 1 else ""))
-    (part,) = company(line, replace(screened, beside="delay = 0"))
-    assert "in the screening beside delay = 0" in part
+    (part,) = company(line, replace(screened, along_with="delay = 0"))
+    assert "in the screening along with delay = 0" in part
     assert "over all of the screening" not in part
     other = replace(screened, far="another level")
     assert list(company(line, other)) == [], "of another level nothing is known alone"

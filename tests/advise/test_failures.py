@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from benchmarks.advise import LIMITS, Server, space_with
-from pgassay.advise import failures_page, screening
+from pgassay.advise import failures, screening
 from pgassay.advise.asking import settings_of
 from pgassay.advise.constraints import Limits
 from pgassay.advise.failures import Cause, Failure, gathered, lowered
@@ -34,24 +34,24 @@ def test_they_are_gathered_by_their_reason_with_what_they_have_in_common() -> No
         Failure({"jit": "off"}, 1, Cause.UNFIT, "too much", 1),
         Failure({"jit": "off"}, 2, Cause.FAILED, "process 4711 ended", 3),
     )
-    assert [*failures_page.sentences(found)] == [
+    assert [*failures.sentences(found)] == [
         "refused or failed:",
         "  jit = off: left out, it does not fit, 1 configuration: too much",
         "  jit = off: failed in its trial, 3 trials: process 4711 ended",
     ]
-    (folded,) = failures_page.table(found)
+    (folded,) = failures.table(found)
     (table,) = folded.blocks
     assert isinstance(table, Table)
     assert len(table.rows) == 2
-    assert failures_page.values(found)[1] == {
+    assert failures.values(found)[1] == {
         "changes": {"jit": "off"}, "configurations": 2, "cause": "failed in its trial", "why": "process 4711 ended",
         "times": 3,
     }  # fmt: skip
 
 
 def test_where_nothing_was_refused_nothing_is_said() -> None:
-    assert [*failures_page.sentences(())] == []
-    assert failures_page.table(()) == ()
+    assert [*failures.sentences(())] == []
+    assert failures.table(()) == ()
 
 
 def test_a_far_level_that_leaves_the_others_no_room_is_named_with_what_is_tried_instead() -> None:
@@ -72,10 +72,10 @@ def test_an_advice_tells_what_did_not_fit() -> None:
     wanted = task(server, budget_s=900.0)
     found = walk(wanted, server)
     assert found.refused == ()
-    assert values(wanted, found, "tps", "x")["refused"] == []
+    assert values(wanted, found, ["tps"], "x")["refused"] == []
     told = replace(found, refused=(Failure({"s0": "16"}, 1, Cause.REFUSED, "no such value", 1),))
-    assert "  s0 = 16: refused before any trial, 1 configuration: no such value\n" in render(wanted, told, "tps", "x")
-    assert values(wanted, told, "tps", "x")["refused"][0]["why"] == "no such value"
+    assert "  s0 = 16: refused before any trial, 1 configuration: no such value\n" in render(wanted, told, ["tps"], "x")
+    assert values(wanted, told, ["tps"], "x")["refused"][0]["why"] == "no such value"
 
 
 def test_two_settings_that_limit_each_other_are_named_when_the_screening_meets_them() -> None:

@@ -10,24 +10,13 @@ from hypothesis import strategies as st
 from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
 from pgassay.advise import budget
+from pgassay.advise.constraint_model import kept_limits, probability
 from pgassay.advise.constraints import Limits
-from pgassay.advise.front import (
-    Seen,
-    Standing,
-    Trials,
-    dominates,
-    front_of,
-    judged,
-    kept_limits,
-    picked,
-    probability,
-    promising,
-    without_lines,
-)
-from pgassay.advise.front_text import line_standing, standing
+from pgassay.advise.front import Standing, dominates, front_of, judged, picked, without_lines
+from pgassay.advise.smoothing import Batches, promising
 from pgassay.advise.space import Configuration
-from pgassay.advise.task import Task
-from pgassay.advise.text import chance
+from pgassay.advise.task import PointTrials, Task
+from pgassay.advise.text import chance, line_standing, standing
 from pgassay.analysis.observations import Observation
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.thresholds import Limit, Relation
@@ -66,7 +55,7 @@ def test_points_are_picked_from_end_to_end() -> None:
 
 def test_what_was_seen_once_counts_half_and_what_failed_nothing() -> None:
     once, thrice, failed = at(0), at(1), at(2)
-    batches: Trials = [
+    batches: Batches = [
         [(once, (1.0, 2.0)), (thrice, (1.0, 2.0)), (failed, (9.0, 9.0))],
         [(failed, None), (thrice, (1.0, 2.0))],
         [(thrice, (1.0, 2.0))],
@@ -80,7 +69,7 @@ def seen(
     costs: dict[Configuration, float],
     limits: tuple[Limit, ...] = (),
     blocks: int = 6,
-) -> Seen:
+) -> PointTrials:
     """Values that vary by one per cent from block to block."""
     everything = list(speeds)
     wobble = [1.0, 1.01, 0.99, 1.005, 0.995, 1.0]
@@ -92,13 +81,14 @@ def seen(
             for number, each in enumerate(everything)
         ]
 
-    return Seen(everything, {"tps": observed(speeds), "cost": observed(costs)}, {"tps": TPS, "cost": COST}, limits)
+    observations = {"tps": observed(speeds), "cost": observed(costs)}
+    return PointTrials(OBJECTIVES, everything, observations, {"tps": TPS, "cost": COST}, limits, RESOLUTION)
 
 
-def standings(found: Seen, blocks: int = 6) -> dict[str, str]:
+def standings(found: PointTrials, blocks: int = 6) -> dict[str, str]:
     labels = dict(zip(("start", "A", "B", "C", "D"), found.configurations, strict=False))
     searched = {each: (0.0, 0.0) for name, each in labels.items() if name != "start"}
-    points = judged(found, OBJECTIVES, labels, searched, blocks, RESOLUTION)
+    points = judged(found, labels, searched, blocks)
     return {each.label: standing(each) for each in points}
 
 
@@ -129,7 +119,7 @@ def test_a_limit_is_held_with_its_probability_and_a_point_that_breaks_it_dominat
 def test_what_failed_once_or_has_too_few_blocks_is_no_point() -> None:
     speeds, costs = {at(0): 100.0, at(1): 150.0}, {at(0): 10.0, at(1): 9.0}
     whole = seen(speeds, costs)
-    failed = Seen(whole.configurations, whole.observations, whole.responses, (), {at(1): "no space"})
+    failed = replace(whole, failed={at(1): "no space"})
     assert standings(failed)["A"] == "failed"
     assert standings(seen(speeds, costs, blocks=4), 4)["A"] == "failed"
 
@@ -138,7 +128,7 @@ def test_intervals_are_those_of_all_points_and_objectives_together() -> None:
     speeds = {at(0): 100.0, at(1): 150.0, at(2): 120.0}
     costs = {at(0): 10.0, at(1): 13.0, at(2): 9.0}
     found = seen(speeds, costs)
-    points = judged(found, OBJECTIVES, {"A": at(1), "B": at(2)}, {}, 6, RESOLUTION)
+    points = judged(found, {"A": at(1), "B": at(2)}, {}, 6)
     assert {effect.comparisons for each in points for effect in each.effects} == {4}
     assert all("one look, Bonferroni over 4" in effect.method for each in points for effect in each.effects)
 
@@ -149,16 +139,18 @@ def test_a_line_is_judged_by_its_point_without_it_in_a_family_of_its_own() -> No
     costs = {at(0): 10.0, at(1, 1): 13.0, at(2, 1): 14.0, at(0, 1): 13.0, at(1, 0): 11.0}
     found = seen(speeds, costs)
     without = {at(1, 1): {"s0": at(0, 1), "s1": at(1, 0)}}
-    points = judged(found, OBJECTIVES, {"start": at(0), "A": at(1, 1), "B": at(2, 1)}, {}, 6, RESOLUTION)
+    points = judged(found, {"start": at(0), "A": at(1, 1), "B": at(2, 1)}, {}, 6)
     assert {effect.comparisons for each in points for effect in each.effects} == {4}, "not more by its lines"
-    lines = without_lines(found, OBJECTIVES, without, 6)[at(1, 1)]
+    lines = without_lines(found, without, 6)[at(1, 1)]
     assert {effect.comparisons for effects in lines.values() for effect in effects} == {4}
     assert [round(each.estimate, 1) for each in lines["s0"]] == [1.4, 1.0]
-    asked = Task(SPACE, Limits(64 << 30, 4), budget.Amounts(0, 0, 0, 0, 0, 0), True, 0.05, 1, (False,))
-    point = replace(points[1], left_out=lines, shown={"s0": (), "s1": ("tps",)})
+    asked = Task(
+        SPACE, Limits(64 << 30, 4), budget.amounts(3600.0, 5.0, 6, finalists=3, objectives=2), True, 0.05, 1, (False,)
+    )
+    point = replace(points[1], left_out=lines, shown={"s0": (), "s1": (0,)})
     assert line_standing(asked, point, "s0", OBJECTIVES) == "earns its place by tps"
     assert line_standing(asked, point, "s1", OBJECTIVES) == "harms cost; shown by the screening to help tps"
-    unknown = replace(point, left_out={}, shown={"s0": (), "s1": ("tps",)})
+    unknown = replace(point, left_out={}, shown={"s0": (), "s1": (0,)})
     assert line_standing(asked, unknown, "s0", OBJECTIVES) == "not shown to help: no time to leave it out"
     assert line_standing(asked, unknown, "s1", OBJECTIVES) == "shown by the screening to help tps"
 
@@ -185,7 +177,7 @@ def test_a_limit_on_a_change_is_about_the_start_of_the_same_block() -> None:
     speeds = {at(0): 100.0, at(1): 150.0}
     costs = {at(0): 10.0, at(1): 12.0}
     limit = Limit("cost < +10 %", COST, Relation.BELOW, 1.1, True)
-    points = judged(seen(speeds, costs, (limit,)), OBJECTIVES, {"A": at(1)}, {at(1): (0.4, 0.2)}, 6, RESOLUTION)
+    points = judged(seen(speeds, costs, (limit,)), {"A": at(1)}, {at(1): (0.4, 0.2)}, 6)
     assert points[0].standing is Standing.BREAKS
     assert points[0].kept[0].probability < 0.01
 

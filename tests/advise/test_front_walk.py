@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.advise import LIMITS, RESOLUTION, TPS, TRIAL_S, space_with
-from benchmarks.advise_front import OBJECTIVES, ThreeServer, TwoServer, area, fronted, volume
+from benchmarks.advise import LIMITS, TPS, TRIAL_S, space_with
+from benchmarks.advise_front import OBJECTIVES, ThreeServer, TwoServer, area, fronted, ideal, volume
+from benchmarks.advise_front import THREE as RESPONSES
 from pgassay.advise import budget
 from pgassay.advise.asking import objectives_of
-from pgassay.advise.front import SURE, judged
-from pgassay.advise.front_page import drawing, rows_of, sections
-from pgassay.advise.front_text import auto_conf, headline, line_standing, render, values
-from pgassay.advise.front_walk import FrontAdvice, walk_front
+from pgassay.advise.constraint_model import SURE
+from pgassay.advise.front import judged
+from pgassay.advise.page import point_rows, points_drawing, sections
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task
+from pgassay.advise.text import auto_confs, headline, line_standing, render, values
+from pgassay.advise.walk import Advice, walk
 from pgassay.errors import UsageError
 from pgassay.report import page
 from pgassay.report.charts import specified
@@ -29,16 +31,18 @@ TITLES = ("transactions per second", "cost of a transaction")
 
 
 def task(server: TwoServer, points: int = 4, budget_s: float = 600.0) -> Task:
-    steps = budget.front_amounts(budget_s, TRIAL_S, len(server.space.dimensions), points=points)
+    steps = budget.amounts(
+        budget_s, TRIAL_S, len(server.space.dimensions), finalists=points, objectives=len(server.responses)
+    )
     return Task(server.space, LIMITS, steps, True, 0.05, server.seed, server.others)
 
 
-def walked(server: TwoServer) -> FrontAdvice:
-    return walk_front(task(server), server, OBJECTIVES, RESOLUTION, lambda said: None)
+def walked(server: TwoServer) -> Advice:
+    return walk(task(server), server)
 
 
 @cache
-def found_on(seed: int) -> tuple[TwoServer, FrontAdvice]:
+def found_on(seed: int) -> tuple[TwoServer, Advice]:
     server = TwoServer(space_with(6), 0.02, seed)
     return server, walked(server)
 
@@ -59,7 +63,7 @@ def test_points_across_the_front_are_found_and_confirmed() -> None:
 def test_lines_of_points_are_left_out_in_turn_and_what_does_nothing_is_not_said_to_help() -> None:
     server = TwoServer(space_with(6), 0.02, 1)
     wanted = task(server, budget_s=1500.0)
-    found = walk_front(wanted, server, OBJECTIVES, RESOLUTION, lambda said: None)
+    found = walk(wanted, server)
     assert server.trials * TRIAL_S <= 1500.0
     left_out = [(each, name) for each in found.front for name in each.left_out]
     assert len(left_out) > 2
@@ -69,8 +73,12 @@ def test_lines_of_points_are_left_out_in_turn_and_what_does_nothing_is_not_said_
         said = line_standing(wanted, point, name, OBJECTIVES)
         assert ("earns its place" in said) <= (max(earned) > 0), (name, said)
     assert any(line_standing(wanted, *each, OBJECTIVES).startswith("earns its place by") for each in left_out)
-    few = found_on(1)[1].front
-    assert not any(each.left_out for each in few), "in ten minutes there is no time for it"
+    few = found_on(1)[1]
+    points = [each.configuration for each in few.points]
+    for each in few.front:
+        for name in each.left_out:
+            other = each.configuration.with_values({name: wanted.space.start.values[name]})
+            assert other in points, "in ten minutes there is time only for what is measured anyway"
     told = render(wanted, found, OBJECTIVES, "x")
     point, name = left_out[0]
     assert f"  {point.label}: {name} = {point.configuration.values[name]}: " in told
@@ -90,7 +98,7 @@ def test_it_is_said_which_configuration_is_for_which_trade() -> None:
         assert f"\n{point.label}" in told
     assert f"{len(found.front)} points to choose from by tps and cost" in headline(found, OBJECTIVES)
     assert "picture: runs/x/confirmation/report/report.html" in told
-    conf = auto_conf(wanted, found.front[0], OBJECTIVES)
+    conf = auto_confs(wanted, found, OBJECTIVES)[f"point-{found.front[0].label}.conf"]
     changed = found.front[0].configuration.changes_from(wanted.space.start)
     assert [each for each in conf.splitlines() if not each.startswith("#")] == [
         f"{name} = '{value}'" for name, value in changed.items()
@@ -102,7 +110,7 @@ def test_it_is_said_which_configuration_is_for_which_trade() -> None:
 
 def test_the_picture_has_a_cross_for_each_point_and_greys_what_is_not_offered() -> None:
     _, found = found_on(1)
-    rows = rows_of(found, TITLES)
+    rows = point_rows(found, TITLES)
     assert [each["label"] for each in rows] == [each.label for each in found.points]
     chosen = {each["label"] for each in rows if each["standing"] == "front"}
     assert chosen == {each.label for each in found.front}
@@ -110,7 +118,7 @@ def test_the_picture_has_a_cross_for_each_point_and_greys_what_is_not_offered() 
     assert len(shades) == 1
     assert not shades & {each["shade"] for each in rows if each["label"] not in chosen}
     assert all(each["x_low"] <= each["x"] <= each["x_high"] for each in rows)
-    drawn = drawing(found, TITLES)
+    drawn = points_drawing(found, TITLES)
     assert drawn is not None
     assert specified(drawn.chart)["layer"]
 
@@ -118,10 +126,12 @@ def test_the_picture_has_a_cross_for_each_point_and_greys_what_is_not_offered() 
 def test_the_page_begins_with_the_answer_and_its_figure_is_not_called_as_the_section_is(tmp_path: Path) -> None:
     server, found = found_on(1)
     findings = Findings(make_run(tmp_path / "run"))
-    answer, mine, _ = sections(task(server), found, tuple(findings.responses)[:2])
+    answer, mine = sections(task(server), found, tuple(findings.responses)[:2])
     assert answer.name == "headline", "it takes the place of the run's own"
     sentences, _ = answer.blocks(findings)
-    figure, table, their_lines, *lines = mine.blocks(findings)
+    said, figure, table, their_lines, *lines = mine.blocks(findings)
+    assert isinstance(said, Sentences)
+    assert any(each.startswith("risks: ") for each in said.texts)
     assert isinstance(their_lines, Table)
     assert {str(row[0]) for row in their_lines.rows} == {each.label for each in found.front}
     assert isinstance(sentences, Sentences)
@@ -178,7 +188,7 @@ class Fixed(Sized):
 def test_an_objective_without_any_noise_has_its_points_and_its_picture(kind: type[Sized]) -> None:
     server = kind(space_with(6), 0.02, 2)
     wanted = task(server, budget_s=900.0)
-    found = walk_front(wanted, server, OBJECTIVES, RESOLUTION, lambda said: None)
+    found = walk(wanted, server)
     assert found.front
     for point in found.points:
         for effect in point.effects[1:]:
@@ -186,7 +196,7 @@ def test_an_objective_without_any_noise_has_its_points_and_its_picture(kind: typ
             assert effect.low <= size * 1.000001
             assert effect.high >= size / 1.000001
     assert all(max(server.gains(each.configuration)) > 0 for each in found.front)
-    assert drawing(found, TITLES) is not None
+    assert points_drawing(found, TITLES) is not None
     assert headline(found, OBJECTIVES) in render(wanted, found, OBJECTIVES, "x")
 
 
@@ -207,14 +217,14 @@ def test_points_that_fail_are_not_offered() -> None:
     assert not any(fails(each.configuration) for each in found.front)
 
 
-THREE = tuple(ThreeServer.responses)
+THREE = tuple(RESPONSES)
 
 
 @cache
-def found_of_three(seed: int) -> tuple[ThreeServer, FrontAdvice]:
+def found_of_three(seed: int) -> tuple[ThreeServer, Advice]:
     server = ThreeServer(space_with(6), 0.03, seed)
     wanted = task(server, budget_s=1500.0)
-    found = walk_front(wanted, server, THREE, RESOLUTION, lambda said: None)
+    found = walk(wanted, server)
     assert server.trials * TRIAL_S <= 1500.0
     return server, found
 
@@ -222,12 +232,12 @@ def found_of_three(seed: int) -> tuple[ThreeServer, FrontAdvice]:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_three_objectives_are_walked_to_the_end_and_no_point_is_false(seed: int) -> None:
     server, found = found_of_three(seed)
-    assert len(found.screened) == 3
+    assert {each.objective for each in found.screened} == {0, 1, 2}
     assert len(found.front) > 1
     every = [each.configuration for each in found.points]
     outcome = fronted(server, [each.configuration for each in found.front], every)
     assert outcome.false == 0
-    assert outcome.missed < 0.6, "few points leave much of a volume"
+    assert outcome.missed < ideal(server, 4).missed + 0.15, "few points leave much of a volume"
     said = [line_standing(task(server), each, name, THREE) for each in found.front for name in each.left_out]
     assert any("earns its place" in each for each in said)
     arms = len(set(every)) - 1
@@ -245,7 +255,7 @@ def test_intervals_of_three_objectives_hold_together() -> None:
     labels = {"start": space.start, **{str(number): each for number, each in enumerate(arms)}}
     for seed in range(40):
         server = ThreeServer(space, 0.03, seed)
-        points = judged(server.seen("", space.start, arms, 0, 8, 0.0), THREE, labels, {}, 8, RESOLUTION)
+        points = judged(server.points("", space.start, arms, 0, 8, 0.0), labels, {}, 8)
         wrong += any(
             not effect.low <= exp(gain if more else -gain) <= effect.high
             for each in points[1:]
@@ -259,12 +269,12 @@ def test_intervals_of_three_objectives_hold_together() -> None:
 def test_three_objectives_have_a_panel_for_each_pair_and_all_three_in_words(tmp_path: Path) -> None:
     server, found = found_of_three(1)
     titles = [each.title for each in server.responses.values()]
-    rows = rows_of(found, titles)
+    rows = point_rows(found, titles)
     panels = {each["panel"] for each in rows}
     assert panels == {f"{one} (right) against {two} (up)" for one, two in combinations(titles, 2)}
     for panel in panels:
         assert [each["label"] for each in rows if each["panel"] == panel] == [each.label for each in found.points]
-    drawn = drawing(found, titles)
+    drawn = points_drawing(found, titles)
     assert drawn is not None
     assert len(specified(drawn.chart)["vconcat"]) == 3
     told = render(task(server), found, THREE, "x")
@@ -272,8 +282,8 @@ def test_three_objectives_have_a_panel_for_each_pair_and_all_three_in_words(tmp_
     head = next(line for line in told.splitlines() if line.startswith("point  "))
     assert head.split()[1:4] == list(THREE)
     findings = Findings(make_run(tmp_path / "run"))
-    *_, settings = page.chapters(findings, own=sections(task(server), found, tuple(findings.responses)[:3]))[:3]
-    assert any(len(each.specification.get("vconcat", ())) == 3 for each in settings.figures.values())
+    front = page.chapters(findings, own=sections(task(server), found, tuple(findings.responses)[:3]))[1]
+    assert [name.split("-")[0] for name in front.figures].count("screened") == 3
 
 
 def test_what_points_dominate_is_an_area_or_a_volume() -> None:
@@ -296,13 +306,13 @@ def test_objectives_are_at_most_three_different_names() -> None:
 
 def test_a_small_budget_says_what_it_needs() -> None:
     with pytest.raises(UsageError, match="too small: 15 settings need at least"):
-        budget.front_amounts(300.0, 5.0, 15, points=5)
-    enough = budget.front_amounts(7200.0, 5.0, 15, points=5)
-    spent = 5.0 * (2 * enough.screening_pairs + enough.batches * 7) + enough.confirmation_s
+        budget.amounts(300.0, 5.0, 15, finalists=5, objectives=2)
+    enough = budget.amounts(7200.0, 5.0, 15, finalists=5, objectives=2)
+    spent = 5.0 * (2 * enough.least.screening_pairs + enough.batches * 7) + enough.confirmation_s
     assert spent <= 7200.0
-    assert enough.blocks > budget.BLOCKS_MIN
+    assert budget.blocks_of(enough, 8) > budget.BLOCKS_MIN
     arms = 8 + budget.left_out(enough, 8)
     assert arms > 8
-    assert budget.blocks_of(enough, arms) >= budget.FRONT_BLOCKS
-    least = budget.front_amounts(enough.needed_s, 5.0, 15, points=5)
+    assert budget.blocks_of(enough, arms) >= budget.POINT_BLOCKS
+    least = budget.amounts(enough.needed_s, 5.0, 15, finalists=5, objectives=2)
     assert (budget.left_out(least, 8), budget.blocks_of(least, 8)) == (0, budget.BLOCKS_MIN)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.advise.asking import settings_of
-from pgassay.advise.here import CheckSettings, barred, built, require_levels
+from pgassay.advise.asking import CheckSettings, barred, built, require_levels, settings_of
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
 from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, Space, space_of

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from pgassay.advise.advice_page import configurations
 from pgassay.advise.asking import settings_of
 from pgassay.advise.budget import BLOCKS_MIN, amounts
 from pgassay.advise.constraints import Limits
 from pgassay.advise.laboratory import RealLaboratory, play_once
+from pgassay.advise.page import configurations
 from pgassay.advise.question import Question, document, names_of
 from pgassay.advise.space import Machine, space_of
 from pgassay.advise.task import Task
@@ -180,10 +180,10 @@ def test_an_objective_that_no_trial_tells_ends_the_advice_by_name(
         question = Question({"driver": "pgbench"}, objectives[0], others=objectives[1:])
         return RealLaboratory(tmp_path, question, space, BenchOptions(), lambda study: nullcontext(Watcher()))
 
-    found = asked("tps", "latency_p99_ms").vectors("screening-01", space.start, others, 1)
+    found = asked("tps", "latency_p99_ms").batch("screening-01", space.start, others, 1)
     assert all(values is not None and len(values) == 2 for values in found.values())
     with pytest.raises(UsageError, match="no trial of screening-01 has a value of physical_bytes"):
-        asked("tps", "physical_bytes").vectors("screening-01", space.start, others, 1)
+        asked("tps", "physical_bytes").batch("screening-01", space.start, others, 1)
 
 
 def test_a_run_that_stops_inside_an_advice_names_the_command_that_goes_on_with_the_advice(

@@ -8,11 +8,11 @@ import pytest
 from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget, lines
 from pgassay.advise.elimination import Line
+from pgassay.advise.fallback import TAKEN
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.screening import LINES, Screened, Standing
-from pgassay.advise.smoothing import smoothed, trimmed
+from pgassay.advise.smoothing import expected, trimmed
 from pgassay.advise.space import Configuration, Machine, Space, space_of
-from pgassay.advise.takeover import TAKEN
 from pgassay.advise.task import Task
 from pgassay.advise.text import gain, headline, level_words, render, values
 from pgassay.advise.walk import Advice, walk
@@ -65,17 +65,17 @@ def test_what_the_screening_has_shown_stays_whatever_the_search_saw(seed: int) -
     kept = {each.name: each.value for each in found.lines if each.kept}
     assert set(kept) == set(BAD)
     assert kept["delay"] == "0", "the default does better than what the search chose"
-    assert "better still" not in headline(found, "tps")
+    assert "better still" not in headline(found, ["tps"])
 
 
 def test_trimming_keeps_what_is_shown_whatever_is_expected_of_it() -> None:
     here = space().narrowed(["delay", "buffers", "s0"])
     start = here.start
     seen = [
-        [(start.with_values({"delay": wait, "buffers": some, "s0": other}), 2.0) for some in ("64", "256", "1024")]
+        [(start.with_values({"delay": wait, "buffers": some, "s0": other}), (2.0,)) for some in ("64", "256", "1024")]
         for wait, other in (("0", "1"), ("250", "4"), ("0", "16"), ("250", "1"))
     ]
-    process = smoothed(here, seen)
+    process = expected(here, seen)
     whole = start.with_values({"delay": "0", "buffers": "256", "s0": "16"})
     measured = {each: [gain] for batch in seen for each, gain in batch}
     assert len(trimmed(process, whole, LIMITS, measured, 0.5, 6).changes_from(start)) == 1
@@ -98,11 +98,7 @@ def test_settings_that_a_far_larger_one_hid_are_tried_beside_the_lines() -> None
     assert [each.name for each in lines.hidden(asked, best, [*SCREENED, *open_])] == ["s1", "s2", "s3"]
     assert not lines.hidden(asked, best, [SCREENED[1], *open_]), "an effect of 1.3 hides nothing"
     said: list[str] = []
-    tried, _ = lines.in_and_out(
-        asked, best, [*SCREENED, *open_], Quiet(asked.space, 0.0, 1), said.append,
-        lambda plan, measure: [measure(f"lines-{number}", (each.row, each.mirror), number) for number, each in
-                               enumerate(plan.pairs)],
-    )  # fmt: skip
+    tried, _ = lines.in_and_out(asked, best, [*SCREENED, *open_], Quiet(asked.space, 0.0, 1), said.append)
     assert [(each.name, each.start, each.far) for each in tried] == [
         ("s0", "1", "4"), ("s1", "1", "16"), ("s2", "1", "16"), ("s3", "1", "16"),
     ]  # fmt: skip
@@ -124,15 +120,16 @@ def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screen
         SCREENED[0],
         *(screened(name, "1", "16", 1.0, Standing.OPEN) for name in ("s0", "s1", "s2")),
     )
-    beside = [replace(screened(name, "1", "16", 1.0, standing), beside=LINES) for name, standing in (
+    beside = [replace(screened(name, "1", "16", 1.0, standing), along_with=LINES) for name, standing in (
         ("delay", Standing.PLACEBO), ("s0", Standing.PLACEBO), ("s1", Standing.OPEN),
     )]  # fmt: skip
-    found = Advice((delay, s0, s1, s2), (), (), None, None, 0, 0, None, None, {}, in_and_out=tuple(beside))
+    found = Advice((delay, s0, s1, s2), 0, (), in_and_out=tuple(beside))
     assert found.known == (delay, beside[1], s1, s2)
     asked = task(Delayed(space(), 0.03, 1))
-    told = render(asked, found, "tps", "RUN")
+    told = render(asked, found, ["tps"], "RUN")
     assert (
-        "do not matter within ±10 % from start to far level: 1 setting\n  s0 1 to 16 beside the advised lines: " in told
+        "do not matter within ±10 % from start to far level: 1 setting\n  s0 1 to 16 along with the advised lines: "
+        in told
     )
     assert "nor shown to have none: s1, s2" in told
 
@@ -162,7 +159,7 @@ def test_a_level_that_is_not_better_than_the_default_gives_way_to_it(
     asked = task(Delayed(space(), 0.03, 1))
     best = asked.space.start.with_values({"delay": "250", "buffers": "256"})
     assert lines.contested(asked, best, SCREENED) == {"delay": "0"}, "the default of buffers is no level"
-    tried = [] if effect is None else [replace(screened("delay", "0", "250", effect, standing), beside=LINES)]
+    tried = [] if effect is None else [replace(screened("delay", "0", "250", effect, standing), along_with=LINES)]
     levels = lines.levels_of(asked, best, SCREENED, tried)
     assert [each.taken for each in levels] == [taken]
     found, why = lines.earned(asked, best, SCREENED, tried, levels)
@@ -210,12 +207,12 @@ def test_a_default_that_is_shown_to_do_better_is_taken(seed: int) -> None:
         name: canonical(value) for name, value in found.recommended.changes_from(own.start).items()
     }
     assert "which was shown to do better as a whole; " in gain(told["s0"], "tps"), "lines in and out do not see it"
-    assert "better still" not in headline(found, "tps")
+    assert "better still" not in headline(found, ["tps"])
     asked = task(server)
     assert f"the {found.outdone.by} was shown to do better than the lines of the search" in render(
-        asked, found, "tps", "x"
+        asked, found, ["tps"], "x"
     )
-    assert values(asked, found, "tps", "x")["outdone_by"] == found.outdone.by
+    assert values(asked, found, ["tps"], "x")["outdone_by"] == found.outdone.by
     assert server.trials * TRIAL_S <= 1200.0, "its time is in the budget"
 
 
@@ -230,7 +227,7 @@ def test_a_default_is_taken_where_the_budget_holds_its_proof_and_else_the_headli
     assert budget.amounts(1200.0, TRIAL_S, count, finalists=1, references=1).takeover_s == 0.0, "there is no other"
     found = walk(replace(asked, amounts=replace(asked.amounts, takeover_s=0.0)), server)
     assert found.outdone is None
-    assert "did better still" in headline(found, "tps")
+    assert "did better still" in headline(found, ["tps"])
 
 
 def test_a_default_that_does_better_within_the_margin_is_not_taken() -> None:
@@ -240,26 +237,26 @@ def test_a_default_that_does_better_within_the_margin_is_not_taken() -> None:
     found = advised(server)
     assert log(1 + task(server).margin) > server.cost
     assert found.outdone is None
-    assert "did better still" in headline(found, "tps"), "it is said all the same"
+    assert "did better still" in headline(found, ["tps"]), "it is said all the same"
 
 
 def test_what_goes_although_the_screening_showed_it_is_told_so() -> None:
     found = advised(Delayed(space(), 0.03, 1))
     asked = task(Delayed(space(), 0.03, 1))
     gone = tuple(replace(each, kept=each.name != "buffers") for each in found.lines)
-    told = render(asked, replace(found, lines=gone), "tps", "x")
-    words = "removed, since it helps {} and not beside the other lines: buffers = "
-    assert words.format("in the screening beside delay = 0") in told, "the delay hid it"
+    told = render(asked, replace(found, lines=gone), ["tps"], "x")
+    words = "removed, since it helps {} and not along with the other lines: buffers = "
+    assert words.format("in the screening along with delay = 0") in told, "the delay hid it"
     assert "over all of the screening" not in told
     assert "nothing showed that it helps: buffers" not in told
-    whole = tuple(replace(each, beside="") for each in found.screened)
-    told = render(asked, replace(found, lines=gone, screened=whole), "tps", "x")
+    whole = tuple(replace(each, along_with="") for each in found.screened)
+    told = render(asked, replace(found, lines=gone, screened=whole), ["tps"], "x")
     assert words.format("over all of the screening") in told
 
 
 def test_scripts_are_told_that_the_screening_keeps_a_line_only_where_it_does() -> None:
     asked = task(Delayed(space(), 0.03, 1))
-    tried = replace(screened("s0", "1", "16", 1.1), beside=LINES)
+    tried = replace(screened("s0", "1", "16", 1.1), along_with=LINES)
     lines_of = (
         Line("delay", "0", "20000", None, kept=True, screened=SCREENED[0]),
         Line("s0", "16", "1", None, kept=True, screened=tried),
@@ -267,7 +264,7 @@ def test_scripts_are_told_that_the_screening_keeps_a_line_only_where_it_does() -
         Line("buffers", "-1", "32", None, kept=False, screened=SCREENED[1]),
         Line("s2", "16", "1", None, kept=True),
     )
-    told = values(asked, Advice((), (), lines_of, None, None, 0, 0, None, None, {}), "tps", "x")["lines"]
+    told = values(asked, Advice((), 0, (), lines=lines_of), ["tps"], "x")["lines"]
     assert {each["name"]: each["screened"] for each in told} == {
         "delay": True, "s0": False, "s1": False, "buffers": False, "s2": False,
     }  # fmt: skip

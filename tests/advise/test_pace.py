@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
-from pgassay.advise import budget, pace
+from pgassay.advise import budget
 from pgassay.advise.budget import Turns
 from pgassay.advise.elimination import Compared
 from pgassay.advise.knowledge import Scale, Setting
-from pgassay.advise.pace import Asked
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import Task, Values
-from pgassay.advise.walk import walk
+from pgassay.advise.walk import PlannedBatch, over_s, paced, walk
 
 TURNED_S = 1.6 * TRIAL_S
 BUDGET_S = 400 * TRIAL_S
@@ -66,14 +65,12 @@ def test_an_advice_whose_trials_take_longer_keeps_its_budget() -> None:
 
 def test_what_follows_shares_the_time_that_is_left() -> None:
     steps = task().amounts
-    left = budget.at_pace(steps, 2 * steps.screening_s, 2.0, 2.0)
+    left = budget.at_pace(steps, 2 * steps.least.screening_s, 2.0, 2.0)
     assert left.needed_s + left.spare_s == pytest.approx(BUDGET_S)
     assert left.trial_s == 2 * TRIAL_S
     assert left.batches < steps.batches / 2 + budget._BATCHES_MIN
-    assert left.least is not None
-    assert steps.least is not None
     assert left.confirmation_s >= left.least.confirmation_s == 2 * steps.least.confirmation_s
-    none = budget.at_pace(steps, 10 * steps.screening_s, 10.0, 10.0)
+    none = budget.at_pace(steps, 10 * steps.least.screening_s, 10.0, 10.0)
     assert none.spare_s == 0.0
     assert none.needed_s > BUDGET_S, "every step keeps its least"
     assert none.batches == budget._BATCHES_MIN
@@ -82,29 +79,33 @@ def test_what_follows_shares_the_time_that_is_left() -> None:
 def test_trials_in_turns_have_a_pace_of_their_own() -> None:
     steps = budget.amounts(BUDGET_S, TRIAL_S, 6, finalists=1, turns=Turns(4, TURNED_S))
     planned = Task(SPACE, LIMITS, steps, True, 0.05, 1, turned=("s0", "s1", "s2", "s3"))
-    asked = [Asked("screening-01", 100.0, turned=True), Asked("screening-apart-01", 50.0, turned=False)]
+    asked = [PlannedBatch("screening-01", 100.0, turned=True), PlannedBatch("screening-apart-01", 50.0, turned=False)]
     took_s = {"screening-01": 300.0, "screening-apart-01": 50.0}
-    left = pace.kept(planned, planned, asked, lambda name: took_s[name]).amounts
-    assert left.turns is not None
-    assert left.turns.trial_s == pytest.approx(3 * TURNED_S)
+    left = paced(planned, planned, asked, lambda name: took_s[name]).amounts
+    assert left.least.turns is not None
+    assert left.least.turns.trial_s == pytest.approx(3 * TURNED_S)
     assert left.trial_s == pytest.approx(TRIAL_S)
 
 
 @pytest.mark.parametrize("took_s", [0.0, 100.0, 109.0])
 def test_what_took_no_longer_than_planned_changes_nothing(took_s: float) -> None:
     planned = task()
-    assert pace.kept(planned, planned, [Asked("one", 100.0, turned=False)], lambda name: took_s) is planned
+    assert paced(planned, planned, [PlannedBatch("one", 100.0, turned=False)], lambda name: took_s) is planned
 
 
 def test_batches_that_took_longer_are_counted_one_by_one() -> None:
-    asked = [Asked("one", 100.0, turned=False), Asked("two", 100.0, turned=False), Asked("gone", 100.0, turned=False)]
-    assert pace.over_s(asked, {"one": 150.0, "two": 120.0, "gone": 0.0}.__getitem__) == 70.0
-    assert pace.over_s(asked[1:], {"two": 90.0, "gone": 0.0}.__getitem__) == 0.0
+    asked = [
+        PlannedBatch("one", 100.0, turned=False),
+        PlannedBatch("two", 100.0, turned=False),
+        PlannedBatch("gone", 100.0, turned=False),
+    ]
+    assert over_s(asked, {"one": 150.0, "two": 120.0, "gone": 0.0}.__getitem__) == 70.0
+    assert over_s(asked[1:], {"two": 90.0, "gone": 0.0}.__getitem__) == 0.0
 
 
 def test_a_front_has_fewer_batches_and_blocks() -> None:
-    steps = budget.front_amounts(BUDGET_S, TRIAL_S, 6, points=3)
-    left = budget.at_pace(steps, steps.screening_s * 2, 2.0, 2.0)
-    assert left.batches == max(3, steps.batches // 2)
-    assert left.confirmation_s == steps.confirmation_s - steps.screening_s
+    steps = budget.amounts(BUDGET_S, TRIAL_S, 6, finalists=3, objectives=2)
+    left = budget.at_pace(steps, steps.least.screening_s * 2, 2.0, 2.0)
+    assert left.needed_s + left.spare_s == pytest.approx(BUDGET_S)
+    assert 3 <= left.batches < steps.batches / 2 + 2
     assert budget.blocks_of(left, 6) < budget.blocks_of(steps, 6)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.advise import refusals
 from pgassay.advise.asking import settings_of
 from pgassay.advise.failures import Cause, Failure
-from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.laboratory import REFUSED_FILE, RealLaboratory, failed, keep_refused, refused_by, refused_in
 from pgassay.advise.question import Question
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import relative
@@ -42,19 +41,19 @@ def refusing(*refused: Configuration, words: str = "no such value") -> Callable[
 
 def test_those_that_are_refused_are_found_with_their_reasons() -> None:
     everything = [START, JIT, MEMORY, COST]
-    assert refusals.found_by(refusing(JIT, COST), START, everything) == {
+    assert refused_by(refusing(JIT, COST), START, everything) == {
         JIT: "no such value 0",
         COST: "no such value 1",
     }
-    assert refusals.found_by(refusing(JIT), START, [START, JIT]) == {JIT: "no such value 0"}
-    assert refusals.found_by(refusing(START), START, everything) == {}, "it is not they that are refused"
+    assert refused_by(refusing(JIT), START, [START, JIT]) == {JIT: "no such value 0"}
+    assert refused_by(refusing(START), START, everything) == {}, "it is not they that are refused"
 
 
 def test_what_was_refused_is_kept_for_a_resume(tmp_path: Path) -> None:
-    assert refusals.known(tmp_path) == {}
-    refusals.keep(tmp_path, {JIT: "one"})
-    refusals.keep(tmp_path, {COST: "two"})
-    assert refusals.known(tmp_path) == {JIT: "one", COST: "two"}
+    assert refused_in(tmp_path) == {}
+    keep_refused(tmp_path, {JIT: "one"})
+    keep_refused(tmp_path, {COST: "two"})
+    assert refused_in(tmp_path) == {JIT: "one", COST: "two"}
 
 
 class RanError(Exception):
@@ -108,14 +107,14 @@ def test_what_no_configuration_is_to_blame_for_ends_it(tmp_path: Path, monkeypat
     monkeypatch.setattr(Lab, "_measured", busy)
     with pytest.raises(PgassayError, match="the disk is full"):
         laboratory(tmp_path).batch("search-01", START, [JIT, MEMORY], 1)
-    assert not (tmp_path / refusals.FILE).exists()
+    assert not (tmp_path / REFUSED_FILE).exists()
 
 
 def test_refused_it_fails_against_any_other() -> None:
     server = Delayed(bad_space(), 0.03, 1, misled=False)
     asked, found = task(server), advised(server)
-    proof = {**found.proof, "default": refusals.failed("tps", "jit is refused")}
-    told = render(asked, replace(found, proof=proof), "tps", "x")
+    proof = {**found.proof, "default": failed("tps", "jit is refused")}
+    told = render(asked, replace(found, proof=proof), ["tps"], "x")
     assert "against the default: it fails: jit is refused" in told
 
 
@@ -124,8 +123,8 @@ def test_what_is_refused_has_failed_even_where_the_start_was_disturbed() -> None
 
     def trials(
         name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> dict[Configuration, float | None]:
-        return {JIT: None, COST: 2.0}
+    ) -> dict[Configuration, tuple[float, ...] | None]:
+        return {JIT: None, COST: (2.0,)}
 
-    measure = relative(asked, trials, lambda value, base: value / base if value and base else None)
+    measure = relative(asked, trials)
     assert measure("x", [JIT, COST], 1) == {JIT: None}

@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
-from pgassay.advise import budget, robust_page
-from pgassay.advise.advice_page import sections
+from pgassay.advise import budget, robust
 from pgassay.advise.constraints import Limits
+from pgassay.advise.page import sections
 from pgassay.advise.question import Question, at_conditions, document
 from pgassay.advise.robust import Condition, Standing, conditions_of, judged, possible
 from pgassay.advise.space import Configuration
@@ -67,7 +67,7 @@ def test_half_and_double_the_clients_and_twice_the_data_are_tried() -> None:
 def test_an_advice_that_wins_everywhere_holds() -> None:
     wanted, found = usual()
     assert [each.standing for each in found.robust] == [Standing.HOLDS] * 3
-    told = render(wanted, found, "tps", "runs/x")
+    told = render(wanted, found, ["tps"], "runs/x")
     assert told.count("the advice holds: tps ×") == 3
     assert "winner changes" not in told
 
@@ -79,7 +79,7 @@ def test_a_default_that_is_not_the_start_is_tried_beside_it() -> None:
     server.space = replace(space, start=bad)
     _, found = advised(server)
     assert all(set(each.against) == {"start", "default"} for each in found.robust)
-    assert [row[2] for row in robust_page.table(found.robust, "tps").rows].count("–") == 0  # type: ignore[union-attr]
+    assert [row[2] for row in robust.table(found.robust, "tps").rows].count("–") == 0  # type: ignore[union-attr]
 
 
 def test_where_the_start_wins_it_is_said_from_where_on() -> None:
@@ -87,31 +87,31 @@ def test_where_the_start_wins_it_is_said_from_where_on() -> None:
     assert {each.condition.name: each.standing for each in found.robust} == {
         "2 clients": Standing.HOLDS, "8 clients": Standing.OVERTAKEN, "scale 40": Standing.HOLDS,
     }  # fmt: skip
-    told = render(wanted, found, "tps", "runs/x")
+    told = render(wanted, found, ["tps"], "runs/x")
     assert "at 8 clients: the start is better" in told
     assert "the winner changes between 4 clients and 8 clients" in told
-    (eight,) = [each for each in values(wanted, found, "tps", "x")["robust"] if each["tried"] == 8]
+    (eight,) = [each for each in values(wanted, found, ["tps"], "x")["robust"] if each["tried"] == 8]
     assert eight["better"] == ["start"]
     assert eight["against"]["start"]["verdict"] == "better"
 
 
 def test_the_page_has_a_row_for_each_load(tmp_path: Path) -> None:
     wanted, found = turned()
-    _, advice = sections(wanted, found, "tps")
+    _, advice = sections(wanted, found, ["tps"])
     blocks = list(advice.blocks(Findings(make_run(tmp_path / "run"))))
-    assert robust_page.table(found.robust, "tps") in blocks
-    table = robust_page.table(found.robust, "tps")
+    assert robust.table(found.robust, "tps") in blocks
+    table = robust.table(found.robust, "tps")
     assert isinstance(table, Table)
     assert [row[0] for row in table.rows] == ["2 clients", "8 clients", "scale 40"]
     assert [row[3] for row in table.rows] == ["holds", "the start is better", "holds"]
-    assert robust_page.table((), "tps") is None
+    assert robust.table((), "tps") is None
 
 
 def test_without_conditions_it_says_that_nothing_else_was_tried() -> None:
     wanted, found = usual()
     asked, wanted = wanted, replace(wanted, conditions=())
     found = replace(found, robust=())
-    assert "other loads: not tried (--robust does)" in render(wanted, found, "tps", "x")
+    assert "other loads: not tried (--robust does)" in render(wanted, found, ["tps"], "x")
     assert "not tried at other loads" in plan(wanted, ["tps"])
     assert "at 2 clients, 8 clients, scale 40" in plan(asked, ["tps"])
 
@@ -120,14 +120,14 @@ def test_of_a_load_whose_data_have_no_scale_it_is_said_that_twice_the_data_was_n
     """As a capture's: its clients can be varied, and its data cannot."""
     wanted, found = usual()
     said = "at twice the data: not tried, since the data of this load have no scale"
-    assert said not in render(wanted, found, "tps", "x")
+    assert said not in render(wanted, found, ["tps"], "x")
     assert said not in plan(wanted, ["tps"])
     clients = conditions_of({"clients": 4, "script": "a.sql"})
     wanted = replace(wanted, conditions=clients)
     found = replace(found, robust=tuple(each for each in found.robust if each.condition.varied == "clients"))
-    assert render(wanted, found, "tps", "x").splitlines().count(said) == 1
+    assert render(wanted, found, ["tps"], "x").splitlines().count(said) == 1
     assert said in plan(wanted, ["tps"])
-    _, advice = sections(wanted, found, "tps")
+    _, advice = sections(wanted, found, ["tps"])
     sentences = next(iter(advice.blocks(Findings(make_run(tmp_path / "run")))))
     assert isinstance(sentences, Sentences)
     assert sentences.texts.count(said) == 1
@@ -145,7 +145,7 @@ def test_a_load_that_does_not_fit_the_memory_is_left_out_with_its_reason() -> No
     (eight,) = left_out
     assert eight.standing is Standing.NOT_TRIED
     assert eight.why
-    assert robust_page.table(left_out, "tps") is not None
+    assert robust.table(left_out, "tps") is not None
 
 
 def test_what_has_no_result_there_fails_and_what_lost_its_trials_is_open() -> None:
@@ -153,7 +153,7 @@ def test_what_has_no_result_there_fails_and_what_lost_its_trials_is_open() -> No
     start = Configuration({"work_mem": "4MB"})
     found = judged((two, eight), {two: None, eight: {}}, {"start": start})
     assert [each.standing for each in found] == [Standing.FAILS, Standing.OPEN]
-    told = [line.partition(":")[0] for line in robust_page.sentences(found, "tps")]
+    told = [line.partition(":")[0] for line in robust.sentences(found, "tps")]
     assert told == ["at 2 clients", "at 8 clients", "at twice the data"]
 
 

@@ -136,7 +136,7 @@ def test_lines_are_in_and_out_beside_those_that_are_shown() -> None:
         return exp(0.3 * (on(each, "s0") and on(each, "s1")))
 
     found = screening.effects(plan, measured(plan, value), margin=0.02)
-    assert [(each.name, each.start, each.far, each.beside) for each in found] == [
+    assert [(each.name, each.start, each.far, each.along_with) for each in found] == [
         ("s1", "off", "on", screening.LINES),
         ("s2", "off", "on", screening.LINES),
     ]
@@ -234,10 +234,10 @@ def test_the_others_are_screened_beside_its_better_level(higher: bool, better: s
     values = measured(first, lambda each: exp(3.0 * on(each, "s2")))
     plan = screening.plan_beside(space, LIMITS, screening.hiding(first, values), 1, higher=higher)
     assert plan.names == ("s0", "s1", "s3", "s4", "s5")
-    assert plan.beside == f"s2 = {better}"
+    assert plan.along_with == f"s2 = {better}"
     assert {each.values["s2"] for pair in plan.pairs for each in (pair.row, pair.mirror)} == {better}
     found = screening.effects(plan, measured(plan, lambda each: exp(0.2 * on(each, "s0"))), margin=0.02)
-    assert {each.beside for each in found} == {f"s2 = {better}"}
+    assert {each.along_with for each in found} == {f"s2 = {better}"}
     both = screening.joined(first, plan)
     assert both.names[:6] == first.names
     assert len(both.pairs) == len(first.pairs) + len(plan.pairs)

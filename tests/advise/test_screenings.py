@@ -12,7 +12,7 @@ from pgassay.advise.budget import Turns
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
-from pgassay.advise.task import Task
+from pgassay.advise.task import Task, Values
 from pgassay.errors import UsageError
 
 SLOW = ("shared_buffers", "bgwriter_delay")
@@ -39,9 +39,7 @@ class Noted(Server):
             for each in self.space.dimensions
         )
 
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
         """One trial of each."""
         self.batches = (*self.batches, (name, (start, *configurations)))
         return super().batch(name, start, configurations, seed)
@@ -95,7 +93,7 @@ def test_values_are_told_relative_to_the_start_that_no_turn_had(hiding: float) -
     for pair in found.values:
         for configuration, value in pair.items():
             assert value is not None
-            assert log(value) == pytest.approx(server.truth(configuration), abs=0.1 if hiding else 0.02)
+            assert log(value[0]) == pytest.approx(server.truth(configuration), abs=0.1 if hiding else 0.02)
             checked += 1
     assert checked == 2 * len(found.plan.pairs)
 
@@ -103,9 +101,7 @@ def test_values_are_told_relative_to_the_start_that_no_turn_had(hiding: float) -
 class Disturbed(Noted):
     """Of each batch in turns one trial was disturbed, and is missing."""
 
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
         """One trial of each but one."""
         found = super().batch(name, start, configurations, seed)
         if name.startswith("screening-apart"):
@@ -121,7 +117,7 @@ def test_a_trial_that_was_disturbed_moves_no_other_of_its_batch() -> None:
     found = screenings.screened(Task(server.space, LIMITS, steps, True, 0.05, 1, turned=turned), server.batch)
     known = [(each, value) for pair in found.values for each, value in pair.items() if value is not None]
     assert len(known) < 2 * len(found.plan.pairs)
-    assert all(log(value) == pytest.approx(server.truth(each), abs=0.2) for each, value in known)
+    assert all(log(value[0]) == pytest.approx(server.truth(each), abs=0.2) for each, value in known)
 
 
 def test_what_was_measured_together_is_known_as_a_batch() -> None:
@@ -136,8 +132,8 @@ def test_both_parts_begin_beside_what_hides_them() -> None:
     server, found = screened({"s0": 3.0, "s2": 0.2, "shared_buffers": 0.3})
     by_name = {each.name: each for each in found.found}
     assert by_name["s0"].standing is Standing.ACTIVE
-    assert not by_name["s0"].beside
-    assert by_name["s2"].beside == by_name["shared_buffers"].beside == "s0 = 16"
+    assert not by_name["s0"].along_with
+    assert by_name["s2"].along_with == by_name["shared_buffers"].along_with == "s0 = 16"
     assert log(by_name["shared_buffers"].effect) == pytest.approx(0.3, abs=0.005)
     apart = [batch for name, batch in server.batches if name.startswith("screening-apart")]
     assert all(each.values["s0"] == "16" for batch in apart for each in batch)
@@ -156,7 +152,7 @@ def test_a_first_look_in_vain_leaves_lines_no_less_than_none(turned: bool) -> No
     steps = replace(budget.amounts(3600.0, TRIAL_S, 10, finalists=1, turns=turns), lines_s=1.0)
     found = screenings.screened(Task(server.space, LIMITS, steps, True, 0.05, 1, turned=names), server.batch)
     left = found.task.amounts
-    assert any(each.beside for each in found.found), "it began again"
+    assert any(each.along_with for each in found.found), "it began again"
     assert left.lines_s == 0.0
     assert left.least is not None
     assert left.least.confirmation_s <= left.confirmation_s < steps.confirmation_s
@@ -201,6 +197,6 @@ def test_a_row_that_may_not_be_tried_has_failed_and_the_others_tell() -> None:
 def test_the_time_of_turns_is_in_the_budget() -> None:
     without = budget.amounts(3600.0, 6.0, 10, finalists=1)
     with_ = budget.amounts(3600.0, 6.0, 10, finalists=1, turns=Turns(8, 9.6))
-    assert with_.screening_pairs == 20 + 8
+    assert with_.least.screening_pairs == 20 + 8
     screening_s = 9.6 * 40 + 6.0 * (16 + 4)  # two settings have two different pairs, of which a batch has each once
     assert with_.needed_s - without.needed_s == pytest.approx(screening_s - 6.0 * (40 + 7))

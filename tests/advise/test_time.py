@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
-from pgassay.advise import budget, lines, screening, takeover
+from pgassay.advise import budget, fallback, lines
 from pgassay.advise.budget import BLOCKS_MIN, Turns
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.laboratory import usual_s
-from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.advise.task import Task, Values
 from pgassay.advise.walk import walk
@@ -75,13 +74,10 @@ def test_lines_in_turns_are_as_many_trials_as_there_is_time_for() -> None:
         server = Timed(SPACE, 0.01, 1)
         best = SPACE.start.with_values(dict.fromkeys(names, "16"))
 
-        def pairs(plan: screening.Plan, measure: object) -> screening.Measured:
-            return screened_pairs(asked, plan, measure, kind="lines")  # type: ignore[arg-type]
-
-        _, spent_s = lines.in_and_out(asked, best, (), server, lambda text: None, pairs)
+        _, spent_s = lines.in_and_out(asked, best, (), server, lambda text: None)
         assert spent_s == pytest.approx(server.took_s["lines"]) == pytest.approx(server.trials * trial_s)
         assert spent_s <= asked.amounts.lines_s
-        _, spent_s = lines.of_what_did_better(asked, best, names, server, pairs, None, 64 * TRIAL_S)
+        _, spent_s = lines.of_what_did_better(asked, best, names, server, None, 64 * TRIAL_S)
         assert spent_s <= 64 * TRIAL_S
 
 
@@ -92,7 +88,7 @@ def test_the_lines_of_what_did_better_are_counted_as_they_are_played() -> None:
         arms = 1 + len({asked.space.start, taken, asked.space.rule_of_thumb, left})
         proof_s = trial_s * BLOCKS_MIN * (1 + 2 * arms)
         pairs_s = trial_s * 2 * budget.taken_pairs(2)
-        assert takeover._least_s(asked, taken, left, {}) == pytest.approx(pairs_s + proof_s)
+        assert fallback._least_s(asked, taken, left, {}) == pytest.approx(pairs_s + proof_s)
 
 
 def test_what_was_spent_before_is_gone_of_the_budget() -> None:
@@ -104,10 +100,10 @@ def test_what_was_spent_before_is_gone_of_the_budget() -> None:
     least_s = whole.needed_s
     with pytest.raises(UsageError, match="6 settings need at least"):
         budget.amounts(least_s + 99.0, TRIAL_S, 6, finalists=1, spent_s=100.0)
-    front = budget.front_amounts(3600.0, TRIAL_S, 6, points=3)
-    assert budget.front_amounts(3700.0, TRIAL_S, 6, points=3, spent_s=100.0) == front
+    front = budget.amounts(3600.0, TRIAL_S, 6, finalists=3, objectives=2)
+    assert budget.amounts(3700.0, TRIAL_S, 6, finalists=3, objectives=2, spent_s=100.0) == front
     with pytest.raises(UsageError):
-        budget.front_amounts(front.needed_s + 99.0, TRIAL_S, 6, points=3, spent_s=100.0)
+        budget.amounts(front.needed_s + 99.0, TRIAL_S, 6, finalists=3, objectives=2, spent_s=100.0)
 
 
 def test_where_all_settings_take_turns_all_that_follows_is_counted_so() -> None:
@@ -121,7 +117,6 @@ def test_where_all_settings_take_turns_all_that_follows_is_counted_so() -> None:
 def test_no_step_is_left_less_than_none_of_its_time(in_vain_s: float) -> None:
     steps = task(1200.0).amounts
     left = budget.spent(steps, in_vain_s)
-    assert steps.least is not None
     assert left.lines_s == max(0.0, steps.lines_s - in_vain_s)
     assert left.confirmation_s >= steps.least.confirmation_s
     gone_s = steps.lines_s + steps.confirmation_s - left.lines_s - left.confirmation_s

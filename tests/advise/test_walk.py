@@ -7,13 +7,13 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
 from pgassay.advise import budget
+from pgassay.advise.constraint_model import LimitChance
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.explain import explain
-from pgassay.advise.front import Kept
 from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration, index_of
-from pgassay.advise.task import Task
-from pgassay.advise.text import auto_conf, headline, render, values
+from pgassay.advise.task import Task, Values
+from pgassay.advise.text import auto_confs, headline, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError
@@ -38,27 +38,27 @@ def test_planted_settings_are_found_and_confirmed() -> None:
     assert server.truth(found.recommended) > 0.6 * server.best()
     assert placebos(server, found.recommended) == 0
     assert sum(each.standing is Standing.PLACEBO for each in found.screened) >= 5
-    told = render(wanted, found, "tps", "runs/x")
+    told = render(wanted, found, ["tps"], "runs/x")
     assert "against the start" in told
     assert "shrinkage: the search expected ×" in told
     assert "risks: none" in told
-    conf = auto_conf(wanted, found, "tps")
+    conf = auto_confs(wanted, found, ["tps"])["postgresql.auto.conf"]
     kept = [each for each in found.lines if each.kept]
     assert [line for line in conf.splitlines() if not line.startswith("#")] == [f"{e.name} = '{e.value}'" for e in kept]
-    told_values = values(wanted, found, "tps", "runs/x")
+    told_values = values(wanted, found, ["tps"], "runs/x")
     assert told_values["settings"] == {each.name: each.value for each in kept}
-    assert "kept" in explain(kept[0].name, wanted, found)
+    assert "kept" in explain(kept[0].name, wanted, found, ["tps"])
 
 
 def test_a_default_that_does_better_than_the_advice_is_in_the_headline() -> None:
     _, _, found = advice(1)
-    assert "better still" not in headline(found, "tps")
+    assert "better still" not in headline(found, ["tps"])
     default = found.proof["default"]
     better = replace(default, verdict=replace(default.verdict, kind=Kind.BETTER))
     one = replace(found, proof={**found.proof, "default": better})
-    assert headline(one, "tps").endswith(" against the start; the default did better still")
+    assert headline(one, ["tps"]).endswith(" against the start; the default did better still")
     both = replace(one, proof={**one.proof, "rule of thumb": better})
-    assert headline(both, "tps").endswith("; the default and the rule of thumb did better still")
+    assert headline(both, ["tps"]).endswith("; the default and the rule of thumb did better still")
 
 
 def test_the_best_few_are_measured_again_where_there_is_time() -> None:
@@ -73,9 +73,9 @@ def test_where_nothing_matters_nothing_is_recommended() -> None:
     wanted = task(server)
     found = walk(wanted, server)
     assert not found.confirmed
-    assert "nothing to change" in headline(found, "tps") or "no change was confirmed" in headline(found, "tps")
-    assert auto_conf(wanted, found, "tps").startswith("# pgassay advise: no change")
-    assert values(wanted, found, "tps", "x")["settings"] == {}
+    assert "nothing to change" in headline(found, ["tps"]) or "no change was confirmed" in headline(found, ["tps"])
+    assert auto_confs(wanted, found, ["tps"])["postgresql.auto.conf"].startswith("# pgassay advise: no change")
+    assert values(wanted, found, ["tps"], "x")["settings"] == {}
 
 
 def test_lower_may_be_better() -> None:
@@ -115,7 +115,7 @@ def test_a_small_budget_says_what_it_needs() -> None:
     assert "--budget" in str(raised.value.hint)
     enough = budget.amounts(1200.0, 5.0, 15, finalists=1)
     assert enough.needed_s <= 1200.0
-    spent = 5.0 * (2 * enough.screening_pairs + enough.batches * 7) + enough.lines_s + enough.confirmation_s
+    spent = 5.0 * (2 * enough.least.screening_pairs + enough.batches * 7) + enough.lines_s + enough.confirmation_s
     assert spent <= 1200.0
     assert budget.amounts(7200.0, 5.0, 15, finalists=3).batches > enough.batches
 
@@ -148,9 +148,7 @@ class Disturbed(Server):
 
     batches = 0
 
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
         """What was not disturbed."""
         self.batches += 1
         found = dict(super().batch(name, start, configurations, seed))
@@ -204,7 +202,7 @@ class Faint(Server):
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
     ) -> Mapping[Configuration, Compared]:
-        """Verdicts beside much noise."""
+        """Verdicts along with much noise."""
         quiet, self.noise = self.noise, 0.5
         found = super().study(name, baseline, arms, seed, 0.0)
         self.noise = quiet
@@ -213,7 +211,7 @@ class Faint(Server):
 
 def test_what_was_not_resolved_is_said_with_its_interval() -> None:
     server = Faint(space_with(6), 0.02, 41, sizes=(0.08, 0.06, 0.06, 0.05))
-    told = headline(walk(task(server), server), "tps")
+    told = headline(walk(task(server), server), ["tps"])
     assert "no change was confirmed to help: " in told
     assert "a longer --budget may resolve it" in told
 
@@ -223,10 +221,10 @@ class Late(Server):
 
     probability = 0.6
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """By the study of that name."""
         assert name == "confirmation"
-        return (Kept("latency_p99_ms < 10 ms", self.probability),)
+        return (LimitChance("latency_p99_ms < 10 ms", self.probability),)
 
 
 def test_what_may_break_a_limit_is_not_advised_and_that_is_said() -> None:
@@ -235,19 +233,19 @@ def test_what_may_break_a_limit_is_not_advised_and_that_is_said() -> None:
     found = walk(wanted, server)
     assert found.helps
     assert not found.confirmed
-    assert headline(found, "tps").endswith("and may not keep latency_p99_ms < 10 ms (60 %)")
-    assert values(wanted, found, "tps", "x")["limits"] == [{"limit": "latency_p99_ms < 10 ms", "probability": 0.6}]
-    assert values(wanted, found, "tps", "x")["settings"] == {}
-    sure = replace(found, kept=(Kept("latency_p99_ms < 10 ms", 0.97),))
+    assert headline(found, ["tps"]).endswith("and may not keep latency_p99_ms < 10 ms (60 %)")
+    assert values(wanted, found, ["tps"], "x")["limits"] == [{"limit": "latency_p99_ms < 10 ms", "probability": 0.6}]
+    assert values(wanted, found, ["tps"], "x")["settings"] == {}
+    sure = replace(found, kept=(LimitChance("latency_p99_ms < 10 ms", 0.97),))
     assert sure.confirmed
-    assert "keeps it: 97 %" in render(wanted, sure, "tps", "runs/x")
+    assert "keeps it: 97 %" in render(wanted, sure, ["tps"], "runs/x")
 
 
 class HidingServer(Server):
     """`s0` alone does twenty times what all others do, and under its start the others show something else."""
 
     def truth(self, configuration: Configuration) -> float:
-        """Placebos but for `s1` beside the better level of `s0`."""
+        """Placebos but for `s1` along with the better level of `s0`."""
         up = index_of(self.space.dimension("s0").levels, configuration.values["s0"]) / 4
         one, four = (float(configuration.values[name] == "16") for name in ("s1", "s4"))
         return 3.0 * up + 0.3 * one + (1 - up) * 0.5 * four
@@ -259,15 +257,15 @@ def test_beside_a_setting_that_hides_the_others_the_screening_begins_again() -> 
     found = walk(wanted, server, told.append)
     assert found.confirmed
     assert {each.name for each in found.lines if each.kept} == {"s0", "s1"}
-    beside = {each.name: each for each in found.screened if each.beside}
+    beside = {each.name: each for each in found.screened if each.along_with}
     assert set(beside) == {each.name for each in server.space.dimensions} - {"s0"}
-    assert {each.beside for each in beside.values()} == {"s0 = 16"}
+    assert {each.along_with for each in beside.values()} == {"s0 = 16"}
     assert sum(each.standing is Standing.PLACEBO for each in beside.values()) >= 8
     assert beside["s4"].low < 1 < beside["s4"].high, "what it does beside the worse level is of no use"
-    assert any("beside s0 = 16 the others show" in each for each in told)
-    assert "s1 1 to 16 beside s0 = 16: +" in render(wanted, found, "tps", "runs/x")
+    assert any("along with s0 = 16 the others show" in each for each in told)
+    assert "s1 1 to 16 along with s0 = 16: +" in render(wanted, found, ["tps"], "runs/x")
     assert not any("could not see" in each for each in told)
     assert walk(wanted, HidingServer(space_with(12), 0.03, 1)) == found
-    screened = {each["name"]: each["beside"] for each in values(wanted, found, "tps", "x")["screened"]}
+    screened = {each["name"]: each["beside"] for each in values(wanted, found, ["tps"], "x")["screened"]}
     assert screened["s0"] is None
     assert screened["s1"] == "s0 = 16"

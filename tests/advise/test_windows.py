@@ -4,11 +4,11 @@ import pytest
 
 from benchmarks.advise import LIMITS
 from pgassay.advise import budget
+from pgassay.advise.asking import budget_text, longer_windows
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.space import Machine, space_of
-from pgassay.advise.task import Task
+from pgassay.advise.task import Longer, Task
 from pgassay.advise.text import plan
-from pgassay.advise.windows import Longer, budget_text, longer_windows
 from pgassay.errors import UsageError
 from pgassay.study.quantities import seconds
 

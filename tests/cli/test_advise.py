@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.advise import Server, space_with
 from pgassay.advise import search
-from pgassay.advise.folder import Kept, begin
+from pgassay.advise.folder import SavedTask, begin
 from pgassay.advise.question import Question
 from pgassay.cli import main
 from pgassay.extras import install_command
@@ -43,7 +43,7 @@ def test_an_unknown_setting_is_refused_before_an_advice_is_walked_again(
     capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: tuple[str, ...]
 ) -> None:
     wanted = task(Server(space_with(6), 0.1, 1))
-    begin(tmp_path / "run", Kept(wanted, Question({"driver": "pgbench"}, "tps", others=others)))
+    begin(tmp_path / "run", SavedTask(wanted, Question({"driver": "pgbench"}, "tps", others=others)))
     monkeypatch.setattr("pgassay.cli.advise._walk", lambda *given: pytest.fail("it is walked"))
     said = refused(capsys, "--resume", str(tmp_path / "run"), "--explain", "wrok_mem")
     assert said.startswith('pgassay: error: pgassay advise knows no setting "wrok_mem"')

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.advise_front import OBJECTIVES
-from pgassay.advise import advice_page, folder, front_page, front_text, text
+from pgassay.advise import folder, text
 from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.page import sections
 from pgassay.advise.question import Question
 from pgassay.cli import main
 from pgassay.lab.runner import Watcher
@@ -16,7 +17,6 @@ from pgassay.lab.workbench import BenchOptions
 from pgassay.report import page
 from pgassay.report.findings import Findings
 from pgassay.report.json_values import to_json
-from pgassay.report.section import Section
 from pgassay.testing.planted import make_run
 from tests.advise.test_advice_page import found as found_of_one
 from tests.advise.test_front_walk import found_on, task
@@ -29,18 +29,17 @@ def advised(place: Path, kind: str) -> Path:
     if kind == "one":
         wanted, advice = found_of_one()
         question = Question({"driver": "pgbench"}, "tps")
-        told = text.values(wanted, advice, "tps", "x")
+        told = text.values(wanted, advice, ["tps"], "x")
     else:
         server, several = found_on(1)
         wanted = task(server)
         question = Question({"driver": "pgbench"}, "tps", others=("cost",))
-        told = front_text.values(wanted, several, OBJECTIVES, "x")
+        told = text.values(wanted, several, OBJECTIVES, "x")
     path = place / "advice"
-    folder.begin(path, folder.Kept(wanted, question))
+    folder.begin(path, folder.SavedTask(wanted, question))
     findings = Findings(make_run(path / "confirmation"))
     names = tuple(findings.responses)[:2]
-    own: tuple[Section, ...]
-    own = advice_page.sections(wanted, advice, "tps") if kind == "one" else front_page.sections(wanted, several, names)
+    own = sections(wanted, advice, ["tps"]) if kind == "one" else sections(wanted, several, names)
     RealLaboratory(path, question, wanted.space, BenchOptions(), lambda study: nullcontext(Watcher())).report(
         told["study"], own
     )

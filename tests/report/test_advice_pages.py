@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks.advise import Server, space_with
 from benchmarks.advise_front import TwoServer
-from pgassay.advise import advice_page, front_page, front_text, text
+from pgassay.advise import page as advice_page
+from pgassay.advise import text
 from pgassay.advise.walk import walk
 from pgassay.report import page
 from pgassay.report.findings import Findings
@@ -37,7 +38,7 @@ def advice(findings: Findings, path: Path) -> tuple[Path, str]:
     server = Server(space_with(10), 0.02, 1)
     task = test_walk.task(server)
     found = walk(task, server)
-    return page.write(findings, path, own=advice_page.sections(task, found, "tps")), text.headline(found, "tps")
+    return page.write(findings, path, own=advice_page.sections(task, found, ["tps"])), text.headline(found, ["tps"])
 
 
 def front(findings: Findings, path: Path) -> tuple[Path, str]:
@@ -45,7 +46,7 @@ def front(findings: Findings, path: Path) -> tuple[Path, str]:
     server = TwoServer(space_with(6), 0.02, 1)
     task, found = test_front_walk.task(server), test_front_walk.walked(server)
     names = tuple(findings.responses)[:2]
-    return page.write(findings, path, own=front_page.sections(task, found, names)), front_text.headline(found, names)
+    return page.write(findings, path, own=advice_page.sections(task, found, names)), text.headline(found, names)
 
 
 MADE: dict[str, Callable[[Findings, Path], tuple[Path, str]]] = {"advice": advice, "front": front}

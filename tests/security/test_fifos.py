@@ -14,7 +14,7 @@ import pytest
 
 from pgassay import cli, json_lines
 from pgassay.advise import folder as advice
-from pgassay.advise import refusals
+from pgassay.advise import laboratory
 from pgassay.capture import files as captures
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.errors import PgassayError
@@ -118,7 +118,7 @@ def test_no_file_that_a_record_may_lack_keeps_a_command_waiting(original: Path, 
         lambda path: advice.read(path.parent),
         lambda path: advice.advised(path.parent),
         lambda path: advice.answered(path.parent),
-        lambda path: refusals.known(path.parent),
+        lambda path: laboratory.refused_in(path.parent),
         lambda path: list(json_lines.whole(path)),
         lambda path: list(pieces(path)),
         lambda path: stopping.ask(path.parent),
@@ -129,7 +129,7 @@ def test_no_file_that_a_record_may_lack_keeps_a_command_waiting(original: Path, 
 )
 def test_nothing_else_that_is_read_or_written_waits(tmp_path: Path, reading: Callable[[Path], object]) -> None:
     for name in (
-        synthetic.FILE, advice.TASK_FILE, advice.RESULT_FILE, refusals.FILE, stopping.FILE, "any",
+        synthetic.FILE, advice.TASK_FILE, advice.RESULT_FILE, laboratory.REFUSED_FILE, stopping.FILE, "any",
     ):  # fmt: skip
         os.mkfifo(tmp_path / name)
 

@@ -5,11 +5,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from pgassay.advise import refusals
-from pgassay.advise.asking import settings_of
-from pgassay.advise.here import built, require_levels, stranger
+from pgassay.advise.asking import built, require_levels, settings_of, stranger
 from pgassay.advise.knowledge import Setting, known_settings
-from pgassay.advise.laboratory import RealLaboratory
+from pgassay.advise.laboratory import RealLaboratory, refused_in
 from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, space_of
 from pgassay.lab.catalogue import every_factor
@@ -139,5 +137,5 @@ def test_what_postgresql_refuses_costs_its_place_and_not_the_batch(journey: Plac
     assert found[refused] is None
     assert (folder / "search-01").is_dir()
     assert len(told) == 1
-    assert "PostgreSQL refuses jit = 'maybe'" in refusals.known(folder)[refused]
+    assert "PostgreSQL refuses jit = 'maybe'" in refused_in(folder)[refused]
     assert laboratory.batch("search-01", space.start, [refused, other], 1) == found, "gone on with, it is the same"

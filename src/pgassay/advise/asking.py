@@ -4,28 +4,41 @@ Everything that can be refused is refused here, before the first trial, with wha
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from pgassay import untrusted
-from pgassay.advise import budget, messages, screenings
+from pgassay.advise import budget, screenings
 from pgassay.advise.budget import Amounts, Turns
 from pgassay.advise.constraints import MEMORY, Limits, limit_bytes, require_room, within
-from pgassay.advise.here import barred, built, require_levels, stranger
-from pgassay.advise.knowledge import NO_SETTINGS, OF_THE_HOST, SERVER, Setting, known_settings, setting_of
+from pgassay.advise.knowledge import (
+    NO_SETTINGS,
+    OF_THE_HOST,
+    SERVER,
+    Setting,
+    known_settings,
+    nearest,
+    no_default,
+    setting_of,
+    unknown_setting,
+)
+from pgassay.advise.knowledge import Scale as SettingScale
+from pgassay.advise.laboratory import OURS
 from pgassay.advise.question import Question, document
-from pgassay.advise.refusals import OURS
 from pgassay.advise.robust import Condition, conditions_of
-from pgassay.advise.space import Machine, Space, space_of
-from pgassay.advise.task import Task
-from pgassay.advise.windows import longer_windows
-from pgassay.bench.errors import ClusterError, HostError, NotSettableError
+from pgassay.advise.space import Machine, Space, short_window, space_of
+from pgassay.advise.task import Longer, Task
+from pgassay.bench.errors import ClusterError, HostError, NotSettableError, SettingError
+from pgassay.bench.factor import Factor
 from pgassay.errors import PgassayError, UsageError
+from pgassay.host import huge_pages
 from pgassay.lab import compression, maintenance, page_space, power_cuts, rehearsal
 from pgassay.lab.arms import resolve
+from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.drive_remarks import DRIVES
 from pgassay.lab.drives import NEEDED
 from pgassay.lab.forecast import Forecast, forecast, window_s
@@ -41,7 +54,7 @@ from pgassay.study.model import ALTERNATE, SEQUENTIAL
 from pgassay.study.responses import Better, Response, Scale, full_name
 
 _OVERHEAD = 1.15
-"""Of a run beside its trials: checks, decisions, the record."""
+"""What a run takes in addition to its trials: checks, decisions, the record."""
 _TURNED_LEAST = 4
 """Fewer settings are screened with the others, one server after the other."""
 _UNBOUNDED_S = 1e12
@@ -56,12 +69,28 @@ BROUGHT_BY: Mapping[str, str] = {
     **{each.name: "--set load.compressibility=on" for each in compression.RESPONSES},
 }
 """The options with which a response is measured that usually nothing measures."""
+CheckSettings = Callable[[Mapping[str, str]], None]
+"""Raises for the first setting or value that PostgreSQL refuses; see `bench.server.Installation`."""
+_FIXED = "internal"
+_SECTIONS = {
+    "Autovacuum": "runtime-config-vacuum", "Vacuuming": "runtime-config-vacuum",
+    "Client Connection Defaults": "runtime-config-client",
+    "Connections and Authentication": "runtime-config-connection",
+    "Error Handling": "runtime-config-error-handling", "Lock Management": "runtime-config-locks",
+    "Process Title": "runtime-config-logging", "Query Tuning": "runtime-config-query",
+    "Replication": "runtime-config-replication", "Reporting and Logging": "runtime-config-logging",
+    "Resource Usage": "runtime-config-resource", "Statistics": "runtime-config-statistics",
+    "Version and Platform Compatibility": "runtime-config-compatible", "Write-Ahead Log": "runtime-config-wal",
+}  # fmt: skip
+"""Of the manual, by the group that PostgreSQL puts a setting into."""
+HUGE_PAGES, RESERVED = "huge_pages", "host.huge_pages"
+"""PostgreSQL's setting, and the factor by which the lab reserves what the server asks for."""
 SETTINGS = "settings"
 OBJECTIVES_MAX = 3
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """What the command line asks for."""
 
     question: Question
@@ -80,9 +109,7 @@ class Wish:
     """Try the advice at other loads? None: where it is no quick form, and the budget holds it."""
 
 
-def read_configuration(
-    path: Path, check: Callable[[Mapping[str, str]], None] | None = None
-) -> tuple[dict[str, str], tuple[str, ...]]:
+def read_configuration(path: Path, check: CheckSettings | None = None) -> tuple[dict[str, str], tuple[str, ...]]:
     """The settings of a postgresql.conf that a server of ours can have, and sentences on what of it is left out.
 
     `check` raises for settings that this PostgreSQL does not have, as another version does; what else it refuses is
@@ -102,7 +129,7 @@ def read_configuration(
     return {name: value for name, value in settings.items() if name not in unknown}, tuple(remarks)
 
 
-def _unknown(settings: Mapping[str, str], check: Callable[[Mapping[str, str]], None]) -> Iterator[str]:
+def _unknown(settings: Mapping[str, str], check: CheckSettings) -> Iterator[str]:
     """The names that `check` does not know; it says one at a time."""
     left = dict(settings)
     while True:
@@ -158,10 +185,10 @@ def settings_of(
     }
     for name in only:
         if name not in known and name not in space:
-            raise messages.unknown_setting(name, (*known, *space))
+            raise unknown_setting(name, (*known, *space))
     for name, table in space.items():
         if name not in known and name not in strangers and not table.get("default"):
-            raise messages.no_default(name, known)
+            raise no_default(name, known)
     below = {**known, **strangers}
     usual = {name: each for name, each in known.items() if not name.startswith(OF_THE_HOST)}
     found = {name: setting_of(name, table, below.get(name)) for name, table in space.items()} or usual
@@ -170,78 +197,79 @@ def settings_of(
     return tuple(each for name, each in found.items() if not only or name in only)
 
 
-def task_of(wish: Wish, bench: Workbench, latest: int = LATEST, spent_s: float | None = None) -> Task:
+def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: float | None = None) -> Task:
     """The task on this machine; raises `UsageError` for what cannot be searched, measured or proved in the budget.
 
     Trials take what those of the `latest` runs took here; with none as on a quiet machine, so that only what no pace
     could hold is refused. `spent_s` are gone of the budget; None where data are still to be made.
     """
-    if wish.robust and wish.question.others:
-        raise messages.robust_of_one()
+    if request.robust and request.question.others:
+        raise UsageError(
+            "--robust tries one advice at other loads, and several objectives give a front",
+            "leave out --robust, or give --for one objective and state the others as limits with --keep",
+        )
     site = bench.site()
     installation = bench.installation()
     major = installation.version.major
-    memory_bytes = min(site.memory_bytes, limit_bytes(wish.question.held.get(MEMORY, "")))
+    memory_bytes = min(site.memory_bytes, limit_bytes(request.question.held.get(MEMORY, "")))
     machine = Machine(memory_bytes, len(os.sched_getaffinity(0)), major)
-    named = [*wish.only, *wish.space]
-    described = describe(bench.runner, bench.account, installation.bindir, wish.space)
-    settings = built(settings_of(wish.space, wish.only, described), major, installation.check_settings)
-    window_s = _window_s(wish.question)
+    short_form = request.quick and not (request.only or request.space)
+    described = describe(bench.runner, bench.account, installation.bindir, request.space)
+    settings = built(settings_of(request.space, request.only, described), major, installation.check_settings)
+    window_s = _window_s(request.question)
     space = space_of(
         settings,
         machine,
-        wish.start,
-        allowed=[*wish.allowed],
-        barred=barred(settings, wish.question, site.catalogue),
+        request.start,
+        allowed=[*request.allowed],
+        barred=barred(settings, request.question, site.catalogue),
         window_s=window_s,
-        quick=wish.quick and not named,
+        quick=short_form,
     )
     require_levels(space, site.catalogue, described, installation.check_settings)
     nodes = next((each.nodes for each in settings if each.name == "work_mem"), known_settings()["work_mem"].nodes)
-    limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))), nodes)
+    limits = Limits(machine.memory_bytes, int(str(request.question.load.get("clients", 1))), nodes)
     require_room(space, limits)
-    (higher, *others), ahead = _tried(wish.question, space, bench, latest)
+    (higher, *others), ahead = _tried(request.question, space, bench, latest)
     trial_s = ahead.trial_s * _OVERHEAD
     if spent_s is None:
         spent_s = ahead.preparation_s
     usual = within(space.dimensions, space.rule_of_thumb, limits)
     spending = Spending(
-        wish.quick,
-        wish.budget_s,
+        request.quick,
+        request.budget_s,
         trial_s,
-        None if others else _turned_s(wish.question, space, bench, latest),
+        None if others else _turned_s(request.question, space, bench, latest),
         window_s,
-        bool(others),
-        0 if others else len(_conditions(wish)),
+        1 + len(others),
+        0 if others else len(_conditions(request)),
         len({space.start, space.default, usual}),
         max(len(each.changes_from(space.start)) for each in (space.default, usual)),
         spent_s,
     )
-    if spending.conditions and not wish.robust and not _fits(spending.steps, space):
+    if spending.conditions and not request.robust and not _fits(spending.steps, space):
         spending = replace(spending, conditions=0)
-    if wish.quick and not named:
-        space = as_many_as_fit(space, wish.own, spending.steps)
-    longer = (
-        () if wish.quick and not named else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
-    )
+    if short_form:
+        space = as_many_as_fit(space, request.own, spending.steps)
+    longer = () if short_form else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
     return Task(
         space,
         limits,
         spending.steps(space),
         higher,
-        wish.margin,
-        wish.seed,
+        request.margin,
+        request.seed,
         tuple(others),
-        _conditions(wish) if spending.conditions else (),
+        _conditions(request) if spending.conditions else (),
         turned=spending.turned(space),
         longer=longer,
-        budget_s=wish.budget_s - spent_s,
+        budget_s=request.budget_s - spent_s,
     )
 
 
 @dataclass(frozen=True)
 class Spending:
-    """What the steps of an advice depend on beside its space, and how they share the budget."""
+    """What the steps of an advice depend on, apart from its space, and how they share the budget."""
 
     quick: bool
     budget_s: float
@@ -249,8 +277,7 @@ class Spending:
     turned_s: float | None
     """See `_turned_s`."""
     window_s: float
-    several: bool
-    """Are there several objectives?"""
+    objectives: int
     conditions: int
     references: int
     taken: int
@@ -277,14 +304,13 @@ class Spending:
         return self._steps(count, self.trial_s + _OVERHEAD * longer_s, _UNBOUNDED_S, turns).needed_s
 
     def _steps(self, count: int, trial_s: float, budget_s: float, turns: Turns | None = None) -> Amounts:
-        if self.several:
-            points = budget.FRONT_POINTS_QUICK if self.quick else budget.FRONT_POINTS
-            return budget.front_amounts(budget_s, trial_s, count, points=points, spent_s=self.spent_s)
+        finalists = (1, 3) if self.objectives == 1 else (budget.POINTS_QUICK, budget.POINTS)
         return budget.amounts(
             budget_s,
             trial_s,
             count,
-            finalists=1 if self.quick else 3,
+            finalists=finalists[not self.quick],
+            objectives=self.objectives,
             conditions=self.conditions,
             references=self.references,
             taken=self.taken,
@@ -294,13 +320,16 @@ class Spending:
         )
 
 
-def _conditions(wish: Wish) -> tuple[Condition, ...]:
+def _conditions(request: Request) -> tuple[Condition, ...]:
     """Where the advice is tried again; raises `UsageError` where that was asked for and there is nothing to vary."""
-    if wish.robust is False or (wish.robust is None and wish.quick):
+    if request.robust is False or (request.robust is None and request.quick):
         return ()
-    found = conditions_of(wish.question.load)
-    if wish.robust and not found:
-        raise messages.nothing_to_vary()
+    found = conditions_of(request.question.load)
+    if request.robust and not found:
+        raise UsageError(
+            "this load has neither clients, rate nor scale to vary",
+            "leave out --robust, or take a load such as pgbench",
+        )
     return found
 
 
@@ -328,10 +357,15 @@ def objectives_of(text: str) -> tuple[str, ...]:
     """The names in `--for`, in full; raises `UsageError` where there are too many, or one twice."""
     names = tuple(full_name(each.strip()) for each in text.split(",") if each.strip()) or (text,)
     if len(names) > OBJECTIVES_MAX:
-        raise messages.too_many_objectives(text, OBJECTIVES_MAX)
+        raise UsageError(
+            f'--for takes at most {OBJECTIVES_MAX} objectives, not "{text}"',
+            'state the others as limits: --keep "latency_p99_ms < 10 ms"',
+        )
     for name in names:
         if names.count(name) > 1:
-            raise messages.twice_an_objective(name)
+            raise UsageError(
+                f"--for names {name} twice", "name two or three different responses, such as tps,latency_p99_ms"
+            )
     return names
 
 
@@ -348,12 +382,15 @@ def _tried(question: Question, space: Space, bench: Workbench, latest: int) -> t
     found = [objective_of(each, prepared.checked.responses) for each in question.objectives]
     for each in found:
         if len(found) > 1 and each.scale is Scale.DIFFERENCE:
-            raise messages.no_ratio(each.name)
+            raise UsageError(
+                f"{each.name} may be 0, so it has no ratio to search by",
+                f'state it as a limit: --keep "{each.name} < …"',
+            )
     if NEEDED.keys() & set(question.objectives):
-        told = [each.recorded for each in _prepared(question, space, bench).remarks if each.code == DRIVES]
-        if told:
+        silent = [each.recorded for each in _prepared(question, space, bench).remarks if each.code == DRIVES]
+        if silent:
             first = next(each for each in question.objectives if each in NEEDED)
-            raise messages.silent_drive(told[0], BROUGHT_BY[first])
+            raise UsageError(silent[0], f"an emulated drive counts everything: {BROUGHT_BY[first]}")
     resolved = prepared.resolved
     if len(screenings.in_turns(space)) < len(space.dimensions):
         design = replace(resolved.study.design, pairing=SEQUENTIAL)
@@ -409,7 +446,127 @@ def objective_of(name: str, responses: Sequence[Response]) -> Response:
     """The response of that name; raises `UsageError` where nothing measures it, or neither more nor less is better."""
     known = {each.name: each for each in responses}
     if name not in known:
-        raise messages.unmeasured(name, known, BROUGHT_BY.get(name, ""))
+        hint = f"it is measured with {BROUGHT_BY[name]}" if name in BROUGHT_BY else nearest(name, known)
+        raise UsageError(f'nothing measures "{name}" under this load', hint)
     if known[name].better is Better.NEITHER:
-        raise messages.no_direction(name)
+        raise UsageError(
+            f"neither more nor less of {name} is better", "give an objective such as tps or latency_p99_ms"
+        )
     return known[name]
+
+
+def longer_windows(
+    settings: Iterable[Setting], space: Space, window_s: float, needed_s: Callable[[int, float], float]
+) -> tuple[Longer, ...]:
+    """The windows that would try more of the settings, the shortest first.
+
+    `needed_s` says how long an advice of so many settings takes at least, with trials that are so much longer.
+    """
+    reasons = space.left_out
+    short = [each for each in settings if reasons.get(each.name) == short_window(each.window_s, window_s)]
+    found = []
+    for longest in sorted({each.window_s for each in short}):
+        more = len([each for each in short if each.window_s <= longest])
+        names = tuple(each.name for each in short if each.window_s == longest)
+        budget = budget_text(needed_s(len(space.dimensions) + more, longest - window_s))
+        found.append(Longer(names, longest, budget))
+    return tuple(found)
+
+
+def budget_text(seconds: float) -> str:
+    """A budget that holds so many seconds, in whole minutes or hours."""
+    return f"{ceil(seconds / 60)}min" if seconds <= 7200 else f"{ceil(seconds / 3600)}h"
+
+
+def barred(
+    settings: Iterable[Setting], question: Question, catalogue: FactorCatalogue, root: Path = Path("/")
+) -> dict[str, str]:
+    """What cannot be tried here, with the reason; raises `UsageError` for a factor that there is not."""
+    every = tuple(settings)
+    names = {each.name for each in every}
+    found: dict[str, str] = {}
+    for each in every:
+        if each.factor in question.held:
+            found[each.name] = f"--set holds {each.factor} in every trial"
+        elif each.name.startswith(OF_THE_HOST):
+            found[each.name] = factor_of(each, catalogue).unavailable(each.factor) or ""
+        elif each.name.startswith("table.") and "scale" not in question.load:
+            found[each.name] = "this load brings its own tables"
+        elif each.name == HUGE_PAGES and (RESERVED in names or RESERVED in question.held):
+            found[each.name] = f"{RESERVED} sets it"
+        elif each.name == HUGE_PAGES and not huge_pages.available(root):
+            instead = (
+                f"the lab reserves some with --only {RESERVED},… or in a --space"
+                if os.geteuid() == 0
+                else "only root may reserve some"
+            )
+            found[each.name] = (
+                f"no huge pages are available on this machine, so that try and off are the same; {instead}"
+            )
+    return {name: why for name, why in found.items() if why}
+
+
+def stranger(described: Described) -> Setting:
+    """A setting that we know nothing of, by what this PostgreSQL says of it; raises `UsageError` for one that is fixed.
+
+    A boolean has its two levels; of anything else the space says what to try.
+    """
+    if described.context == _FIXED:
+        raise UsageError(
+            f"{described.name} cannot be tried: PostgreSQL calls it {described.context}", "leave it out of the space"
+        )
+    levels = ("on", "off") if described.kind == "bool" else ()
+    section = _SECTIONS.get(described.group.split(" / ")[0], "runtime-config")
+    return Setting(
+        described.name, described.default, SettingScale.ENUM, levels=levels, apply=described.apply, section=section
+    )
+
+
+def built(settings: Iterable[Setting], major: int, check: CheckSettings) -> tuple[Setting, ...]:
+    """The settings without the levels that this PostgreSQL was not built with; `check` raises for what it refuses."""
+
+    def has(name: str, level: str) -> bool:
+        try:
+            check({name: level})
+        except SettingError:
+            return False
+        return True
+
+    def with_its_levels(setting: Setting) -> Setting:
+        if not setting.built or not setting.since <= major <= setting.until:
+            return setting
+        return replace(setting, levels=tuple(each for each in setting.levels if has(setting.name, each)))
+
+    return tuple(map(with_its_levels, settings))
+
+
+def require_levels(
+    space: Space, catalogue: FactorCatalogue, described: Mapping[str, Described], check: CheckSettings
+) -> None:
+    """Raise for a level that its factor or this PostgreSQL does not accept, or that this machine cannot have.
+
+    `described` are the settings whose levels the user gave: numbers must lie within PostgreSQL's limits, of words it is
+    asked itself. Raises `UsageError`, or `SettingError` in PostgreSQL's words.
+    """
+    for dimension in space.dimensions:
+        name, setting = dimension.setting.factor, described.get(dimension.name)
+        if not name.startswith(SERVER):
+            factor = factor_of(dimension.setting, catalogue)
+            for each in dimension.levels:
+                factor.require_here(name, factor.parse(name, each))
+        elif setting is not None:
+            for each in dimension.levels:
+                if not setting.within(each):
+                    raise UsageError(f'{dimension.name} cannot be "{each}"', f"this PostgreSQL takes {setting.limits}")
+                if not setting.limits:
+                    check({dimension.name: each})
+
+
+def factor_of(setting: Setting, catalogue: FactorCatalogue) -> Factor:
+    """What applies a dimension; raises `UsageError` where there is nothing of that name."""
+    found = catalogue.find(setting.factor)
+    if found is None:
+        namespace = setting.factor.partition(".")[0]
+        known = [each for each in catalogue.names() if each.startswith(f"{namespace}.")]
+        raise UsageError(f'there is no factor "{setting.factor}" to try', nearest(setting.factor, known))
+    return found

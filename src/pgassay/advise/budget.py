@@ -1,8 +1,8 @@
 """How many trials each step of an advice gets; a budget in which nothing could be proved is refused, with the least."""
 
 from dataclasses import dataclass, replace
+from math import ceil
 
-from pgassay.advise import messages
 from pgassay.advise.robust import ARMS_MAX
 from pgassay.advise.screening import (
     KNOWN_BY,
@@ -12,6 +12,8 @@ from pgassay.advise.screening import (
     least_pairs,
     rows_needed,
 )
+from pgassay.errors import UsageError
+from pgassay.report.words import counted
 
 PAIRS_A_BATCH = 3
 """Rows with their mirrors that share one trial of the start."""
@@ -27,17 +29,18 @@ _BATCHES_MIN = 3
 REFERENCES = 3
 """The start, the default, the rule of thumb."""
 _PROOF_ARMS = 1 + REFERENCES
-"""The advice beside them."""
+"""Along with the advice."""
 TAKEN_ARMS = _PROOF_ARMS + 1
 """What the search had left, too."""
 _SEARCH_SHARE, _LINES_SHARE = 0.7, 0.2
 """Of the time to spare; the rest is the confirmation's."""
 _ROBUST_SHARE = 0.05
 """Of the time to spare, where an advice is tried at other loads: taken from the confirmation's."""
-FRONT_POINTS, FRONT_POINTS_QUICK = 5, 3
-"""Points of a front that are confirmed."""
-_FRONT_SEARCH_SHARE = 0.5
-FRONT_BLOCKS = 8
+POINTS, POINTS_QUICK = 5, 3
+"""Of several objectives so many points are confirmed, and so many of the quick form."""
+_SEARCH_SHARE_OF_POINTS = 0.5
+"""Of the time to spare, where points are confirmed; the rest is the confirmation's."""
+POINT_BLOCKS = 8
 """So many blocks has a confirmation of points before any of their lines is left out in it: with fewer no interval is
 short enough to tell anything."""
 
@@ -52,56 +55,57 @@ class Turns:
 
 @dataclass(frozen=True)
 class Least:
-    """The least that each step takes."""
+    """The least that each step takes, and how the time to spare is shared."""
 
     screening_pairs: int
     finalists: int
+    """Best configurations of the search that are set against each other, or points of several objectives."""
     trial_s: float
+    """How long a trial is expected to take."""
     lines_s: float
+    """Of the trials of lines in and out."""
     confirmation_s: float
     robust_s: float
+    """Of the trials at other loads."""
     restoration_s: float
+    """Of putting lines back one at a time, which is seldom needed."""
     takeover_s: float = 0.0
+    """Of proving the default or the rule of thumb where one does better."""
     lines_max: int = LINES_MAX
+    """Lines that are put to the proof, unless the screening has shown more to help."""
     turns: Turns | None = None
     taken_lines_s: float = 0.0
+    """Of telling the lines apart of what did better, and proving those that are left."""
     screening_s: float = 0.0
+    search_share: float = _SEARCH_SHARE
+    lines_share: float = _LINES_SHARE
 
 
 @dataclass(frozen=True)
 class Amounts:
     """What each step may take."""
 
-    screening_pairs: int
-    batches: int
-    finalists: int
-    lines_s: float
-    """Of the trials of lines in and out."""
-    confirmation_s: float
+    least: Least
     needed_s: float
     """The least that the whole would take."""
-    blocks: int = 0
-    """Of the confirmation of several objectives, which are fixed beforehand."""
-    robust_s: float = 0.0
-    """Of the trials at other loads."""
-    restoration_s: float = 0.0
-    """Of putting lines back one at a time, which is seldom needed; none where the budget is small."""
-    trial_s: float = 0.0
-    """How long a trial is expected to take."""
-    least: Least | None = None
-    spare_s: float = 0.0
-    """What all of them have beyond the least; none of several objectives."""
-    takeover_s: float = 0.0
-    """Of proving the default or the rule of thumb where one does better; none, and it is not taken, where there is no
-    time."""
-    lines_max: int = LINES_MAX
-    """Lines that are put to the proof, unless the screening has shown more to help."""
-    turns: Turns | None = None
-    taken_lines_s: float = 0.0
-    """Of telling its lines apart, and proving those that are left; none where that is too much of the time to spare,
-    and then there is only what the confirmation has not used."""
-    screening_s: float = 0.0
-    """What the screening was forecast to take."""
+    spare_s: float
+    """What all steps have beyond the least."""
+    batches: int
+    """Of the search."""
+    lines_s: float
+    confirmation_s: float
+    robust_s: float
+    restoration_s: float
+    """None where the budget is small."""
+    takeover_s: float
+    """None, and what does better is not taken, where there is no time."""
+    taken_lines_s: float
+    """None where that is too much of the time to spare: then there is only what the confirmation has not used."""
+
+    @property
+    def trial_s(self) -> float:
+        """How long a trial is expected to take."""
+        return self.least.trial_s
 
 
 def amounts(
@@ -110,6 +114,7 @@ def amounts(
     settings: int,
     *,
     finalists: int,
+    objectives: int = 1,
     conditions: int = 0,
     references: int = REFERENCES,
     turns: Turns | None = None,
@@ -129,28 +134,41 @@ def amounts(
     in_turns = rows_needed(turns.settings) if turns else 0
     pairs, lines = in_turns or rows_needed(settings), min(settings, lines_max)
     pairs += rows_needed(apart, SPARE_APART) if apart else 0
-    least = Least(
-        pairs,
-        finalists,
-        trial_s,
-        lines_s=trial_s * 2 * least_pairs(lines),
-        confirmation_s=trial_s * BLOCKS_MIN * (_PROOF_ARMS + lines),
-        robust_s=trial_s * BLOCKS_MIN * ARMS_MAX * conditions,
-        restoration_s=trial_s * BLOCKS_MIN * (lines + 4),  # put back in turn, the rest; what is left at once, twice
-        takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # what was left is beside them
-        lines_max=lines_max,
-        turns=turns,
-        taken_lines_s=trial_s * _trials_of_taken(settings if taken is None else min(taken, settings))
-        if references > 1
-        else 0.0,
-        screening_s=trial_s * _screening(apart if turns else settings, turns)
-        + (turns.trial_s * 2 * in_turns if turns else 0.0),
-    )
-    finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
+    screening_s = trial_s * _screening(apart if turns else settings, turns)
+    screening_s += turns.trial_s * 2 * in_turns if turns else 0.0
+    if objectives > 1:
+        confirmation_s = trial_s * BLOCKS_MIN * (finalists + REFERENCES)
+        least = Least(
+            pairs, finalists, trial_s, 0.0, confirmation_s, 0.0, 0.0, screening_s=screening_s,
+            search_share=_SEARCH_SHARE_OF_POINTS, lines_share=0.0,
+        )  # fmt: skip
+    else:
+        least = Least(
+            pairs,
+            finalists,
+            trial_s,
+            lines_s=trial_s * 2 * least_pairs(lines),
+            confirmation_s=trial_s * BLOCKS_MIN * (_PROOF_ARMS + lines),
+            robust_s=trial_s * BLOCKS_MIN * ARMS_MAX * conditions,
+            restoration_s=trial_s * BLOCKS_MIN * (lines + 4),  # put back in turn, the rest; what is left, twice
+            takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # and what was left
+            lines_max=lines_max,
+            turns=turns,
+            taken_lines_s=trial_s * _trials_of_taken(settings if taken is None else min(taken, settings))
+            if references > 1
+            else 0.0,
+            screening_s=screening_s,
+        )
+    finals = BLOCKS_MIN * (finalists + 1) if objectives == 1 < finalists else 0
     searched_s = trial_s * (_BATCHES_MIN * (BATCH + 1) + finals)
     needed_s = least.screening_s + searched_s + least.lines_s + least.confirmation_s + least.robust_s
     if needed_s + spent_s > budget_s:
-        raise messages.too_small_budget(budget_s, needed_s + spent_s, settings, trial_s)
+        given, needed = (f"{ceil(seconds / 60)} min" for seconds in (budget_s, needed_s + spent_s))
+        raise UsageError(
+            f"a budget of {given} is too small: {counted(settings, 'setting')}"
+            f" {'needs' if settings == 1 else 'need'} at least {needed}",
+            f"a trial takes about {trial_s:.3g} s: give a larger --budget, fewer settings with --only, or a shorter -T",
+        )
     return _shared(least, needed_s, budget_s - spent_s - needed_s)
 
 
@@ -167,9 +185,7 @@ def taken_pairs(lines: int) -> int:
 def screened_again(steps: Amounts, settings: int) -> Amounts | None:
     """What is left for the other steps where the screening is done once more; None where there is no time for that."""
     left_s = steps.spare_s - steps.trial_s * _screening(settings)
-    if steps.least is None or left_s < steps.least.takeover_s:
-        return None
-    return _shared(steps.least, steps.needed_s, left_s)
+    return None if left_s < steps.least.takeover_s else _shared(steps.least, steps.needed_s, left_s)
 
 
 def _screening(settings: int, turns: Turns | None = None) -> int:
@@ -192,22 +208,16 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
     given_s -= taken_lines_s
     robust_share = _ROBUST_SHARE if least.robust_s else 0.0
     return Amounts(
-        least.screening_pairs,
-        _BATCHES_MIN + int(given_s * _SEARCH_SHARE // (least.trial_s * (BATCH + 1))),
-        least.finalists,
-        least.lines_s + given_s * _LINES_SHARE,
-        least.confirmation_s + given_s * (1 - _SEARCH_SHARE - _LINES_SHARE - robust_share),
+        least,
         needed_s,
-        robust_s=least.robust_s + given_s * robust_share,
-        restoration_s=least.restoration_s if restores else 0.0,
-        trial_s=least.trial_s,
-        least=least,
-        spare_s=spare_s,
-        takeover_s=takeover_s,
-        lines_max=least.lines_max,
-        turns=least.turns,
-        taken_lines_s=taken_lines_s,
-        screening_s=least.screening_s,
+        spare_s,
+        _BATCHES_MIN + int(given_s * least.search_share // (least.trial_s * (BATCH + 1))),
+        least.lines_s + given_s * least.lines_share,
+        least.confirmation_s + given_s * (1 - least.search_share - least.lines_share - robust_share),
+        least.robust_s + given_s * robust_share,
+        least.restoration_s if restores else 0.0,
+        takeover_s,
+        taken_lines_s,
     )
 
 
@@ -217,11 +227,11 @@ def spent(steps: Amounts, spent_s: float) -> Amounts:
     The confirmation keeps its least, and no step less than none: what is spent beyond that makes the whole longer.
     """
     over_s = max(0.0, spent_s - steps.lines_s)
-    least_s = steps.least.confirmation_s if steps.least else 0.0
+    least_s = min(steps.confirmation_s, steps.least.confirmation_s)
     return replace(
         steps,
         lines_s=max(0.0, steps.lines_s - spent_s),
-        confirmation_s=max(min(steps.confirmation_s, least_s), steps.confirmation_s - over_s),
+        confirmation_s=max(least_s, steps.confirmation_s - over_s),
     )
 
 
@@ -231,24 +241,8 @@ def at_pace(steps: Amounts, took_s: float, times: float, turned_times: float) ->
     Trials that take turns have a pace of their own. Every step keeps its least; where there is no time even for that,
     the whole takes longer.
     """
-    total_s = steps.needed_s + steps.spare_s
-    if steps.least is None:
-        over_s = max(0.0, took_s - steps.screening_s)
-        batches = max(_BATCHES_MIN, int(steps.batches / times))
-        return replace(
-            steps,
-            batches=batches,
-            confirmation_s=max(0.0, steps.confirmation_s - over_s),
-            trial_s=times * steps.trial_s,
-        )
-    slower = _slower(steps.least, times, turned_times)
-    needed_s = took_s + times * (steps.needed_s - steps.screening_s)
-    return _shared(slower, needed_s, max(0.0, total_s - needed_s))
-
-
-def _slower(least: Least, times: float, turned_times: float) -> Least:
-    """The least that each step takes at another pace."""
-    return replace(
+    least = steps.least
+    slower = replace(
         least,
         trial_s=times * least.trial_s,
         lines_s=times * least.lines_s,
@@ -259,6 +253,8 @@ def _slower(least: Least, times: float, turned_times: float) -> Least:
         turns=replace(least.turns, trial_s=turned_times * least.turns.trial_s) if least.turns else None,
         taken_lines_s=times * least.taken_lines_s,
     )
+    needed_s = took_s + times * (steps.needed_s - least.screening_s)
+    return _shared(slower, needed_s, max(0.0, steps.needed_s + steps.spare_s - needed_s))
 
 
 def batches_of(steps: Amounts, configurations: int, trial_s: float = 0.0) -> int:
@@ -278,38 +274,15 @@ def unsearched_s(steps: Amounts, configurations: int, trial_s: float = 0.0) -> f
     return max(0.0, (BATCH + 1) * (steps.trial_s * steps.batches - took))
 
 
-def front_amounts(budget_s: float, trial_s: float, settings: int, *, points: int, spent_s: float = 0.0) -> Amounts:
-    """The steps for several objectives: lines are left out within the confirmation, where it has time for that.
-
-    Raises `UsageError` where the budget is too small.
-    """
-    pairs = rows_needed(settings)
-    arms = points + REFERENCES
-    screening_s = trial_s * _screening(settings)
-    needed_s = screening_s + trial_s * (_BATCHES_MIN * (BATCH + 1) + BLOCKS_MIN * arms)
-    if needed_s + spent_s > budget_s:
-        raise messages.too_small_budget(budget_s, needed_s + spent_s, settings, trial_s)
-    spare_s = budget_s - spent_s - needed_s
-    batches = _BATCHES_MIN + int(spare_s * _FRONT_SEARCH_SHARE // (trial_s * (BATCH + 1)))
-    trials = BLOCKS_MIN * arms + int(spare_s * (1 - _FRONT_SEARCH_SHARE) // trial_s)
-    trials = min(trials, BLOCKS_MAX * (arms + points * min(settings, LINES_MAX)))
-    blocks = min(BLOCKS_MAX, trials // arms)
-    return Amounts(
-        pairs, batches, points, 0.0, trial_s * trials, needed_s, blocks, trial_s=trial_s, screening_s=screening_s
-    )
-
-
 def left_out(steps: Amounts, arms: int) -> int:
-    """How many lines may be left out in the confirmation of a front, beside so many arms."""
-    return max(0, _trials(steps) // FRONT_BLOCKS - arms)
+    """How many lines may be left out in the confirmation of points, along with so many arms."""
+    return max(0, _trials(steps) // POINT_BLOCKS - arms)
 
 
 def blocks_of(steps: Amounts, arms: int) -> int:
-    """Blocks of the confirmation of a front, of so many arms: all that there is time for."""
-    if not steps.trial_s:
-        return steps.blocks
+    """Blocks of the confirmation of points, of so many arms: all that there is time for."""
     return max(BLOCKS_MIN, min(BLOCKS_MAX, _trials(steps) // arms))
 
 
 def _trials(steps: Amounts) -> int:
-    return round(steps.confirmation_s / steps.trial_s) if steps.trial_s else 0
+    return int(steps.confirmation_s / steps.trial_s + 1e-6)

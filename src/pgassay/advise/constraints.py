@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from pgassay.advise import messages
 from pgassay.advise.space import Configuration, Dimension, Space, index_of
-from pgassay.study.units import BYTES_PER_UNIT, split_quantity
+from pgassay.errors import UsageError
+from pgassay.study.units import BYTES_PER_UNIT, format_size, split_quantity
 
 MEMORY_SHARE = 0.8
 """Of the machine's memory: the rest is the system's, the page cache's and the load program's."""
@@ -70,14 +70,19 @@ def objections(configuration: Configuration, limits: Limits) -> Iterator[str]:
     parts = _memory(configuration, limits)
     wanted, most = sum(size for _, size in parts), int(MEMORY_SHARE * limits.bytes_of(configuration))
     if wanted > most:
-        yield messages.too_much_memory(wanted, most, parts)
+        parts.sort(key=lambda each: -each[1])
+        largest = ", ".join(f"{name} {format_size(size)}" for name, size in parts[:3])
+        yield (f"it may take {format_size(wanted)} of memory, and at most {format_size(most)} may be taken ({largest})")
     for lower, upper in _ORDERED:
         if lower in configuration.values or upper in configuration.values:
             low, high = (_number(configuration, name) for name in (lower, upper))
             if low > high:
-                yield messages.above(lower, _value(configuration, lower), upper, _value(configuration, upper))
+                yield f"{lower} = {_value(configuration, lower)} is above {upper} = {_value(configuration, upper)}"
     if _number(configuration, "max_connections") < limits.clients + _RESERVED:
-        yield messages.too_few_connections(_value(configuration, "max_connections"), limits.clients + _RESERVED)
+        yield (
+            f"max_connections = {_value(configuration, 'max_connections')} leaves no room "
+            f"for the load, which needs {limits.clients + _RESERVED}"
+        )
 
 
 def allowed(configuration: Configuration, limits: Limits) -> bool:
@@ -91,7 +96,7 @@ def require_room(space: Space, limits: Limits) -> None:
     for configuration in (space.start.with_values(modest.values), space.start):
         why = next(objections(configuration, limits), None)
         if why is not None:
-            raise messages.contradiction(why)
+            raise _contradiction(why)
 
 
 def within(
@@ -113,9 +118,15 @@ def within(
                 nearer = found.with_values({each.name: each.levels[at - 1]})
                 lower.setdefault(sum(size for _, size in _memory(nearer, limits)), nearer)
         if not lower:
-            raise messages.contradiction(next(objections(found, limits)))
+            raise _contradiction(next(objections(found, limits)))
         found = lower[min(lower)]
     return found
+
+
+def _contradiction(why: str) -> UsageError:
+    return UsageError(
+        f"no configuration of the space can be run: {why}", "lower what it names, in the space or in the start"
+    )
 
 
 def _memory(configuration: Configuration, limits: Limits) -> list[tuple[str, int]]:
@@ -125,11 +136,11 @@ def _memory(configuration: Configuration, limits: Limits) -> list[tuple[str, int
     each = number("work_mem") * max(1.0, number("hash_mem_multiplier")) * limits.nodes
     own = number("autovacuum_work_mem")
     vacuum = (own if own > 0 else number("maintenance_work_mem")) * number("autovacuum_max_workers")
-    beside = f" and {workers:.0f} parallel workers" if workers else ""
+    parallel = f" and {workers:.0f} parallel workers" if workers else ""
     times = f", {limits.nodes} sorts or hashes each" if limits.nodes > 1 else ""
     return [
         ("shared_buffers", int(number("shared_buffers"))),
-        (f"work_mem of {limits.clients} clients{beside}{times}", int(each * (limits.clients + workers))),
+        (f"work_mem of {limits.clients} clients{parallel}{times}", int(each * (limits.clients + workers))),
         ("vacuum" if own > 0 else "maintenance_work_mem", int(vacuum)),
         ("connections", limits.clients * _CONNECTION_BYTES),
     ]

@@ -1,20 +1,21 @@
 """What is known of one setting: by the manual, and what an advice found: its effect, its company, its costs, its slice.
 
 A slice is what screening and search saw at each of its levels, over whatever the other settings were: trials of one
-look, which show a shape and prove nothing.
+look, which show a shape and prove nothing. Of several objectives there is one of each.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean
 from typing import Any
 
-from pgassay.advise import messages, robust_page, text
+from pgassay.advise import robust, text
 from pgassay.advise.elimination import Line, inverted
-from pgassay.advise.knowledge import known_settings
+from pgassay.advise.front import Point
+from pgassay.advise.knowledge import known_settings, unknown_setting
 from pgassay.advise.screening import Screened
-from pgassay.advise.space import Configuration, Space, index_of
+from pgassay.advise.space import index_of
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
 from pgassay.report.words import counted, ratio_interval
@@ -35,29 +36,33 @@ class AtLevel:
         return exp(fmean(map(log, self.ratios)))
 
 
-def slice_of(name: str, task: Task, advice: Advice) -> tuple[AtLevel, ...]:
-    """The levels of a setting at which something was seen, in their order."""
-    advised = [each.value for each in advice.lines if each.kept and each.name == name]
-    return at_levels(name, task.space, advice.seen, advised)
+def slice_of(name: str, task: Task, advice: Advice, objective: int = 0) -> tuple[AtLevel, ...]:
+    """The levels of a setting at which something was seen, in their order; none of a setting that was not tried.
 
-
-def at_levels(
-    name: str, space: Space, seen: Iterable[tuple[Configuration, float]], advised: Collection[str]
-) -> tuple[AtLevel, ...]:
-    """The same of any trials, with the levels that are `advised`."""
-    levels = space.dimension(name).levels
+    Advised is the level of a line that was kept, or of a line of a point to choose from.
+    """
+    if all(each.name != name for each in task.space.dimensions):
+        return ()
+    levels = task.space.dimension(name).levels
     ratios: dict[int, list[float]] = {}
-    for configuration, ratio in seen:
-        ratios.setdefault(index_of(levels, configuration.values[name]), []).append(ratio)
-    chosen = set(map(canonical, advised))
-    return tuple(AtLevel(levels[at], tuple(ratios[at]), canonical(levels[at]) in chosen) for at in sorted(ratios))
+    for configuration, seen in advice.seen:
+        ratios.setdefault(index_of(levels, configuration.values[name]), []).append(seen[objective])
+    advised = {canonical(value) for one, value in advised_lines(task, advice) if one == name}
+    return tuple(AtLevel(levels[at], tuple(ratios[at]), canonical(levels[at]) in advised) for at in sorted(ratios))
 
 
-def sliced(task: Task, advice: Advice) -> dict[str, tuple[AtLevel, ...]]:
+def advised_lines(task: Task, advice: Advice) -> Iterator[tuple[str, str]]:
+    """The lines that were kept, or all lines of points to choose from."""
+    yield from ((each.name, each.value) for each in advice.lines if each.kept)
+    for point in advice.front:
+        yield from point.configuration.changes_from(task.space.start).items()
+
+
+def sliced(task: Task, advice: Advice, objective: int = 0) -> dict[str, tuple[AtLevel, ...]]:
     """The slices of all settings that the search varied, those of advised lines first."""
-    names = [each.name for each in sorted(advice.lines, key=lambda each: not each.kept)]
-    names += [each.name for each in advice.screened if each.name not in names]
-    found = {name: slice_of(name, task, advice) for name in names}
+    names = [name for name, _ in advised_lines(task, advice)]
+    names += [each.name for each in advice.lines] + [each.name for each in advice.screened]
+    found = {name: slice_of(name, task, advice, objective) for name in names}
     return {name: levels for name, levels in found.items() if len(levels) > 2}
 
 
@@ -66,52 +71,64 @@ def require_known(name: str, task: Task | None) -> None:
     own = {each.name for each in task.space.dimensions} | set(task.space.left_out) if task else set[str]()
     known = {*known_settings(), *own}
     if name not in known:
-        raise messages.unknown_setting(name, known)
+        raise unknown_setting(name, known)
 
 
-def explain(name: str, task: Task | None, advice: Advice | None, found: Iterable[str] = ()) -> str:
-    """What is known of a setting, and what an advice found of it; see `require_known`.
-
-    `found` are sentences of another kind of advice.
-    """
+def explain(name: str, task: Task | None, advice: Advice | None, objectives: Sequence[str] = ()) -> str:
+    """What is known of a setting, and what an advice found of it; see `require_known`."""
     if task and name in task.space.left_out and name not in known_settings():
         return f"{name}: not tried: {task.space.left_out[name]}\n"
     setting = text.setting_in(task, name) if task else known_settings()[name]
-    told = [f"{name}: {setting.reason or 'no reason is known'}", f"takes effect by {setting.apply}"]
+    lines = [f"{name}: {setting.reason or 'no reason is known'}", f"takes effect by {setting.apply}"]
     levels = f"{setting.low} to {setting.high}" if setting.low else ", ".join(setting.levels)
-    told.append(f"default {setting.default}; tried: {levels}")
+    lines.append(f"default {setting.default}; tried: {levels}")
     if setting.rule:
-        told.append(f"rule of thumb: {setting.rule}")
+        lines.append(f"rule of thumb: {setting.rule}")
     if setting.risks:
-        told.append(f"risk ({setting.risk}): {setting.risks}")
+        lines.append(f"risk ({setting.risk}): {setting.risks}")
     if task and name in task.space.left_out:
-        told.append(f"not tried: {task.space.left_out[name]}")
+        lines.append(f"not tried: {task.space.left_out[name]}")
     if task and advice:
-        told += _found(name, task, advice)
-    return "\n".join([*told, *found, f"manual: {setting.manual}"]) + "\n"
+        lines += _found(name, task, advice, objectives)
+    return "\n".join([*lines, f"manual: {setting.manual}"]) + "\n"
 
 
-def _found(name: str, task: Task, advice: Advice) -> Iterator[str]:
-    screened = next((each for each in advice.screened if each.name == name), None)
-    if screened:
-        yield f"screening: {text.screened_words(screened)}: {screened.standing}"
-    known = next((each for each in advice.known if each.name == name), None)
-    if known and known != screened:
-        yield f"since then: {text.screened_words(known)}: {known.standing}"
+def _found(name: str, task: Task, advice: Advice, objectives: Sequence[str]) -> Iterator[str]:
+    by = [f" by {each}" if task.others else "" for each in objectives]
+    screened = {each.objective: each for each in advice.screened if each.name == name}
+    for at, each in screened.items():
+        yield f"screening{by[at]}: {text.screened_words(each)}: {each.standing}"
+    for each in advice.known:
+        if each.name == name and each not in screened.values():
+            yield f"since then: {text.screened_words(each)}: {each.standing}"
     for line in advice.lines:
         if line.name == name:
             yield f"{line.name} = {line.value}: {'kept' if line.kept else 'removed'}; {text.without(line)}"
-            yield from company(line, screened)
+            yield from company(line, screened.get(0))
             yield from costs(line)
-    if advice.seen and _tried(name, task):
+    for point in points_with(name, task, advice):
+        said = text.line_words(task, point, name, objectives)
+        yield f"point {point.label}: {name} = {point.configuration.values[name]}: {said}"
+        yield from (f"  {each}" for each in company_in_point(name, point, screened, objectives))
+        yield from (f"  {each}" for each in costs_in_point(name, task, point))
+    if advice.seen and slice_of(name, task, advice):
         yield "seen by screening and search, whatever the other settings were; single trials, no evidence:"
-        for each in slice_of(name, task, advice):
-            yield f"  {level_words(each)}{', advised' if each.advised else ''}"
+        for at, objective in enumerate(objectives):
+            if task.others:
+                yield f"  {objective}:"
+            yield from (f"  {'  ' if task.others else ''}{each}" for each in _slice_words(name, task, advice, at))
 
 
-def level_words(each: AtLevel) -> str:
-    """What was seen at a level."""
-    return f"{each.level}: {_percent(each.mean)} in the mean of {counted(len(each.ratios), 'trial')}"
+def _slice_words(name: str, task: Task, advice: Advice, objective: int) -> Iterator[str]:
+    for each in slice_of(name, task, advice, objective):
+        having = [
+            point.label
+            for point in advice.front
+            if canonical(point.configuration.values.get(name, "")) == canonical(each.level)
+        ]
+        points = f"; {'points' if len(having) > 1 else 'point'} {', '.join(having)}" if having else ""
+        mean = f"{100 * (each.mean - 1):+.3g} % in the mean of {counted(len(each.ratios), 'trial')}"
+        yield f"{each.level}: {mean}{points}{', advised' if each.advised and not task.others else ''}"
 
 
 def known_values(name: str) -> dict[str, Any]:
@@ -125,36 +142,46 @@ def known_values(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def values(name: str, task: Task, advice: Advice) -> dict[str, Any]:
-    """What an advice found of a setting, for scripts."""
+def values(name: str, task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, Any]:
+    """What an advice found of a setting, for scripts; of several objectives a slice of each."""
+    slices = {
+        objective: [
+            {"level": each.level, "ratios": list(each.ratios), "advised": each.advised}
+            for each in slice_of(name, task, advice, at)
+        ]
+        for at, objective in enumerate(objectives)
+    }
     return {
         "name": name,
         "not_tried": task.space.left_out.get(name),
-        "known": [text.screened_values(each) for each in advice.known if each.name == name],
+        "known": [text.screened_values(each, objectives) for each in advice.known if each.name == name],
         "lines": [
             {
                 "value": each.value, "kept": each.kept,
-                "without": robust_page.compared_values(each.without) if each.without else None,
+                "without": robust.compared_values(each.without) if each.without else None,
                 "costs": list(each.without.costs) if each.without else [],
             }
             for each in advice.lines
             if each.name == name
+        ] + [
+            {
+                "point": point.label, "value": point.configuration.values[name],
+                **text.line_values(task, point, name, objectives),
+            }
+            for point in points_with(name, task, advice)
         ],
-        "slice": slice_values(slice_of(name, task, advice)) if _tried(name, task) else [],
+        **({"slices": slices} if task.others else {"slice": slices[objectives[0]]}),
     }  # fmt: skip
 
 
-def slice_values(levels: Iterable[AtLevel]) -> list[Mapping[str, Any]]:
-    """A slice for scripts: of each level every trial as a ratio to the start."""
-    return [{"level": each.level, "ratios": list(each.ratios), "advised": each.advised} for each in levels]
-
-
-def _tried(name: str, task: Task) -> bool:
-    return any(each.name == name for each in task.space.dimensions)
+def points_with(name: str, task: Task, advice: Advice) -> tuple[Point, ...]:
+    """All points that the search proposed and that have a line of a setting, whether they are to choose from or not."""
+    start = task.space.start
+    return tuple(each for each in advice.points if each.searched and name in each.configuration.changes_from(start))
 
 
 def company(line: Line, screened: Screened | None) -> Iterator[str]:
-    """Does a line act otherwise beside the other lines than in the screening? A sentence where it is known."""
+    """Does a line act otherwise along with the other lines than in the screening? A sentence where it is known."""
     if line.without is None or screened is None or not line.without.effect.bounded:
         return
     if canonical(screened.far) != canonical(line.value):
@@ -162,13 +189,23 @@ def company(line: Line, screened: Screened | None) -> Iterator[str]:
     yield f"interaction: {interaction(inverted(line.without), screened)}"
 
 
+def company_in_point(
+    name: str, point: Point, screened: Mapping[int, Screened], objectives: Sequence[str]
+) -> Iterator[str]:
+    """The same of a line of a point, by each objective."""
+    for (at, each), effect in zip(screened.items(), point.left_out.get(name, ()), strict=False):
+        if effect.bounded and canonical(each.far) == canonical(point.configuration.values[name]):
+            gain = effect.estimate, effect.low, effect.high
+            yield f"interaction by {objectives[at]}: {interaction(gain, each)}"
+
+
 def interaction(gain: tuple[float, float, float], screened: Screened) -> str:
-    """What a line does beside the other lines (estimate, low, high) against what it does in the screening."""
-    told = f"{ratio_interval(*gain)} beside the other lines"
+    """What a line does along with the other lines (estimate, low, high) against what it does in the screening."""
+    here = f"{ratio_interval(*gain)} along with the other lines"
     alone = f"{ratio_interval(screened.effect, screened.low, screened.high)} {text.where(screened)}"
     if gain[1] > screened.high or gain[2] < screened.low:
-        return f"{told}, {alone}: it acts otherwise in this company"
-    return f"none shown: {told}, {alone}"
+        return f"{here}, {alone}: it acts otherwise in this company"
+    return f"none shown: {here}, {alone}"
 
 
 def costs(line: Line) -> Iterator[str]:
@@ -177,5 +214,10 @@ def costs(line: Line) -> Iterator[str]:
         yield f"without it: {'; '.join(line.without.costs)}"
 
 
-def _percent(ratio: float) -> str:
-    return f"{(ratio - 1) * 100:+.3g} %"
+def costs_in_point(name: str, task: Task, point: Point) -> Iterator[str]:
+    """The same of a line of a point; where it is the only line they are those of its point."""
+    alone = len(point.configuration.changes_from(task.space.start)) == 1
+    if alone and point.costs:
+        yield f"against the start: {'; '.join(point.costs)}"
+    elif point.line_costs.get(name):
+        yield f"without it: {'; '.join(point.line_costs[name])}"

@@ -8,11 +8,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.space import Configuration, Space
 from pgassay.record.values import TrialRecord
+from pgassay.report.section import Folded, Table
+from pgassay.report.words import counted
 from pgassay.study.thresholds import Limit
+
+_CHANGES_SHOWN, _WHY_SHOWN = 3, 240
 
 
 class Cause(StrEnum):
@@ -75,8 +80,8 @@ def lowered(space: Space, levels: Mapping[str, tuple[str, str]], limits: Limits)
         if each.name not in levels or levels[each.name][1] != each.far:
             why = next((one for one in whys if each.name in one), whys[0] if whys else "no room is left for it")
             taken = f"up to {levels[each.name][1]}" if each.name in levels else "not at all"
-            told = f"{why}, so {each.name} is screened {taken}"
-            yield space.start.with_values({each.name: each.far}), Cause.UNFIT, told
+            reason = f"{why}, so {each.name} is screened {taken}"
+            yield space.start.with_values({each.name: each.far}), Cause.UNFIT, reason
 
 
 def broken(trial: TrialRecord, limits: Sequence[Limit]) -> tuple[Limit, ...]:
@@ -89,3 +94,51 @@ def broken(trial: TrialRecord, limits: Sequence[Limit]) -> tuple[Limit, ...]:
         if not limit.relation.holds(value, limit.value):
             found.append(limit)
     return tuple(found)
+
+
+def sentences(failures: Sequence[Failure]) -> Iterator[str]:
+    """What was refused or failed, a line each; nothing where nothing was."""
+    if failures:
+        yield "refused or failed:"
+    for each in failures:
+        yield f"  {_what(each)}: {each.cause}, {often(each)}: {_short(each.why)}"
+
+
+def table(failures: Sequence[Failure]) -> tuple[Folded, ...]:
+    """The same for a page, folded; none where nothing was."""
+    rows = [[_what(each), each.cause.value, _short(each.why), often(each)] for each in failures]
+    shown = Table(["what", "what became of it", "why", "how often"], rows, texts=True)
+    title = f"Refused or failed: {counted(len(rows), 'reason')}"
+    return (Folded(title, (shown,)),) if rows else ()
+
+
+def values(failures: Sequence[Failure]) -> list[dict[str, Any]]:
+    """The same for scripts."""
+    return [
+        {
+            "changes": dict(each.changes), "configurations": each.configurations, "cause": each.cause.value,
+            "why": each.why, "times": each.times,
+        }
+        for each in failures
+    ]  # fmt: skip
+
+
+def often(failure: Failure) -> str:
+    """How often: in trials, or of how many configurations."""
+    if failure.cause in (Cause.FAILED, Cause.LIMIT):
+        return counted(failure.times, "trial")
+    return counted(failure.configurations, "configuration")
+
+
+def _what(failure: Failure) -> str:
+    """What the configurations have in common, or how many they are."""
+    changes = [f"{name} = {value}" for name, value in failure.changes.items()]
+    more = [f"and {len(changes) - _CHANGES_SHOWN} more"] if len(changes) > _CHANGES_SHOWN else []
+    if not changes:
+        return "the start" if failure.configurations == 1 else f"{failure.configurations} different configurations"
+    return ", ".join([*changes[:_CHANGES_SHOWN], *more])
+
+
+def _short(why: str) -> str:
+    line = " ".join(why.split())
+    return line if len(line) <= _WHY_SHOWN else f"{line[: _WHY_SHOWN - 1]}…"

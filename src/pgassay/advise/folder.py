@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from pgassay import untrusted
-from pgassay.advise import messages
 from pgassay.advise.question import Question
 from pgassay.advise.task import Task
+from pgassay.errors import UsageError
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.errors import already_there
 
@@ -22,7 +22,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedTask:
     """A task as its folder keeps it; where its clusters live, as texts."""
 
     task: Task
@@ -41,20 +41,11 @@ class Kept:
 
 
 class _Result(msgspec.Struct):
-    """What is read of an advice's result."""
-
     settings: dict[str, str]
 
 
 class _Answer(msgspec.Struct):
-    """The same of where its page is."""
-
     study: str | None = None
-
-
-def point_file(label: str) -> str:
-    """The lines of a point of a front, for postgresql.auto.conf."""
-    return f"point-{label}.conf"
 
 
 def advised(folder: Path) -> dict[str, str]:
@@ -62,13 +53,8 @@ def advised(folder: Path) -> dict[str, str]:
     try:
         found: _Result = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Result)
     except (OSError, ValueError):
-        raise messages.not_ended(folder) from None
+        raise _not_ended(folder) from None
     return found.settings
-
-
-def is_advice(folder: Path) -> bool:
-    """Is it the folder of an advice, and no run?"""
-    return (folder / TASK_FILE).is_file()
 
 
 def answered(folder: Path) -> Path:
@@ -76,13 +62,19 @@ def answered(folder: Path) -> Path:
     try:
         found: _Answer = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Answer)
     except (OSError, ValueError):
-        raise messages.not_ended(folder) from None
+        raise _not_ended(folder) from None
     if found.study is None:
-        raise messages.no_page(folder)
+        raise UsageError(
+            f'"{folder}" has no page: nothing was confirmed', f"see it with: pgassay advise --resume {folder}"
+        )
     return folder / found.study
 
 
-def begin(folder: Path, kept: Kept) -> None:
+def _not_ended(folder: Path) -> UsageError:
+    return UsageError(f'"{folder}" has no result', f"let it end: pgassay advise --resume {folder}")
+
+
+def begin(folder: Path, kept: SavedTask) -> None:
     """Make the folder with its task; raises `RecordError` where something is already."""
     if folder.exists():
         raise already_there(folder)
@@ -90,10 +82,10 @@ def begin(folder: Path, kept: Kept) -> None:
     (folder / TASK_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1))
 
 
-def read(folder: Path) -> Kept:
+def read(folder: Path) -> SavedTask:
     """The task of a folder; raises `UsageError` where there is none."""
     try:
-        found: Kept = untrusted.json(untrusted.read_bytes(folder / TASK_FILE), Kept)
+        found: SavedTask = untrusted.json(untrusted.read_bytes(folder / TASK_FILE), SavedTask)
     except (OSError, ValueError):
-        raise messages.not_an_advice(folder) from None
+        raise UsageError(f'"{folder}" is not an advice', "name the directory that pgassay advise has made") from None
     return found

@@ -1,33 +1,36 @@
 """Several objectives at once: which configurations are worth a user's choice, and how sure that is.
 
 A search proposes; from what it saw a few points are picked across its front, and a study of blocks that are fixed
-beforehand says what they are. Intervals hold for all its configurations and objectives together. Pure.
+beforehand says what they are. Intervals hold for all its configurations and objectives together. What is confirmed is
+a point as a whole; within its confirmation its lines are left out in turn, as many as there is time for, and none goes
+by that: it is said of each what it earns.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import hypot, inf, log, sqrt
+from math import hypot, inf, log
+from string import ascii_uppercase
 
-from scipy.special import stdtr  # type: ignore[import-untyped]
-
-from pgassay.advise.constraints import Limits, allowed
-from pgassay.advise.smoothing import Smoothed, smoothed
-from pgassay.advise.space import Configuration, Space
+from pgassay.advise import budget, lines
+from pgassay.advise.constraint_model import SURE, LimitChance, kept_limits
+from pgassay.advise.constraints import allowed
+from pgassay.advise.elimination import left_out_in_turn
+from pgassay.advise.proof import CONFIRMATION, references
+from pgassay.advise.screening import Screened
+from pgassay.advise.smoothing import Gains
+from pgassay.advise.space import Configuration
+from pgassay.advise.task import Laboratory, PointTrials, Task, Tell
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.observations import Observation
+from pgassay.analysis.explanation import surely_moved
+from pgassay.report.words import counted
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response, Scale
-from pgassay.study.thresholds import Limit
 
-Gains = tuple[float, ...]
-"""Of each objective a log-ratio to the start, higher is better."""
-Trials = Sequence[Sequence[tuple[Configuration, Gains | None]]]
-"""What was seen, batch by batch; None for what failed."""
-SURE = 0.95
-"""A point that keeps a limit with less probability than this is not offered."""
+Without = Mapping[Configuration, Mapping[str, Configuration]]
+"""Each point without lines of it, by the line's name."""
 
 
 class Standing(StrEnum):
@@ -42,27 +45,6 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A hard limit, and the probability that a further trial of a configuration keeps it."""
-
-    limit: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a study saw: observations by response, in which a treatment is the place of its configuration (0: start)."""
-
-    configurations: Sequence[Configuration]
-    observations: Mapping[str, Sequence[Observation]]
-    responses: Mapping[str, Response]
-    limits: Sequence[Limit]
-    failed: Mapping[Configuration, str] = field(default_factory=dict)
-    costs: Sequence[str] = ()
-    """Those of the responses that are costs of a transaction and no objectives; they decide nothing."""
-
-
-@dataclass(frozen=True)
 class Point:
     """A configuration of the confirmation. `label` is a letter, or the name of what it is set against."""
 
@@ -70,16 +52,16 @@ class Point:
     configuration: Configuration
     effects: tuple[Effect, ...]
     """Of each objective, against the start."""
-    kept: tuple[Kept, ...]
+    kept: tuple[LimitChance, ...]
     standing: Standing
     by: str = ""
     """Which other one is at least as good in everything."""
     searched: tuple[float, ...] = ()
     """What the search expected, as ratios to the start; nothing of a reference."""
-    shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of each line the objectives for which the screening has shown that it helps."""
+    shown: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of each line the numbers of the objectives for which the screening has shown that it helps."""
     left_out: Mapping[str, tuple[Effect, ...]] = field(default_factory=dict)
-    """Of each line that was left out beside it: the point against itself without the line, of each objective."""
+    """Of each line that was left out: the point against itself without the line, of each objective."""
     costs: tuple[str, ...] = ()
     """Costs that surely moved against the start, in words, the largest first."""
     line_costs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -95,69 +77,6 @@ def dominates(one: Gains, other: Gains, width: float = 0.0) -> bool:
 def front_of(gains: Mapping[Configuration, Gains]) -> list[Configuration]:
     """Those that no other one dominates."""
     return [each for each, mine in gains.items() if not any(dominates(theirs, mine) for theirs in gains.values())]
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What all trials of a search together say of each objective; see `smoothing`."""
-
-    processes: tuple[Smoothed, ...]
-
-    def gains(self, configuration: Configuration) -> Gains:
-        """The expected log-ratios to the start, higher is better."""
-        return tuple(each.gain(configuration) for each in self.processes)
-
-    def trimmed(
-        self,
-        found: Configuration,
-        limits: Limits,
-        measured: Collection[Configuration],
-        least: float,
-        failed: bool,
-        keep: Collection[str] = (),
-    ) -> Configuration:
-        """Without the lines of which less than `least` is expected in every objective, as `smoothing.trimmed`."""
-        start = self.processes[0].space.start
-        while True:
-            lines, mine = found.changes_from(start), self.gains(found)
-            losses = {}
-            for name in (each for each in lines if each not in keep):
-                without = found.with_values({name: start.values[name]})
-                if allowed(without, limits) and (not failed or without in measured):
-                    losses[without] = max(a - b for a, b in zip(mine, self.gains(without), strict=True))
-            best = min(losses, key=lambda each: losses[each], default=found)
-            if len(lines) < 2 or best == found or losses[best] >= least:
-                return found
-            found = best
-
-
-def expected(space: Space, before: Trials, measured: Trials, objectives: int) -> Expected | None:
-    """Of all that was seen, batch by batch; None where that is too little."""
-    batches = [*before, *measured]
-    found = [
-        smoothed(space, [[(each, None if gains is None else gains[at]) for each, gains in batch] for batch in batches])
-        for at in range(objectives)
-    ]
-    known = tuple(each for each in found if each is not None)
-    return Expected(known) if len(known) == objectives else None
-
-
-def promising(process: Expected | None, measured: Trials) -> dict[Configuration, Gains]:
-    """Expected gains of what was measured; what ever failed is left out.
-
-    Where too little was seen to smooth, a mean counts n ÷ (n + 1), as that of one objective.
-    """
-    seen: dict[Configuration, list[Gains | None]] = {}
-    for batch in measured:
-        for each, gains in batch:
-            seen.setdefault(each, []).append(gains)
-    found = {}
-    for each, all_gains in seen.items():
-        worked = [one for one in all_gains if one is not None]
-        if worked and len(worked) == len(all_gains):
-            means = tuple(sum(column) / (len(worked) + 1) for column in zip(*worked, strict=True))
-            found[each] = means if process is None else process.gains(each)
-    return found
 
 
 def picked(gains: Mapping[Configuration, Gains], most: int) -> list[Configuration]:
@@ -182,24 +101,102 @@ def picked(gains: Mapping[Configuration, Gains], most: int) -> list[Configuratio
     return sorted(chosen, key=lambda each: gains[each], reverse=True)
 
 
-def judged(
-    seen: Seen,
-    objectives: Sequence[str],
-    labels: Mapping[str, Configuration],
-    searched: Mapping[Configuration, tuple[float, ...]],
-    blocks: int,
-    resolution: float,
+def confirmed(
+    task: Task,
+    expected: Mapping[Configuration, Gains],
+    screened: Sequence[Screened],
+    laboratory: Laboratory,
+    tell: Tell,
 ) -> tuple[Point, ...]:
-    """Every configuration of a study by its label, the start first; those that were searched have a standing.
+    """A few points across the front of what is `expected` (the start among them), by fresh trials; references first.
 
-    Differences within `resolution` (a share) count for nothing.
+    None where nothing is expected to be better than the start.
     """
-    own_arms = [each for each in seen.configurations if each in labels.values()]
-    effects = _effects(seen, own_arms, objectives, blocks)
+    start = task.space.start
+    chosen = [each for each in picked(expected, task.amounts.least.finalists) if each != start]
+    if not chosen:
+        return ()
+    labels: dict[str, Configuration] = {}
+    for name, each in references(task).items():
+        if each not in labels.values() and each not in chosen:
+            labels[name] = each
+    labels |= zip(ascii_uppercase, chosen, strict=False)
+    own = [*labels.values()]
+    shown = {each: shown_lines(task, each, screened) for each in chosen}
+    without = _without(task, own, shown)
+    arms = list(dict.fromkeys([*own, *(each for others in without.values() for each in others.values())]))
+    blocks = budget.blocks_of(task.amounts, len(arms))
+    left_out = sum(map(len, without.values()))
+    theirs = f", and without {counted(left_out, 'line')} of theirs" if left_out else ""
+    tell(
+        f"confirming {counted(len(chosen), 'point')} of the front with the start, the default and the rule of thumb"
+        f"{theirs}, in {counted(blocks, 'block')}"
+    )
+    seen = laboratory.points(CONFIRMATION, start, arms[1:], task.seed + 3, blocks, task.amounts.confirmation_s)
+    points = judged(seen, labels, {each: task.turned_round(expected[each]) for each in chosen}, blocks)
+    earned = without_lines(seen, without, blocks)
+    mine = [(each.configuration, start) for each in points if each.configuration != start]
+    theirs_moved = [(other, point) for point, others in without.items() for other in others.values()]
+    moved = moved_costs(seen, list(dict.fromkeys([*mine, *theirs_moved])), blocks)
+    return tuple(
+        replace(
+            each,
+            shown=shown.get(each.configuration, {}),
+            left_out=earned.get(each.configuration, {}),
+            costs=moved.get((each.configuration, start), ()),
+            line_costs={
+                name: moved[other, each.configuration] for name, other in without.get(each.configuration, {}).items()
+            },
+        )
+        for each in points
+    )
+
+
+def shown_lines(task: Task, point: Configuration, screened: Sequence[Screened]) -> dict[str, tuple[int, ...]]:
+    """Of each line of a point the numbers of the objectives for which the screening has shown that it helps."""
+    return {
+        name: tuple(each.objective for each in screened if each.name == name and lines.helps(task, each, value))
+        for name, value in point.changes_from(task.space.start).items()
+    }
+
+
+def _without(
+    task: Task, own: Sequence[Configuration], shown: Mapping[Configuration, Mapping[str, Sequence[int]]]
+) -> dict[Configuration, dict[str, Configuration]]:
+    """Each point without each of its lines, as many as there is time for: first those that the screening has not shown.
+
+    Where that is one of the confirmation's `own` arms it takes no time. A point's only line is the point itself.
+    """
+    wanted = [
+        (point, name, without)
+        for point in shown
+        for name, without in left_out_in_turn(point, task.space.start).items()
+        if without != task.space.start and allowed(without, task.limits)
+    ]
+    room, arms = budget.left_out(task.amounts, len(own)), set(own)
+    found: dict[Configuration, dict[str, Configuration]] = {each: {} for each in shown}
+    for point, name, without in sorted(wanted, key=lambda each: bool(shown[each[0]][each[1]])):
+        if without in arms or room:
+            room -= without not in arms
+            arms.add(without)
+            found[point][name] = without
+    return found
+
+
+def judged(
+    seen: PointTrials, labels: Mapping[str, Configuration], searched: Mapping[Configuration, Gains], blocks: int
+) -> tuple[Point, ...]:
+    """Every configuration of a study by its label, the start first; those that were searched have a standing."""
+    start, arms = seen.configurations[0], [each for each in seen.configurations[1:] if each in labels.values()]
     numbers = {each: number for number, each in enumerate(seen.configurations)}
-    responses = [seen.responses[name] for name in objectives]
-    kept = {each: _kept(seen, str(numbers[each])) for each in own_arms}
-    own = {each: Standing.FAILED for each in own_arms if _without_result(seen, each, effects)}
+    responses = [seen.responses[name] for name in seen.objectives]
+    effects = {each: _against(seen, numbers[each], 0, blocks, len(arms)) for each in arms}
+    kept = {each: kept_limits(seen.limits, seen.observations, str(numbers[each]), "0") for each in (start, *arms)}
+    own = {
+        each: Standing.FAILED
+        for each in (start, *arms)
+        if each in seen.failed or any(not one.bounded or one.blocks < FIRST_LOOK for one in effects.get(each, ()))
+    }
     own |= {
         each: Standing.BREAKS
         for each, limits in kept.items()
@@ -210,10 +207,9 @@ def judged(
         for each, found in effects.items()
         if each not in own
     }
-    start = seen.configurations[0]
     if start not in own:
-        gains[start] = (0.0,) * len(objectives)
-    betters = _betters(labels, gains, log(1 + resolution))
+        gains[start] = (0.0,) * len(responses)
+    betters = _betters(labels, gains, log(1 + seen.resolution))
     higher = [each.better is Better.HIGHER for each in responses]
     found = []
     for label, each in labels.items():
@@ -223,7 +219,7 @@ def judged(
             standing = Standing.OPEN
         if each not in searched:
             standing = Standing.REFERENCE
-        found.append(Point(label, each, effects.get(each, ()), kept[each], standing, by, tuple(searched.get(each, ()))))
+        found.append(Point(label, each, effects.get(each, ()), kept[each], standing, by, searched.get(each, ())))
     return tuple(found)
 
 
@@ -244,19 +240,8 @@ def _betters(labels: Mapping[str, Configuration], gains: Mapping[Configuration, 
     return found
 
 
-def _effects(
-    seen: Seen, own: Sequence[Configuration], objectives: Sequence[str], blocks: int
-) -> dict[Configuration, tuple[Effect, ...]]:
-    """Against the start: one family of `own` and all objectives, and one look, since nothing stops early."""
-    arms = {each: number for number, each in enumerate(seen.configurations) if number and each in own}
-    return {each: _against(seen, number, 0, objectives, blocks, len(arms)) for each, number in arms.items()}
-
-
 def without_lines(
-    seen: Seen,
-    objectives: Sequence[str],
-    without: Mapping[Configuration, Mapping[str, Configuration]],
-    blocks: int,
+    seen: PointTrials, without: Without, blocks: int
 ) -> dict[Configuration, dict[str, tuple[Effect, ...]]]:
     """Of each point what it has from each line that was left out: itself against the same without the line.
 
@@ -265,36 +250,51 @@ def without_lines(
     numbers = {each: number for number, each in enumerate(seen.configurations)}
     count = sum(map(len, without.values()))
     return {
-        point: {
-            name: _against(seen, numbers[point], numbers[other], objectives, blocks, count)
-            for name, other in others.items()
-        }
+        point: {name: _against(seen, numbers[point], numbers[other], blocks, count) for name, other in others.items()}
         for point, others in without.items()
     }
 
 
-def _against(
-    seen: Seen, arm: int, baseline: int, objectives: Sequence[str], blocks: int, arms: int
-) -> tuple[Effect, ...]:
-    """One arm against another in each objective, as one of so many arms."""
-    found: list[Effect] = []
-    for name in objectives:
-        found += compare(
+def moved_costs(
+    seen: PointTrials, pairs: Sequence[tuple[Configuration, Configuration]], blocks: int
+) -> dict[tuple[Configuration, Configuration], tuple[str, ...]]:
+    """Of pairs (a configuration, and what it is set against) the costs that surely moved, in words, the largest first.
+
+    All costs of all pairs are one family, at 95 %, as the lab has it of a study's costs: why it may be, and no proof.
+    """
+    numbers = {each: str(number) for number, each in enumerate(seen.configurations)}
+    return {
+        (arm, baseline): surely_moved(
+            [
+                effect
+                for name in seen.costs
+                for effect in compare(
+                    seen.observations[name], seen.responses[name], numbers[baseline], blocks_max=blocks,
+                    comparisons=len(pairs) * len(seen.costs), looks="once", arms=[Place(numbers[arm], "", "")],
+                )
+            ],
+            seen.responses,
+        )
+        for arm, baseline in pairs
+    }  # fmt: skip
+
+
+def _against(seen: PointTrials, arm: int, baseline: int, blocks: int, arms: int) -> tuple[Effect, ...]:
+    """One arm against another in each objective, as one of so many arms; one look, since nothing stops early."""
+    return tuple(
+        effect
+        for name in seen.objectives
+        for effect in compare(
             seen.observations[name],
             seen.responses[name],
             str(baseline),
             blocks_max=blocks,
-            comparisons=arms * len(objectives),
+            comparisons=arms * len(seen.objectives),
             looks="once",
             primary=True,
             arms=[Place(str(arm), "", "")],
         )
-    return tuple(found)
-
-
-def _without_result(seen: Seen, each: Configuration, effects: Mapping[Configuration, tuple[Effect, ...]]) -> bool:
-    few = any(not effect.bounded or effect.blocks < FIRST_LOOK for effect in effects.get(each, ()))
-    return each in seen.failed or few
+    )
 
 
 def _gain(effect: Effect, response: Response) -> float:
@@ -307,48 +307,3 @@ def _gain(effect: Effect, response: Response) -> float:
 def helps(effect: Effect, higher: bool) -> bool:
     """Is it shown to be an improvement, where more is better or less?"""
     return effect.bounded and (effect.low > effect.none if higher else effect.high < effect.none)
-
-
-def _kept(seen: Seen, treatment: str) -> tuple[Kept, ...]:
-    """Every limit with its probability for a configuration."""
-    return kept_limits(seen.limits, seen.observations, treatment, "0")
-
-
-def kept_limits(
-    limits: Sequence[Limit], observations: Mapping[str, Sequence[Observation]], treatment: str, start: str
-) -> tuple[Kept, ...]:
-    """Every limit with its probability for a treatment; changes are against that of the `start`."""
-    return tuple(Kept(each.text, probability(_values(observations, each, treatment, start), each)) for each in limits)
-
-
-def _values(observations: Mapping[str, Sequence[Observation]], limit: Limit, treatment: str, start: str) -> list[float]:
-    """What a limit is about, block by block: the response, or its change against the start."""
-    mine: dict[str, dict[int, float]] = {treatment: {}, start: {}}
-    for each in observations[limit.response.name]:
-        if each.treatment in mine and each.value is not None:
-            mine[each.treatment][each.block] = each.value
-    if not limit.change:
-        return [*mine[treatment].values()]
-    pairs = [(value, mine[start][block]) for block, value in mine[treatment].items() if block in mine[start]]
-    if limit.response.scale is Scale.DIFFERENCE:
-        return [value - start for value, start in pairs]
-    return [value / start for value, start in pairs if start]
-
-
-def probability(values: Sequence[float], limit: Limit) -> float:
-    """That one more trial keeps the limit, by these trials: Student's predictive distribution; NaN without two.
-
-    In logarithms where the response is compared by ratios.
-    """
-    ratio = limit.response.scale is Scale.RATIO and limit.value > 0 and all(each > 0 for each in values)
-    sample = [log(each) if ratio else each for each in values]
-    bound = log(limit.value) if ratio else limit.value
-    count = len(sample)
-    if count < 2:
-        return float("nan")
-    mean = sum(sample) / count
-    spread = sqrt(sum((each - mean) ** 2 for each in sample) / (count - 1) * (1 + 1 / count))
-    if not spread:
-        return float(mean < bound if limit.relation.bounds_above else mean > bound)
-    below = float(stdtr(count - 1, (bound - mean) / spread))
-    return below if limit.relation.bounds_above else 1 - below

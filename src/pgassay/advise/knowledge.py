@@ -4,14 +4,14 @@ Sources: PostgreSQL's manual, chapter "Server Configuration"; each setting names
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pgassay.advise import messages
+from pgassay.errors import UsageError, did_you_mean
 from pgassay.study import durability
 from pgassay.study.units import parse_time_s
 
@@ -37,7 +37,7 @@ class Scale(StrEnum):
 
 
 class Risk(StrEnum):
-    """What a setting may cost beside speed."""
+    """What a setting may cost apart from speed."""
 
     SAFE = "safe"
     RISKY = "risky"
@@ -125,22 +125,23 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
     """A setting from its table, laid over what is known `below`; raises `UsageError` for what cannot be."""
     for key in table:
         if key not in _KEYS:
-            raise messages.unknown_key(name, key, _KEYS)
+            raise UsageError(f'the space says "{key}" of {name}, which means nothing', nearest(key, _KEYS))
     base = below or _unknown(name)
     levels = _texts(name, table["levels"]) if "levels" in table else base.levels
     bounded = "low" in table or "high" in table
     scale = table.get("scale", Scale.ENUM if "levels" in table else base.scale)
-    if scale not in tuple(Scale):
-        raise messages.unknown_word(name, "scale", str(scale), tuple(Scale))
     risk = table.get("risk", base.risk)
-    if risk not in tuple(Risk):
-        raise messages.unknown_word(name, "risk", str(risk), tuple(Risk))
+    for key, word, words in (("scale", scale, tuple(Scale)), ("risk", risk, tuple(Risk))):
+        if word not in words:
+            raise UsageError(f'{key} of {name} cannot be "{word}"', f"give one of: {', '.join(words)}")
     step = table.get("step", base.step)
     if isinstance(step, bool) or not isinstance(step, int | float) or step <= (1.0 if scale == Scale.LOG else 0.0):
-        raise messages.bad_step(name, step)
+        raise UsageError(
+            f"step of {name} cannot be {step}", "a log scale takes a factor above 1, a linear one more than 0"
+        )
     nodes = table.get("nodes", base.nodes)
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
-        raise messages.bad_nodes(name, nodes)
+        raise UsageError(f"nodes of {name} cannot be {nodes}", "give how many sorts and hashes a query has at a time")
     found = Setting(
         name,
         str(table.get("default", base.default)),
@@ -164,10 +165,29 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
         bool(table.get("built", base.built)),
     )
     if not found.default:
-        raise messages.no_default(name, ())
+        raise no_default(name, ())
     if found.scale is Scale.ENUM and bounded and not levels:
-        raise messages.no_scale(name)
+        raise UsageError(f"{name} has bounds and no scale", 'give scale = "log" or "linear", or list its levels')
     return found
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """A hint for a mistyped word: the most similar of those that are known, or all of them."""
+    names = sorted(known)
+    return did_you_mean(word, names, f"there are: {', '.join(names)}")
+
+
+def unknown_setting(name: str, known: Iterable[str]) -> UsageError:
+    """A name for which there is no knowledge."""
+    return UsageError(f'pgassay advise knows no setting "{name}"', nearest(name, known))
+
+
+def no_default(setting: str, known: Iterable[str]) -> UsageError:
+    """A setting that neither our knowledge nor this PostgreSQL describes, without the default that it needs."""
+    return UsageError(
+        f'"{setting}" is not a setting that pgassay or this PostgreSQL describes',
+        did_you_mean(setting, sorted(known), f'give its default in the space: [{setting}] default = "…"'),
+    )
 
 
 def _applied(name: str) -> str:
@@ -178,5 +198,5 @@ def _applied(name: str) -> str:
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise messages.levels_no_list(name)
+        raise UsageError(f"levels of {name} must be a list", 'for example levels = ["on", "off"]')
     return tuple("on" if each is True else "off" if each is False else str(each) for each in value)

@@ -5,30 +5,32 @@ it was. Configurations are treatments, the verdicts are the lab's, and each run 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from pgassay import scratch
-from pgassay.advise import messages, refusals, screenings
+import msgspec
+
+from pgassay import scratch, untrusted
+from pgassay.advise import screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
+from pgassay.advise.constraint_model import Holding, LimitChance, holding, kept_limits
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
-from pgassay.advise.front import Kept, Seen, kept_limits
-from pgassay.advise.keeping import Holding, holding
 from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.question import Question, at_conditions, document, names_of
-from pgassay.advise.refusals import failed
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.task import Task, Tell
+from pgassay.advise.task import PointTrials, Task, Tell, Values
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
 from pgassay.analysis.numbers import duration
 from pgassay.analysis.observations import Observation
+from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.bench.errors import SettingError
 from pgassay.errors import PgassayError, RunStoppedError, UsageError
 from pgassay.lab.arms import resolve as resolve_arms
 from pgassay.lab.attached import bench_of
@@ -42,20 +44,25 @@ from pgassay.report.findings import Findings
 from pgassay.report.section import Section
 from pgassay.study.document import Document
 from pgassay.study.model import ALTERNATE, Study
-from pgassay.study.responses import Status
+from pgassay.study.responses import Scale, Status
 from pgassay.study.thresholds import Limit, resolve
 
 REPORT = "report"
 _PATIENCE = 1.3
 """How much longer than forecast a study of fixed blocks may take."""
 _BESIDE = 1.15
-"""What a run takes beside its trials: checks, decisions, the record."""
+"""What a run takes in addition to its trials: checks, decisions, the record."""
+REFUSED_FILE = "refused.json"
+OURS = (UsageError, SettingError)
+"""What is said of a configuration; a busy machine or a full disk is no fault of any."""
+Check = Callable[[Sequence[Configuration]], None]
+"""Raises what a study of these configurations would be refused with."""
 Watching = Callable[[Study], AbstractContextManager[Watcher]]
 
 
 @dataclass(frozen=True)
 class RealLaboratory:
-    """See `walk.Laboratory`; `folder` holds a run directory for each name."""
+    """See `task.Laboratory`; `folder` holds a run directory for each name."""
 
     folder: Path
     question: Question
@@ -73,17 +80,8 @@ class RealLaboratory:
     budget_s: float = 0.0
     """Of all runs; 0: without a limit."""
 
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
         """One block of all; None for what failed or did not keep what must hold, nothing for what was disturbed."""
-        found = self.vectors(name, start, configurations, seed)
-        return {each: None if values is None else values[0] for each, values in found.items()}
-
-    def vectors(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, tuple[float, ...] | None]:
-        """The same with a value of each objective."""
         if self.left_s(name) <= 0.0 and not any((self.folder / each).exists() for each in (name, CONFIRMATION)):
             raise UsageError(
                 f"the budget ended the advice before {name}, because trials took longer than planned: nothing is"
@@ -100,10 +98,13 @@ class RealLaboratory:
         limits = self._limits(findings)
         valid = [each for each in findings.trials if each.status is Status.VALID]
         responses = {named[each.treatment]: each.responses for each in valid}
-        self.holding[name] = holding(responses, self.question.objective, limits)
+        self.holding[name] = holding(responses, self.question.objectives, limits)
         for objective in self.question.objectives:
             if valid and all(each.responses.get(objective) is None for each in valid):
-                raise messages.no_value(objective, name)
+                raise UsageError(
+                    f"no trial of {name} has a value of {objective}, so nothing can be found by it",
+                    "see why in its report, and give another --for",
+                )
         for trial in findings.trials:
             values = [trial.responses.get(each) for each in self.question.objectives]
             if trial.status is not Status.INVALID:
@@ -115,12 +116,11 @@ class RealLaboratory:
         return found
 
     def held(self, name: str) -> Holding:
-        """See `task.Laboratory`: of a batch that was asked for."""
         return self.holding.get(name, {})
 
-    def seen(
+    def points(
         self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
-    ) -> Seen:
+    ) -> PointTrials:
         """So many blocks of all of them, whatever they show."""
         everything = [start, *arms]
         design = {
@@ -129,24 +129,26 @@ class RealLaboratory:
         }  # fmt: skip
         findings, tried, refused = self._tried(name, everything, design)
         if findings is None:
-            raise messages.all_refused(refused.values())
+            raise UsageError(
+                f"every point of the front is refused: {'; '.join(sorted(set(refused.values())))}",
+                "narrow the space with --space, so that its levels can be run",
+            )
         named = _named(findings.study, tried)
         numbers = {treatment: str(everything.index(each)) for treatment, each in named.items()}
         limits = self._limits(findings)
-        valid = [each for each in findings.trials if each.status is Status.VALID]
-        known = {name for each in valid for name, value in each.responses.items() if value is not None}
+        trials = [each.responses for each in findings.trials if each.status is Status.VALID]
+        known = {name for each in trials for name, value in each.items() if value is not None}
         known -= {*self.question.objectives}
         costs = [name for name, each in findings.responses.items() if each.cost and name in known]
         wanted = {*self.question.objectives, *(each.response.name for each in limits), *costs}
-        observations = {
-            response: [Observation(each.block, numbers[each.treatment], "", "", each.responses.get(response))
-                       for each in valid]
-            for response in wanted
-        }  # fmt: skip
+        observations = _observed(findings, wanted, numbers)
         outcomes = dict(refused) | {
             named[each.treatment]: "; ".join(reason.detail for reason in each.reasons) for each in findings.outcomes
         }
-        return Seen(everything, observations, findings.responses, limits, outcomes, costs)
+        return PointTrials(
+            self.question.objectives, everything, observations, findings.responses, limits, self.question.resolution,
+            outcomes, costs,
+        )  # fmt: skip
 
     def refused(self) -> tuple[Failure, ...]:
         """What was refused or failed in the runs that were asked for so far, by its reasons."""
@@ -193,18 +195,13 @@ class RealLaboratory:
         """The budget of a run, within what is left of that of the whole; its first block is played in any case."""
         return f"{max(1.0, min(budget_s, self.left_s(name))):.0f}s"
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """See `task.Laboratory`: by the trials of the study that is in its folder."""
         findings = Findings(Run.open(self.folder / name))
         limits = self._limits(findings)
-        valid = [each for each in findings.trials if each.status is Status.VALID]
-        observations = {
-            each.response.name: [Observation(one.block, one.treatment, "", "", one.responses.get(each.response.name))
-                                 for one in valid]
-            for each in limits
-        }  # fmt: skip
-        baseline, first, *_ = (each.name for each in findings.study.treatments)
-        return kept_limits(limits, observations, baseline, first)
+        names = [each.name for each in findings.study.treatments]
+        observations = _observed(findings, [each.response.name for each in limits], {each: each for each in names})
+        return kept_limits(limits, observations, names[0], names[1])
 
     def elsewhere(
         self,
@@ -251,7 +248,7 @@ class RealLaboratory:
             found = document(self.question, self.space, name, configurations, design, called)
             return at_conditions(found, conditions) if conditions else found
 
-        known = refusals.known(self.folder)
+        known = refused_in(self.folder)
         while True:
             refused = {each: known[each] for each in everything if each in known}
             self.noted.extend((each, Cause.REFUSED, why) for each, why in refused.items())
@@ -266,15 +263,16 @@ class RealLaboratory:
                     for each in findings.outcomes
                 )
                 return findings, tried, refused
-            except refusals.OURS:
+            except OURS:
                 if (self.folder / name).exists():
                     raise
-                new = refusals.found_by(lambda some: self._check(wanted(some)), self.space.start, tried)
+                new = refused_by(lambda some: self._check(wanted(some)), self.space.start, tried)
                 if not new:
                     raise
-                refusals.keep(self.folder, new)
+                keep_refused(self.folder, new)
                 for each, why in new.items():
-                    self.tell(messages.refused(each.changes_from(self.space.start), why))
+                    changes = each.changes_from(self.space.start).items()
+                    self.tell(f"left out, since it is refused: {', '.join(map(' = '.join, changes))}: {why}")
                 known = {**known, **new}
 
     def _check(self, wanted: Document) -> None:
@@ -290,13 +288,19 @@ class RealLaboratory:
             else:
                 self._run(written, path)
         except RunStoppedError as error:
-            raise messages.stopped(name, error.message, self.folder) from None
+            raise PgassayError(
+                f"{name}: {error.message}",
+                f"committed trials are kept; continue with: pgassay advise --resume {self.folder}",
+            ) from None
         return Findings(Run.open(path))
 
     def _go_on(self, name: str, written: WrittenStudy) -> None:
         found = Findings(Run.open(self.folder / name))
         if found.run.study.get("treatments") != written.document.get("treatments"):
-            raise messages.other_course(name)
+            raise UsageError(
+                f'"{name}" holds other configurations than this advice would try next',
+                "it was made by another version of pgassay or Optuna: go on with that one, or begin a new advice",
+            )
         if not found.finished:
             with self.watching(written.study) as watcher:
                 continue_run(self.folder / name, self.options, watcher)
@@ -354,5 +358,58 @@ def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:
     return surely_moved(mine, findings.responses)
 
 
+def _observed(findings: Findings, responses: Iterable[str], called: Mapping[str, str]) -> dict[str, list[Observation]]:
+    """The valid trials by response, each treatment as it is `called`."""
+    valid = [each for each in findings.trials if each.status is Status.VALID]
+    return {
+        name: [Observation(each.block, called[each.treatment], "", "", each.responses.get(name)) for each in valid]
+        for name in responses
+    }
+
+
 def _named(study: Study, configurations: Sequence[Configuration]) -> dict[str, Configuration]:
     return {each.name: one for each, one in zip(study.treatments, configurations, strict=True)}
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A configuration and why no server was started with it."""
+
+    configuration: Configuration
+    why: str
+
+
+def refused_in(folder: Path) -> Mapping[Configuration, str]:
+    """What was refused in this folder so far."""
+    path = folder / REFUSED_FILE
+    if not path.exists():
+        return {}
+    return {each.configuration: each.why for each in untrusted.json(untrusted.read_bytes(path), list[Refused])}
+
+
+def keep_refused(folder: Path, refused: Mapping[Configuration, str]) -> None:
+    """Add to it what was found now."""
+    found = [Refused(each, why) for each, why in {**refused_in(folder), **refused}.items()]
+    (folder / REFUSED_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
+
+
+def refused_by(check: Check, start: Configuration, configurations: Sequence[Configuration]) -> dict[Configuration, str]:
+    """Those of a study that was refused that are refused along with the start, too, with the reason.
+
+    None where all of several are refused in the same words: then it is not they that are refused.
+    """
+    found: dict[Configuration, str] = {}
+    others = [each for each in dict.fromkeys(configurations) if each != start]
+    for each in others:
+        try:
+            check([start, each])
+        except OURS as error:
+            found[each] = str(error)
+    alike = len(others) > 1 and len(found) == len(others) and len(set(found.values())) == 1
+    return {} if alike else found
+
+
+def failed(objective: str, why: str) -> Compared:
+    """What is known of a refused configuration against any other: it fails."""
+    effect = Effect("", "", "", objective, Scale.RATIO, 0, float("nan"), 0.0, float("inf"), 0.95, True, "", (why,))
+    return Compared(effect, Verdict(Kind.FAILED, why))

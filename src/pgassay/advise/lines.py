@@ -1,21 +1,23 @@
 """Which lines go to the proof, and at which level: what the screening has shown stays, the rest is tried in and out.
 
 What a search saw is no evidence, so it takes away nothing that the screening has shown to help. It may choose another
-level than PostgreSQL's default, or than the one that was screened: then both levels are tried beside all other lines.
+level than PostgreSQL's default, or than the one that was screened: then both are tried along with all other lines.
 """
 
-from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
+from collections.abc import Collection, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from math import log
 
-from pgassay.advise import messages, screening
+from pgassay.advise import screening
 from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import Line, shown_to_help
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
+from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.space import Configuration, differing, is_level
 from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
+from pgassay.report.words import counted
 from pgassay.study.units import canonical
 
 IDLE = 0.5
@@ -25,8 +27,6 @@ _LEVEL = 0.95
 """Of the intervals of lines in and out, where no other configuration can be taken whose lines are looked at, too."""
 _PAIRS_A_LINE = 12
 """Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
-Pairs = Callable[[screening.Plan, Callable[[str, Sequence[Configuration], int], Values]], screening.Measured]
-"""Measures the pairs of a plan in batches."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Level:
     chosen: str
     taken: str
     found: Screened | None
-    """From the usual level to the chosen one, beside the other lines; None where that was not measured."""
+    """From the usual level to the chosen one, along with the other lines; None where that was not measured."""
 
 
 def shown(task: Task, best: Configuration, screened: Sequence[Screened]) -> dict[str, Screened]:
@@ -50,7 +50,7 @@ def shown(task: Task, best: Configuration, screened: Sequence[Screened]) -> dict
 
 def helps(task: Task, found: Screened, value: str) -> bool:
     """Has a screening shown that this level of a setting helps?"""
-    return shown_to_help(task.space, found, value, higher=task.higher)
+    return shown_to_help(task.space, found, value, higher=task.more[found.objective])
 
 
 def completed(task: Task, best: Configuration, screened: Sequence[Screened]) -> Configuration:
@@ -86,13 +86,13 @@ def _usual(task: Task, found: Screened) -> str | None:
 
 
 def hidden(task: Task, best: Configuration, screened: Sequence[Screened]) -> tuple[Screened, ...]:
-    """The settings that the screening has left open beside one that does far more, and that `best` leaves alone.
+    """The settings that the screening has left open along with one that does far more, and that `best` leaves alone.
 
-    What it saw of them it saw half of the time under the worse level of that one, unless it began again beside the
+    What it saw of them it saw half of the time under the worse level of that one, unless it began again along with the
     better one. The likeliest not to matter first.
     """
     far = any(each.standing is Standing.ACTIVE and abs(log(each.effect)) >= screening.HIDES for each in screened)
-    if not far or any(each.beside for each in screened):
+    if not far or any(each.along_with for each in screened):
         return ()
     lines = best.changes_from(task.space.start)
     left = [each for each in screened if each.standing is Standing.OPEN and each.name not in lines]
@@ -117,12 +117,11 @@ def in_and_out(
     screened: Sequence[Screened],
     laboratory: Laboratory,
     tell: Tell,
-    pairs: Pairs,
     noted: MutableSequence[Noted] | None = None,
 ) -> tuple[tuple[Screened, ...], float]:
     """What the lines do that the screening has not shown to help, and levels against the usual ones; and seconds.
 
-    Each line is in or out, and each level the one or the other, beside all that the screening has shown. So are
+    Each line is in or out, and each level the one or the other, along with all that the screening has shown. So are
     settings that it could not see, as far as these trials can tell of them without more of them. What may
     not be tried is `noted`.
     """
@@ -135,12 +134,19 @@ def in_and_out(
     if not names and not riding:
         return (), 0.0
     most = min(_pairs_in(task, task.amounts.lines_s, [*names, *riding]), _PAIRS_A_LINE * (len(names) + len(riding)))
-    both = {name: (best.values[name], usual) for name, usual in levels.items()}
-    tell(messages.lines_in_and_out(unshown, both, tuple(riding)))
+    what = []
+    if unshown:
+        what.append(
+            f"{counted(len(unshown), 'line')} in and out that no trial has shown to help yet: {', '.join(unshown)}"
+        )
+    what += [f"{name} = {best.values[name]} along with {usual}" for name, usual in levels.items()]
+    if riding:
+        what.append(f"{counted(len(riding), 'setting')} that the screening could not see: {', '.join(riding)}")
+    tell(f"trying {'; '.join(what)}")
     out = task.space.start.with_values(levels)
     plan = screening.plan_of_lines(out, best, names, task.seed, most, riding, screening.KNOWN_BY if riding else 1)
     level = screening.FIRST_LEVEL if task.amounts.takeover_s else _LEVEL
-    return _measured(task, plan, laboratory, pairs, noted, level)
+    return _measured(task, plan, laboratory, noted, level, "lines", 300)
 
 
 def of_what_did_better(
@@ -148,17 +154,16 @@ def of_what_did_better(
     taken: Configuration,
     names: Sequence[str],
     laboratory: Laboratory,
-    pairs: Pairs,
     noted: MutableSequence[Noted] | None,
     budget_s: float,
 ) -> tuple[tuple[Screened, ...], float]:
-    """What these lines do of a configuration that was taken as a whole, each in or out beside all its other ones.
+    """What these lines do of a configuration that was taken as a whole, each in or out along with all its other ones.
 
     It is the second family of lines that an advice looks at, so it has its part of the error rate of both.
     """
     most = min(_pairs_in(task, budget_s, names), _PAIRS_A_LINE * len(names))
     plan = screening.plan_of_lines(task.space.start, taken, names, task.seed + 1, most, None, screening.KNOWN_BY)
-    return _measured(task, plan, laboratory, pairs, noted, screening.SECOND_LEVEL)
+    return _measured(task, plan, laboratory, noted, screening.SECOND_LEVEL, "taken-lines", 400)
 
 
 def _pairs_in(task: Task, budget_s: float, names: Sequence[str]) -> int:
@@ -171,9 +176,10 @@ def _measured(
     task: Task,
     plan: screening.Plan,
     laboratory: Laboratory,
-    pairs: Pairs,
     noted: MutableSequence[Noted] | None,
     level: float,
+    kind: str,
+    seed: int,
 ) -> tuple[tuple[Screened, ...], float]:
     """What the pairs of a plan say, and their seconds; what may not be tried is `noted`."""
     spent_s = 0.0
@@ -186,9 +192,9 @@ def _measured(
         spent_s += len(tried) * task.trial_s(differing(tried[0], tried))
         return whatever_is_kept(laboratory)(name, tried[0], tried[1:], seed)
 
-    values = pairs(plan, measure)
+    values = screened_pairs(task, plan, measure, kind, seed)
     try:
-        return screening.effects(plan, values, margin=task.margin, level=level), spent_s
+        return screening.effects(plan, screening.of_objective(values, 0), margin=task.margin, level=level), spent_s
     except UsageError:  # too many of them failed: nothing is shown
         return (), spent_s
 
@@ -198,7 +204,7 @@ def levels_of(
 ) -> tuple[Level, ...]:
     """Which level is taken of each line that has two.
 
-    The search's, where the trials beside each other let expect more of it than half of the margin; of a level about
+    The search's, where the trials along with each other let expect more of it than half of the margin; of a level about
     which the screening says nothing they must have shown it. Else the usual one.
     """
     found = {each.name: each for each in tried}

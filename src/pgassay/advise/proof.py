@@ -1,13 +1,12 @@
 """The proof of a candidate: against the start, the default and the rule of thumb, and without each of its lines.
 
 One study of fresh trials. What it shows to be as good without a line loses that line, and then the rest is proved in a
-study of its own. What does better than what is left is proved in its turn (takeover.py).
+study of its own. What does better than what is left is proved in its turn (fallback.py).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pgassay.advise import messages
 from pgassay.advise.constraints import within
 from pgassay.advise.elimination import (
     Compared,
@@ -34,6 +33,9 @@ _FIRST = 0.7
 """Of the confirmation's time where there is much: the rest is for what is left when lines have gone."""
 _BACK, _AT_ONCE = 0.6, 0.2
 """Of the restoration's time: putting lines back one by one; what is left of them at once, twice."""
+
+
+_CONFIRMS = "confirming what is left against the start, the default and the rule of thumb"
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Proved:
     chosen: Compared | None
     """The start against the candidate."""
     study: str = CONFIRMATION
-    beside: Mapping[Configuration, Compared] | None = None
+    compared: Mapping[Configuration, Compared] | None = None
     """All that was compared with `final`."""
 
 
@@ -100,7 +102,8 @@ def proved(
     start = task.space.start
     others = [*references(task).values(), *further]
     alone = left_out_in_turn(candidate, start)
-    tell(messages.confirms(len(alone)))
+    each = f", and without each of its {len(alone)} lines" if len(alone) > 1 else ""
+    tell(f"{_CONFIRMS}{each}")
     arms = [each for each in dict.fromkeys([*others, *alone.values()]) if each != candidate]
     compared = laboratory.study(course.first, candidate, arms, task.seed + course.seed + 3, seconds.first_s)
     lines = supported(judged(candidate, start, compared), shown, task.space, higher=task.higher)
@@ -110,7 +113,7 @@ def proved(
     if final == start:
         return Proved(lines, None, {}, chosen)
     if final != candidate:
-        tell(messages.confirms(0))
+        tell(_CONFIRMS)
         arms = [each for each in dict.fromkeys(others) if each != final]
         compared = laboratory.study(course.rest, final, arms, task.seed + course.seed + 8, seconds.rest_s)
     proof = {name: compared[each] for name, each in references(task).items() if each in compared}

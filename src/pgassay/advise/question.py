@@ -104,11 +104,11 @@ def _treatment(space: Space, configuration: Configuration) -> dict[str, str]:
     """What is not PostgreSQL's default, what the lab would else pin, what the host has; at least one setting."""
     own = {each.name: each.setting for each in space.dimensions}
     always = {name for name, each in own.items() if each.window_s or name.startswith(OF_THE_HOST)}
-    told = {
+    set_ = {
         name: value
         for name, value in configuration.values.items()
         if name not in own or name in always or canonical(value) != canonical(own[name].default)
     }
     first = space.dimensions[0].name
-    shown = told or {first: configuration.values[first]}
+    shown = set_ or {first: configuration.values[first]}
     return {factor_name(name): value for name, value in shown.items()}

@@ -16,10 +16,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.advise import messages
 from pgassay.advise.constraints import Limits, within
 from pgassay.advise.space import Configuration, Space, index_of
 from pgassay.analysis.boundaries import fixed_critical
+from pgassay.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
 Measured: TypeAlias = Sequence[Mapping[Configuration, float | None]]
@@ -37,14 +37,14 @@ SPARE_APART = 6
 """The same of settings that are screened apart from those whose servers take turns: they are few."""
 LEVEL = 0.95
 KNOWN_BY = 8
-"""The same of lines that are many, or that hidden settings are tried beside."""
+"""The same of lines that are many, or that hidden settings are tried along with."""
 LINES = "the advised lines"
 LOOK = 9
-"""Pairs after which it is asked whether a setting does so much that the others show nothing beside it."""
+"""Pairs after which it is asked whether a setting does so much that it hides the others."""
 HIDES = log(2)
 """What such a setting surely does: it doubles or halves the objective."""
 _HIDING_LEVEL, BESIDE_LEVEL = 0.99, 0.96
-"""Of such settings, and of the others beside them: together they err in 5 %."""
+"""Of such settings, and of the others along with them: together they err in 5 %."""
 _FEWEST_LOOKED = 6
 _ORDER_MAX = 200
 
@@ -68,8 +68,10 @@ class Screened:
     low: float
     high: float
     standing: Standing
-    beside: str = ""
-    """What it was tried beside, where not among all settings: `LINES`, or the settings that do far more."""
+    along_with: str = ""
+    """What it was tried along with, where not among all settings: `LINES`, or the settings that do far more."""
+    objective: int = 0
+    """The number of the objective that the effect is on."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class Plan:
     levels: Mapping[str, tuple[str, str]]
     """Start and far level."""
     pairs: tuple[Pair, ...]
-    beside: str = ""
-    """See `Screened.beside`."""
+    along_with: str = ""
+    """See `Screened.along_with`."""
 
 
 def matrix(least: int) -> Signs:
@@ -174,7 +176,7 @@ def begun(plan: Plan, most: int, look: int = LOOK) -> tuple[Plan, Plan]:
 
 
 def hiding(plan: Plan, values: Measured) -> tuple[Screened, ...]:
-    """One or two settings that surely do so much that nothing else shows beside them, by the first pairs; mostly none.
+    """One or two settings that surely do so much that they hide all others, by the first pairs; mostly none.
 
     Nine pairs cannot tell fifteen settings apart, but one that does ten times what all others do explains nearly all
     that they show. Of all settings, and of all pairs of two, the ones that explain most are taken.
@@ -218,8 +220,8 @@ def plan_beside(
     levels = better_levels(found, higher=higher)
     names = [each.name for each in space.dimensions if each.name not in levels]
     there = replace(space.narrowed(names), start=space.start.with_values(levels))
-    beside = ", ".join(f"{name} = {value}" for name, value in levels.items())
-    return replace(plan(there, limits, seed, spare), beside=beside)
+    given = ", ".join(f"{name} = {value}" for name, value in levels.items())
+    return replace(plan(there, limits, seed, spare), along_with=given)
 
 
 def joined(first: Plan, second: Plan) -> Plan:
@@ -272,7 +274,7 @@ def plan_of_lines(
     levels |= {name: (start.values[name], far) for name, far in (riding or {}).items()}
     order = matrix(len(levels) + spare)
     designs = [order] * (max(least_pairs(len(levels), spare), most) // len(order))
-    return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), beside=LINES)
+    return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), along_with=LINES)
 
 
 def _folded(
@@ -309,7 +311,14 @@ def _at(
     return start.with_values({name: levels[name][sign > 0] for name, sign in zip(names, signs, strict=True)})
 
 
-def effects(plan: Plan, values: Measured, *, margin: float, level: float = LEVEL) -> tuple[Screened, ...]:
+def of_objective(values: Sequence[Mapping[Configuration, tuple[float, ...] | None]], number: int) -> Measured:
+    """The values of one objective."""
+    return tuple({each: None if value is None else value[number] for each, value in pair.items()} for pair in values)
+
+
+def effects(
+    plan: Plan, values: Measured, *, margin: float, level: float = LEVEL, objective: int = 0
+) -> tuple[Screened, ...]:
     """What the measured values (any positive response) say of each setting; raises `UsageError` where too many failed.
 
     `values` has an entry for each pair of the plan. `margin` is the share within which an effect does not matter.
@@ -322,7 +331,13 @@ def effects(plan: Plan, values: Measured, *, margin: float, level: float = LEVEL
     freedom = len(x) - x.shape[1]
     if freedom < 1 or np.linalg.matrix_rank(x) < x.shape[1]:
         known = sum(len(_usable(mine, (pair.row, pair.mirror))) for pair, mine in zip(plan.pairs, values, strict=True))
-        raise messages.screening_failed(2 * len(plan.pairs) - known, 2 * len(plan.pairs))
+        raise UsageError(
+            (
+                f"the screening tells nothing: {2 * len(plan.pairs) - known} of its "
+                f"{2 * len(plan.pairs)} trials have no result"
+            ),
+            ("see the reasons in its runs; narrow the space with --space, so that its far levels can be run"),
+        )
     inverse = np.linalg.inv(x.T @ x)
     estimates = inverse @ x.T @ y
     residual = y - x @ estimates
@@ -333,7 +348,14 @@ def effects(plan: Plan, values: Measured, *, margin: float, level: float = LEVEL
         low, high = estimate - critical * error, estimate + critical * error
         found.append(
             Screened(
-                name, *plan.levels[name], exp(estimate), exp(low), exp(high), _standing(low, high, margin), plan.beside
+                name,
+                *plan.levels[name],
+                exp(estimate),
+                exp(low),
+                exp(high),
+                _standing(low, high, margin),
+                plan.along_with,
+                objective,
             )
         )
     return tuple(found)
@@ -378,9 +400,12 @@ def _usable(
 
 
 def worth_searching(screened: Sequence[Screened], most: int) -> tuple[str, ...]:
-    """The settings that may matter, the largest effects first; what was shown not to matter is left out."""
-    open_ = [each for each in screened if each.standing is not Standing.PLACEBO]
-    return tuple(each.name for each in sorted(open_, key=lambda each: -abs(log(each.effect)))[:most])
+    """The settings that may matter for an objective, the largest effects on any of them first; none shown not to."""
+    sizes: dict[str, float] = {}
+    for each in screened:
+        if each.standing is not Standing.PLACEBO:
+            sizes[each.name] = max(abs(log(each.effect)), sizes.get(each.name, 0.0))
+    return tuple(sorted(sizes, key=lambda name: -sizes[name])[:most])
 
 
 def at_better_levels(space: Space, screened: Sequence[Screened], *, higher: bool) -> Configuration:

@@ -5,18 +5,19 @@ Servers in turns (docs/statistics.md) tell a pair apart in a third of the time, 
 are screened so. Those whose effect does not (shared buffers, the background writer) have pairs of their own.
 """
 
-from collections.abc import Mapping, MutableSequence, Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import exp, log
 from statistics import fmean
 
-from pgassay.advise import budget, messages, screening
+from pgassay.advise import budget, screening
 from pgassay.advise.failures import Noted
-from pgassay.advise.screening import Measured, Plan, Screened
+from pgassay.advise.screening import Plan, Screened, of_objective
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.task import Measure, Task, Tell, Trials, V, fitting, relative
+from pgassay.advise.task import Measure, Task, Tell, Trials, Values, fitting, relative
 from pgassay.design.validity import rule_of
+from pgassay.report.words import counted
 
 _TURNED_LOOK = 6
 """Pairs of servers in turns after which it is asked whether one setting hides the others; `screening.LOOK` pairs one
@@ -30,9 +31,10 @@ class Screening:
     task: Task
     """With what is left for the steps after it."""
     plan: Plan
-    values: Measured
+    values: Sequence[Values]
     """Of each pair of the plan, relative to the start."""
     found: tuple[Screened, ...]
+    """Every setting by the first objective, then by each further one."""
     parts: tuple[int, ...] = ()
     """How many pairs each of the plans has that were measured after each other; none where it was one."""
 
@@ -56,27 +58,25 @@ def in_turns(space: Space) -> tuple[str, ...]:
 
 def screened(
     task: Task,
-    trials: Trials[float],
+    trials: Trials,
     tell: Tell = lambda text: None,
     noted: MutableSequence[Noted] | None = None,
-    starts: MutableSequence[float] | None = None,
+    starts: MutableSequence[tuple[float, ...]] | None = None,
 ) -> Screening:
     """The screening of a task; raises `UsageError` where it tells nothing.
 
-    What the start had in each batch goes to `starts`; servers in turns have none of the start beside them.
+    What the start had in each batch goes to `starts`; batches in turns have no start.
     """
     if task.turned:
         return _Apart(task, trials, tell, noted).screened()
-    kept: MutableSequence[float] = [] if starts is None else starts
-    measure = relative(task, trials, ratio, noted, kept)
-    return _at_once(task, measure, tell)
+    return _at_once(task, relative(task, trials, noted, starts), tell)
 
 
 def screened_pairs(
-    task: Task, plan: Plan, measure: Measure[V], kind: str = "screening", seed: int = 100, before: int = 0
-) -> tuple[Mapping[Configuration, V | None], ...]:
+    task: Task, plan: Plan, measure: Measure, kind: str = "screening", seed: int = 100, before: int = 0
+) -> tuple[Values, ...]:
     """Values of each pair's row and mirror, as `measure` gives them; `before` batches are measured."""
-    found: dict[int, Mapping[Configuration, V | None]] = {}
+    found: dict[int, Values] = {}
     for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=before + 1):
         wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
         values = measure(f"{kind}-{number:02d}", wanted, task.seed + seed + number)
@@ -86,54 +86,60 @@ def screened_pairs(
     return tuple(found[index] for index in range(len(plan.pairs)))
 
 
-def ratio(value: float | None, base: float | None) -> float | None:
-    """None for what failed."""
-    return value / base if value and base else None
-
-
-def _at_once(task: Task, measure: Measure[float], tell: Tell) -> Screening:
-    """All settings together, once more as long where that shows what does not matter and there is time.
+def _at_once(task: Task, measure: Measure, tell: Tell) -> Screening:
+    """All settings together; of one objective once more as long, where that shows what does not matter.
 
     Whether it may go on is known beforehand, and then each of its two looks has its part of the error rate.
     """
+
+    def found_at(level: float) -> tuple[Screened, ...]:
+        count = len(task.more)
+        return tuple(
+            each
+            for at in range(count)
+            for each in screening.effects(
+                plan, of_objective(values, at), margin=task.margin, level=1 - (1 - level) / count, objective=at
+            )
+        )
+
     plan = screening.plan(task.space, task.limits, task.seed)
-    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
+    tell(f"screening {len(plan.names)} settings in {2 * len(plan.pairs)} configurations")
     first, rest = screening.begun(plan, budget.PAIRS_A_BATCH)
     values = screened_pairs(task, first, measure)
-    hiding = screening.hiding(first, values)
+    hiding = () if task.others else screening.hiding(first, of_objective(values, 0))
     if hiding:
         return _beside(task, first, values, hiding, measure, tell)
     batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
     values = (*values, *screened_pairs(task, rest, measure, before=batches))
     plan = screening.joined(first, rest)
+    if task.others:
+        return Screening(task, plan, values, found_at(screening.LEVEL))
     after = budget.screened_again(task.amounts, len(plan.names))
     if after is None:
-        found = screening.effects(plan, values, margin=task.margin, level=screening.BESIDE_LEVEL)
-        return Screening(task, plan, values, found)
-    found = screening.effects(plan, values, margin=task.margin, level=screening.FIRST_LEVEL)
+        return Screening(task, plan, values, found_at(screening.BESIDE_LEVEL))
+    found = found_at(screening.FIRST_LEVEL)
     if not screening.worth_more(plan, found, task.margin):
         return Screening(task, plan, values, found)
     more = screening.extended(plan, task.space, task.seed)
-    tell(messages.screens(len(plan.names), 2 * len(more.pairs)))
+    tell(f"screening {len(plan.names)} settings in {2 * len(more.pairs)} configurations")
     values = (*values, *screened_pairs(task, more, measure, "screening-again", 150))
     plan = screening.joined(plan, more)
-    found = screening.effects(plan, values, margin=task.margin, level=screening.SECOND_LEVEL)
     parts = (len(plan.pairs) - len(more.pairs), len(more.pairs))
-    return Screening(replace(task, amounts=after), plan, values, found, parts)
+    return Screening(replace(task, amounts=after), plan, values, found_at(screening.SECOND_LEVEL), parts)
 
 
 def _beside(
-    task: Task, first: Plan, values: Measured, hiding: tuple[Screened, ...], measure: Measure[float], tell: Tell
+    task: Task, first: Plan, values: Sequence[Values], hiding: tuple[Screened, ...], measure: Measure, tell: Tell
 ) -> Screening:
-    """The screening begins again beside settings that hide all others, each at its better level.
+    """The screening begins again with settings that hide all others at their better level.
 
     Under its worse level such a setting leaves the others little to show, and what they show there is of no use. The
-    time of the first pairs is that of lines in and out: hidden settings need not be tried beside them any more.
+    time of the first pairs is that of lines in and out: hidden settings need not be tried with them any more.
     """
     plan = screening.plan_beside(task.space, task.limits, hiding, task.seed, higher=task.higher)
-    tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
+    _say_beside(plan, tell)
     own = screened_pairs(task, plan, measure, "screening-beside", 170)
-    found = screening.effects(plan, own, margin=task.margin, level=screening.BESIDE_LEVEL)
+    found = screening.effects(plan, of_objective(own, 0), margin=task.margin, level=screening.BESIDE_LEVEL)
     left = replace(task, amounts=budget.spent(task.amounts, task.amounts.trial_s * budget.trials_of(len(first.pairs))))
     parts = (len(first.pairs), len(plan.pairs))
     return Screening(left, screening.joined(first, plan), (*values, *own), (*hiding, *found), parts)
@@ -141,10 +147,10 @@ def _beside(
 
 @dataclass(frozen=True)
 class _Apart:
-    """Settings in turns first, then the others, both beside what hides them."""
+    """Settings in turns first, then the others, both with what hides them at its better level."""
 
     task: Task
-    trials: Trials[float]
+    trials: Trials
     tell: Tell
     noted: MutableSequence[Noted] | None
 
@@ -153,15 +159,18 @@ class _Apart:
         task, space = self.task, self.task.space
         turned = space.narrowed(task.turned)
         whole = screening.plan(turned, task.limits, task.seed)
-        self.tell(messages.screens_in_turns(len(whole.names), 2 * len(whole.pairs)))
+        self.tell(
+            f"screening {counted(len(whole.names), 'setting')} in {2 * len(whole.pairs)} "
+            "configurations, by servers in turns"
+        )
         first, rest = screening.begun(whole, budget.PAIRS_A_BATCH, _TURNED_LOOK)
         looked = screened_pairs(task, first, self._absolute)
-        hiding = screening.hiding(first, looked)
+        hiding = screening.hiding(first, of_objective(looked, 0))
         if hiding:
             plan = screening.plan_beside(turned, task.limits, hiding, task.seed, higher=task.higher)
-            self.tell(messages.screens_beside(plan.beside, len(plan.names), 2 * len(plan.pairs)))
+            _say_beside(plan, self.tell)
             values = screened_pairs(task, plan, self._absolute, "screening-beside", 170)
-            turns = task.amounts.turns
+            turns = task.amounts.least.turns
             assert turns is not None, "a task with settings in turns has their time"
             task = replace(task, amounts=budget.spent(task.amounts, turns.trial_s * 2 * len(first.pairs)))
         else:
@@ -185,10 +194,10 @@ class _Apart:
         sizes = tuple(len(each.pairs) for each, _ in parts)
         return Screening(task, joined, everything, (*hiding, *in_turn, *apart), sizes)
 
-    def _effects(self, plan: Plan, values: Measured, *, count: int, level: float) -> tuple[Screened, ...]:
+    def _effects(self, plan: Plan, values: Sequence[Values], *, count: int, level: float) -> tuple[Screened, ...]:
         """Of a part of the settings, at its part of the error rate."""
         share = len(plan.names) / count
-        return screening.effects(plan, values, margin=self.task.margin, level=1 - (1 - level) * share)
+        return screening.effects(plan, of_objective(values, 0), margin=self.task.margin, level=1 - (1 - level) * share)
 
     def _others(self, hiding: Sequence[Screened]) -> Plan | None:
         """The pairs of the settings that do not show in slices; None where there are none."""
@@ -201,20 +210,31 @@ class _Apart:
         )
         if not found.names:
             return None
-        self.tell(messages.screens_apart(found.names, 2 * len(found.pairs), found.beside))
+        where = f", along with {found.along_with}" if found.along_with else ""
+        self.tell(
+            f"screening {', '.join(found.names)} in {2 * len(found.pairs)} configurations, one server after the other"
+            f"{where}"
+        )
         return found
 
-    def _beside(self, hiding: Sequence[Screened]) -> Measure[float]:
+    def _beside(self, hiding: Sequence[Screened]) -> Measure:
         """Measures relative to the start with each hiding setting at its better level."""
         better = screening.better_levels(hiding, higher=self.task.higher)
         space = replace(self.task.space, start=self.task.space.start.with_values(better))
-        return relative(replace(self.task, space=space), self.trials, ratio, self.noted)
+        return relative(replace(self.task, space=space), self.trials, self.noted)
 
-    def _absolute(self, name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, float | None]:
+    def _absolute(self, name: str, wanted: Sequence[Configuration], seed: int) -> Values:
         """Measures as they are, without the start: in a pair what servers in turns share cancels."""
         tried = fitting(wanted, self.task.limits, self.noted)
         values = self.trials(name, tried[0], tried[1:], seed) if len(tried) > 1 else {}
         return {each: None for each in wanted if each not in tried} | dict(values)
+
+
+def _say_beside(plan: Plan, tell: Tell) -> None:
+    tell(
+        f"along with {plan.along_with} the others show: screening {len(plan.names)} settings in {2 * len(plan.pairs)}"
+        " configurations"
+    )
 
 
 def _gain(hiding: Sequence[Screened], *, higher: bool) -> float:
@@ -225,24 +245,26 @@ def _gain(hiding: Sequence[Screened], *, higher: bool) -> float:
     return found
 
 
-def _relative(plan: Plan, values: Measured, found: Sequence[Screened], gain: float) -> Measured:
+def _relative(plan: Plan, values: Sequence[Values], found: Sequence[Screened], gain: float) -> tuple[Values, ...]:
     """Values of a batch without a start, relative to it as far as the effects that were found tell.
 
-    Each value says by them what the start would have had in its batch; `gain` is what the plan is beside.
+    Each value says by them what the start would have had in its batch; `gain` is what the plan is along with.
     """
     far = {each.name: log(each.effect) for each in found}
-    scaled: dict[int, Mapping[Configuration, float | None]] = {}
+    scaled: dict[int, Values] = {}
     for batch in screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH):
         starts = [
-            log(value) - log(gain) - sum(far.get(n, 0.0) for n, sign in zip(plan.names, signs, strict=True) if sign > 0)
+            log(value[0])
+            - log(gain)
+            - sum(far.get(n, 0.0) for n, sign in zip(plan.names, signs, strict=True) if sign > 0)
             for index in batch
             for signs, each in plan.pairs[index].signed
-            if (value := values[index].get(each))
+            if (value := values[index].get(each)) and value[0]
         ]
         if starts:
             scaled |= {index: _scaled(values[index], exp(-fmean(starts))) for index in batch}
     return tuple(scaled.get(index, dict.fromkeys(values[index])) for index in range(len(plan.pairs)))
 
 
-def _scaled(values: Mapping[Configuration, float | None], by: float) -> dict[Configuration, float | None]:
-    return {each: value * by if value else None for each, value in values.items()}
+def _scaled(values: Values, by: float) -> Values:
+    return {each: (value[0] * by,) if value and value[0] else None for each, value in values.items()}

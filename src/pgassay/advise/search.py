@@ -8,10 +8,17 @@ machine could run are never proposed. benchmarks/advise.py sets it against other
 import random
 from collections.abc import Collection, Sequence
 from importlib.util import find_spec
+from operator import mul
 from typing import TYPE_CHECKING
 
+from pgassay.advise import budget, screening
+from pgassay.advise.constraint_model import Keeping, Slacks
 from pgassay.advise.constraints import Limits, within
+from pgassay.advise.front import picked
+from pgassay.advise.screenings import Screening
+from pgassay.advise.smoothing import Batches, Gains, expected, hopeful, promising
 from pgassay.advise.space import Configuration, Dimension, Space, index_of
+from pgassay.advise.task import Measure, Task
 from pgassay.errors import UsageError
 from pgassay.extras import install_command
 
@@ -25,6 +32,10 @@ FAILED = 0.5
 """How much worse than the worst (a log-ratio) a point counts that failed."""
 _TRIES = 20
 CANDIDATES = 48
+GUESSES = (0.0, 1.0, 2.0)
+"""Of each batch so many proposals are where most is expected, or may be hoped for: spreads above what is expected."""
+_AGAIN = 4
+"""The best of a search are measured once more before one is chosen; of several objectives a whole batch of them."""
 
 
 def require_optimiser() -> None:
@@ -96,6 +107,94 @@ class Search:
             if found not in taken:
                 break
         return found
+
+
+def searched(
+    task: Task, screened: Screening, names: Sequence[str], measure: Measure, slacks: Slacks
+) -> tuple[Batches, Batches]:
+    """What the screening saw in the settings that are searched, and what the search measured: gains by batch.
+
+    For the estimator what breaks a limit has failed; the process knows how likely it is to do so.
+    """
+    space, start = task.space.narrowed(names), task.space.start
+    search = Search(space, task.limits, task.seed, objectives=len(task.more))
+
+    def learn(configuration: Configuration, gains: Gains | None) -> None:
+        search.tell(configuration, None if slacks.breaks(configuration) else gains)
+
+    for pair in screened.values:
+        for configuration, value in pair.items():
+            learn(configuration, task.gains(value))
+    before = [
+        [
+            (task.space.seen_in(names, each), task.gains(value))
+            for at in batch
+            for each, value in screened.values[at].items()
+        ]
+        for batch in screened.batches
+    ]
+    usual = {name: each for name, each in task.space.rule_of_thumb.values.items() if name in names}
+    better = [
+        screening.at_better_levels(space, [each for each in screened.found if each.objective == at], higher=more)
+        for at, more in enumerate(task.more)
+    ]
+    first = [within(space.dimensions, each, task.limits) for each in (*better, space.start.with_values(usual))]
+    found: list[list[tuple[Configuration, Gains | None]]] = []
+    batches = budget.batches_of(task.amounts, space.size, task.trial_s(names))
+    for number in range(1, batches + 1):
+        keeping, batch, size = slacks.keeping(space), list[Configuration](), budget.BATCH
+        if number == batches:  # the most promising once more, before some are chosen
+            batch = _best(task, promising(expected(space, [*before, *found]), found), keeping)
+            size = size if task.others or not batch else _AGAIN
+        else:
+            if number == 1:
+                batch = [each for each in dict.fromkeys(first) if each != start]
+            batch += _guesses(task, space, (before, found), [*batch, start], keeping, number)
+        while len(batch) < size:
+            batch.append(search.ask([*batch, start]))
+        measured = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
+        found.append([(configuration, task.gains(value)) for configuration, value in measured.items()])
+        for configuration, value in measured.items():
+            learn(configuration, task.gains(value))
+    return before, found
+
+
+def _best(task: Task, known: dict[Configuration, Gains], keeping: Keeping) -> list[Configuration]:
+    """What is measured once more: the best, or points across the front of several objectives."""
+    if task.others:
+        likely = keeping.likely([*known])
+        return [
+            each for each in picked({each: known[each] for each in likely}, budget.BATCH) if each != task.space.start
+        ]
+    return keeping.likely(sorted(known, key=lambda each: -known[each][0]))[:_AGAIN]
+
+
+def _guesses(
+    task: Task,
+    space: Space,
+    seen: tuple[Batches, Batches],
+    taken: Sequence[Configuration],
+    keeping: Keeping,
+    number: int,
+) -> list[Configuration]:
+    """Where all trials so far let expect or hope for most, of what is likely to keep its limits.
+
+    Several objectives are added up with weights that are drawn anew for each guess.
+    """
+    before, found = seen
+    process = expected(space, [*before, *found])
+    guesses: list[Configuration] = []
+    if process is None:
+        return guesses
+    chance, known = random.Random(f"weights/{task.seed}/{number}"), promising(process, found)
+    for spreads in GUESSES:
+        parts = [chance.random() for _ in task.more]
+        weights = tuple(each / sum(parts) for each in parts) if task.others else (1.0,)
+        ranked = sorted(known.items(), key=lambda each: -sum(map(mul, weights, each[1])))
+        near = next((each for each, _ in keeping.safest(ranked)), taken[0])
+        guess = hopeful(process, near, task.limits, [*taken, *guesses], spreads, weights, keeping.likely)
+        guesses += [] if guess is None else [guess]
+    return guesses
 
 
 def _distribution(dimension: Dimension) -> "BaseDistribution":

@@ -1,7 +1,7 @@
 """What all trials of a search together say of one configuration: a Gaussian process over the levels of the space.
 
 A sample seen once is half luck, and its neighbours know more of it than it does. The start that a batch is set against
-has noise of its own, which all of its ratios share: the process is told so. C. E. Rasmussen and C. K. I. Williams,
+has noise of its own, which all of its ratios share: the process knows. C. E. Rasmussen and C. K. I. Williams,
 "Gaussian Processes for Machine Learning" (2006), chapters 2 and 5. It helps to choose; nothing it says is evidence.
 
 Processors and libraries of linear algebra differ in the last bits, and a choice between two levels must not hang on
@@ -20,9 +20,11 @@ from pgassay.advise.constraints import Limits, allowed
 from pgassay.advise.space import Configuration, Space, index_of
 
 Floats = npt.NDArray[np.float64]
-Batches = Sequence[Sequence[tuple[Configuration, float | None]]]
-"""Gains (log-ratios to the start of their batch, higher is better), batch by batch; None for what failed."""
-Gained = Mapping[Configuration, Sequence[float | None]]
+Gains = tuple[float, ...]
+"""Of each objective a log-ratio to the start, higher is better."""
+Batches = Sequence[Sequence[tuple[Configuration, Gains | None]]]
+"""Gains (to the start of their own batch), batch by batch; None for what failed."""
+Gained = Mapping[Configuration, Sequence[Gains | None]]
 """The same by configuration."""
 Variance = Callable[[Configuration], float]
 """How many times the usual variance a trial of a configuration has."""
@@ -70,7 +72,9 @@ class Smoothed:
         return round(float((near @ self.weights)[0]), _GAIN_DIGITS)
 
 
-def smoothed(space: Space, batches: Batches, variance: Variance = lambda each: 1.0) -> Smoothed | None:
+def smoothed(
+    space: Space, batches: Sequence[Sequence[tuple[Configuration, float | None]]], variance: Variance = lambda each: 1.0
+) -> Smoothed | None:
     """The process that makes what was seen most likely; None where too little was seen.
 
     All trials count as equally noisy unless somebody knows their `variance`, as a simulation does.
@@ -140,41 +144,83 @@ class Fit:
         return 0.5 * misfit + float(np.sum(np.log(np.diag(factor[0])))), gradient
 
 
-def by_configuration(batches: Batches) -> dict[Configuration, list[float | None]]:
+@dataclass(frozen=True)
+class Expected:
+    """What all trials together say of each objective."""
+
+    processes: tuple[Smoothed, ...]
+
+    @property
+    def space(self) -> Space:
+        """Whose configurations it knows."""
+        return self.processes[0].space
+
+    def gains(self, configuration: Configuration) -> Gains:
+        """What is expected of a configuration."""
+        return tuple(each.gain(configuration) for each in self.processes)
+
+    def hopes(self, configurations: Sequence[Configuration], spreads: float, weights: Gains) -> list[float]:
+        """As `Smoothed.hopes`, the sum over all objectives with these weights."""
+        parts = (
+            weight * each.hopes(configurations, spreads) for weight, each in zip(weights, self.processes, strict=True)
+        )
+        found: list[float] = sum(parts, np.zeros(len(configurations))).tolist()
+        return found
+
+    def lost(self, whole: Configuration, other: Configuration) -> float:
+        """What is expected to be lost where the other one is taken: the most of any objective."""
+        return max(mine - its for mine, its in zip(self.gains(whole), self.gains(other), strict=True))
+
+
+def expected(space: Space, batches: Batches, variance: Variance = lambda each: 1.0) -> Expected | None:
+    """Of all that was seen; None where that is too little."""
+    count = next((len(gains) for batch in batches for _, gains in batch if gains is not None), 0)
+    found = []
+    for at in range(count):
+        mine = [[(each, None if gains is None else gains[at]) for each, gains in batch] for batch in batches]
+        process = smoothed(space, mine, variance)
+        if process is None:
+            return None
+        found.append(process)
+    return Expected(tuple(found)) if found else None
+
+
+def by_configuration(batches: Batches) -> dict[Configuration, list[Gains | None]]:
     """What was seen of each configuration."""
-    found: dict[Configuration, list[float | None]] = {}
+    found: dict[Configuration, list[Gains | None]] = {}
     for batch in batches:
-        for each, gain in batch:
-            found.setdefault(each, []).append(gain)
+        for each, gains in batch:
+            found.setdefault(each, []).append(gains)
     return found
 
 
-def promising(process: Smoothed | None, measured: Batches) -> list[tuple[Configuration, float]]:
-    """What was `measured` with its expected gain, the most promising first; what ever failed is left out.
+def promising(process: Expected | None, measured: Batches) -> dict[Configuration, Gains]:
+    """What was `measured` with its expected gains; what ever failed is left out.
 
     Where too little was seen to smooth, a mean counts n ÷ (n + 1): the shrinkage of a mean whose noise is as large as
     the differences that are searched for.
     """
-    found = by_configuration(measured)
-    worked = {each: [one for one in gains if one is not None] for each, gains in found.items() if None not in gains}
-    if process is None:
-        means = {each: sum(gains) / (len(gains) + 1) for each, gains in worked.items() if gains}
-    else:
-        means = {each: process.gain(each) for each, gains in worked.items() if gains}
-    return sorted(means.items(), key=lambda each: -each[1])
+    found = {}
+    for each, all_gains in by_configuration(measured).items():
+        worked = [one for one in all_gains if one is not None]
+        if worked and len(worked) == len(all_gains):
+            means = tuple(sum(column) / (len(worked) + 1) for column in zip(*worked, strict=True))
+            found[each] = means if process is None else process.gains(each)
+    return found
 
 
 def hopeful(
-    process: Smoothed,
+    process: Expected,
     near: Configuration,
     limits: Limits,
     taken: Collection[Configuration],
     spreads: float,
+    weights: Gains = (1.0,),
     likely: Callable[[Sequence[Configuration]], Sequence[Configuration]] = lambda line: line,
 ) -> Configuration | None:
     """Where most may be hoped for, setting by setting from `near` on, that is not `taken`; None where all are.
 
-    Of each line only what is `likely` to keep what must hold.
+    Of each line only what is `likely` to keep what must hold; of several objectives by their `weights`.
 
     With more `spreads` what is little known is hoped more of (N. Srinivas and others, "Gaussian process optimization in
     the bandit setting", 2010).
@@ -187,7 +233,7 @@ def hopeful(
             line = [found.with_values({dimension.name: level}) for level in dimension.levels]
             line = [*likely([each for each in line if allowed(each, limits)])]
             if line:
-                hopes |= zip(line, process.hopes(line, spreads).tolist(), strict=True)
+                hopes |= zip(line, process.hopes(line, spreads, weights), strict=True)
                 highest = max(line, key=lambda each: hopes[each])
                 if hopes[highest] > best + 1e-9:
                     found, best = highest, hopes[highest]
@@ -198,7 +244,7 @@ def hopeful(
 
 
 def trimmed(
-    process: Smoothed | None,
+    process: Expected | None,
     found: Configuration,
     limits: Limits,
     measured: Gained,
@@ -207,7 +253,7 @@ def trimmed(
     keep: Collection[str] = (),
     keeps: Callable[[Configuration], bool] = lambda each: True,
 ) -> Configuration:
-    """Without the lines of which together less than `least` (a log-ratio) is expected: proving them costs others' time.
+    """Without the lines of which together less than `least` is expected in every objective: their proof takes time.
 
     Nor with more than `most` lines, whatever is expected of them; but always with those to `keep`.
     Where something failed on the way, only to what was seen to work, and only to what `keeps` what must hold.
@@ -222,9 +268,9 @@ def trimmed(
     while process is not None:
         lines = found.changes_from(start)
         fewer = [found.with_values({name: start.values[name]}) for name in lines if name not in keep]
-        best = max((each for each in fewer if usable(each)), key=process.gain, default=found)
-        lost = process.gain(whole) - process.gain(best)
-        if len(lines) < 2 or best == found or (lost >= least and len(lines) <= most):
+        lost = {each: process.lost(whole, each) for each in fewer if usable(each)}
+        best = min(lost, key=lambda each: lost[each], default=found)
+        if len(lines) < 2 or best == found or (lost[best] >= least and len(lines) <= most):
             break
         found = best
     return found

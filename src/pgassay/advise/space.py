@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
-from pgassay.advise import messages
-from pgassay.advise.knowledge import Risk, Scale, Setting
+from pgassay.advise.knowledge import Risk, Scale, Setting, unknown_setting
+from pgassay.errors import UsageError
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT, canonical, format_bytes, format_number, split_quantity
 
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)% of memory")
@@ -107,7 +107,7 @@ class Space:
         for each in self.dimensions:
             if each.name == name:
                 return each
-        raise messages.unknown_setting(name, (each.name for each in self.dimensions))
+        raise unknown_setting(name, (each.name for each in self.dimensions))
 
     @property
     def rule_of_thumb(self) -> Configuration:
@@ -175,7 +175,10 @@ def space_of(
     fixed = [each.name for each in found if len(each.levels) < 2]
     dimensions = tuple(each for each in found if len(each.levels) >= 2)
     if not dimensions:
-        raise messages.one_point(fixed, left_out)
+        reasons = [f"{', '.join(fixed)} can only be what they are"] if fixed else []
+        reasons += [f"{name}: {why}" for name, why in left_out.items()]
+        why = f": {'; '.join(reasons)}" if reasons else ""
+        raise UsageError(f"the space has one point{why}", "give at least one setting two levels or more")
     own = Configuration({each.name: each.start for each in dimensions} | dict(start))
     default = own.with_values({each.name: each.setting.default for each in dimensions})
     return Space(dimensions, own, default, left_out)
@@ -187,10 +190,15 @@ def _unfit(setting: Setting, machine: Machine, allowed: Collection[str], window_
     if not setting.since <= machine.version <= setting.until:
         return f"PostgreSQL {machine.version} does not have it, or has another default"
     if setting.window_s > window_s:
-        return messages.short_window(setting.window_s, window_s)
+        return short_window(setting.window_s, window_s)
     if quick and not setting.quick and setting.name not in allowed:
         return "the quick form leaves it out"
     return ""
+
+
+def short_window(needed_s: float, window_s: float) -> str:
+    """Why a setting is not tried: no trial is long enough to show its effect."""
+    return f"its effect takes windows of {needed_s:g} s, and these are {window_s:g} s"
 
 
 def _dimension(setting: Setting, machine: Machine, start: str) -> Dimension:
@@ -205,7 +213,9 @@ def _dimension(setting: Setting, machine: Machine, start: str) -> Dimension:
     unit = _unit(setting.low or setting.default)
     low, high = (_amount(setting, text, machine) for text in (setting.low, setting.high))
     if low > high:
-        raise messages.empty_range(setting.name, setting.low, setting.high)
+        raise UsageError(
+            f"{setting.name} has no level between {setting.low} and {setting.high}", "give a low that is not above high"
+        )
     numbers = _steps(low, high, setting)
     texts = {number: _text(number, unit) for number in numbers}
     own = _amount(setting, start, machine)
@@ -241,11 +251,12 @@ def _amount(setting: Setting, text: str, machine: Machine) -> float:
     if per_core := _PER_CORE.fullmatch(text):
         return machine.cores * float(per_core[1])
     quantity = split_quantity(text)
-    if quantity is None:
-        raise messages.bad_amount(setting.name, text)
+    if quantity is None or quantity[1] not in {"", *BYTES_PER_UNIT, *MS_PER_UNIT}:
+        raise UsageError(
+            f'"{text}" is no amount for {setting.name}',
+            'give a quantity (64MB, 200ms, 4), "25% of memory" or "2 per core"',
+        )
     number, unit = quantity
-    if unit and unit not in BYTES_PER_UNIT and unit not in MS_PER_UNIT:
-        raise messages.bad_amount(setting.name, text)
     return number * float(BYTES_PER_UNIT.get(unit) or MS_PER_UNIT.get(unit) or 1)
 
 

@@ -5,59 +5,78 @@ All that measures is a `Laboratory`, so that the whole way is tried on simulated
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field
+from math import log
+from typing import Protocol
 
 from pgassay.advise import robust
 from pgassay.advise.budget import Amounts
+from pgassay.advise.constraint_model import Holding, LimitChance, Slacks
 from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Noted
-from pgassay.advise.front import Kept
-from pgassay.advise.keeping import Holding, Slacks
 from pgassay.advise.robust import Condition
+from pgassay.advise.smoothing import Gains
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.windows import Longer
+from pgassay.analysis.observations import Observation
+from pgassay.study.responses import Response
+from pgassay.study.thresholds import Limit
 
-Values = Mapping[Configuration, float | None]
+Values = Mapping[Configuration, tuple[float, ...] | None]
+"""Of each objective one; None for what failed, nothing for what was disturbed."""
 Tell = Callable[[str], None]
-V = TypeVar("V")
-Trials = Callable[[str, Configuration, Sequence[Configuration], int], Mapping[Configuration, V | None]]
-"""One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like for several objectives."""
-Measure = Callable[[str, Sequence[Configuration], int], Mapping[Configuration, V | None]]
+Trials = Callable[[str, Configuration, Sequence[Configuration], int], Values]
+"""One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like."""
+Measure = Callable[[str, Sequence[Configuration], int], Values]
 """Values of a batch relative to its start, by name and seed."""
+
+
+@dataclass(frozen=True)
+class PointTrials:
+    """What a study saw: observations by response, in which a treatment is the place of its configuration (0: start)."""
+
+    objectives: Sequence[str]
+    configurations: Sequence[Configuration]
+    observations: Mapping[str, Sequence[Observation]]
+    responses: Mapping[str, Response]
+    limits: Sequence[Limit]
+    resolution: float
+    """The smallest difference of interest, a share."""
+    failed: Mapping[Configuration, str] = field(default_factory=dict)
+    costs: Sequence[str] = ()
+    """Those of the responses that are costs of a transaction and no objectives; they decide nothing."""
 
 
 class Laboratory(Protocol):
     """What measures. Every call has a name of its own, by which what was measured is found again."""
 
     def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
-        """One trial of each, of the start too; None for what failed, and nothing for what was disturbed."""
-        ...
+        """One trial of each, of the start too; what breaks a limit has failed, but for `held`."""
 
     def held(self, name: str) -> Holding:
         """What the trials of a batch have that had a result, and how far each is from the limits, kept or broken.
 
         Nothing where there are no limits.
         """
-        ...
 
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
     ) -> Mapping[Configuration, Compared]:
         """Blocks of all of them until every verdict is settled or the budget is used."""
-        ...
 
     def spent_s(self, name: str) -> float:
         """How long a batch or a study took; 0 where there was none of that name."""
-        ...
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """Of each limit how probable it is that one more trial of a study's baseline keeps it, by that study.
 
         A limit on a change is held against the study's first arm.
         """
-        ...
+
+    def points(
+        self, name: str, start: Configuration, arms: Sequence[Configuration], seed: int, blocks: int, budget_s: float
+    ) -> PointTrials:
+        """So many blocks of all of them, whatever they show: of several objectives."""
 
     def elsewhere(
         self,
@@ -69,7 +88,21 @@ class Laboratory(Protocol):
         budget_s: float,
     ) -> robust.Found:
         """Each of `arms` against `baseline` at each condition, in blocks as of a study."""
-        ...
+
+
+@dataclass(frozen=True)
+class Longer:
+    """A window that is long enough for settings that are left out, and the least budget for all that it tries."""
+
+    names: tuple[str, ...]
+    window_s: float
+    budget: str
+    """As `--budget` takes it."""
+
+    @property
+    def text(self) -> str:
+        """As a plan says it."""
+        return f"{', '.join(self.names)} with -T {self.window_s:.0f} --budget {self.budget}"
 
 
 @dataclass(frozen=True)
@@ -85,21 +118,34 @@ class Task:
     """The share within which a setting does not matter."""
     seed: int
     others: tuple[bool, ...] = ()
-    """Is more better, of each further objective? See `front_walk`."""
+    """The same of each further objective: then points to choose from are asked for."""
     conditions: tuple[Condition, ...] = ()
     """Where the advice is tried again; nowhere where that was not asked for."""
     turned: tuple[str, ...] = ()
     """Settings that are screened by servers in turns; none where all are screened one server after the other."""
     remarks: tuple[str, ...] = ()
-    """What is to be said of the load beside every answer."""
+    """What every answer says of the load."""
     longer: tuple[Longer, ...] = ()
     """What would be tried with longer windows."""
     budget_s: float = 0.0
     """What all runs may take together; 0 where an earlier version did not keep it."""
 
+    @property
+    def more(self) -> tuple[bool, ...]:
+        """Is more better, of each objective?"""
+        return (self.higher, *self.others)
+
+    def gains(self, ratios: tuple[float, ...] | None) -> Gains | None:
+        """The logarithms of ratios, higher is better."""
+        return None if ratios is None else self.turned_round(tuple(map(log, ratios)))
+
+    def turned_round(self, gains: Gains) -> Gains:
+        """Those of which less is better with the other sign."""
+        return tuple(gain if more else -gain for more, gain in zip(self.more, gains, strict=True))
+
     def trial_s(self, names: Iterable[str]) -> float:
-        """How long a trial is expected to take beside others that differ in these settings: in turns it is longer."""
-        turns = self.amounts.turns
+        """How long a trial is expected to take in a batch that differs in these settings: in turns it is longer."""
+        turns = self.amounts.least.turns
         return turns.trial_s if turns and self.in_turns(names) else self.amounts.trial_s
 
     def in_turns(self, names: Iterable[str]) -> bool:
@@ -107,7 +153,7 @@ class Task:
         return set(names) <= set(self.turned)
 
 
-def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials[float]:
+def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials:
     """The batches of a laboratory, in which a trial that breaks a limit has its value all the same.
 
     How far each is from the limits goes to `slacks`.
@@ -118,7 +164,7 @@ def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Tr
         held = laboratory.held(name)
         if slacks is not None:
             slacks.add(start, held)
-        return {**found, **{each: one.value for each, one in held.items()}}
+        return {**found, **{each: one.values for each, one in held.items()}}
 
     return measure
 
@@ -139,31 +185,35 @@ def fitting(
 
 def relative(
     task: Task,
-    trials: Trials[V],
-    ratio: Callable[[V | None, V | None], V | None],
+    trials: Trials,
     noted: MutableSequence[Noted] | None = None,
-    starts: MutableSequence[V] | None = None,
-) -> Measure[V]:
-    """Measures a batch as `ratio`s to its start; what may not be tried has failed without a trial, and is `noted`.
+    starts: MutableSequence[tuple[float, ...]] | None = None,
+) -> Measure:
+    """Measures a batch as ratios to its start; what may not be tried has failed without a trial, and is `noted`.
 
-    What other programs disturbed is missing: it has not failed, and teaches nothing. `ratio` is None for what failed.
-    What the start had in each batch goes to `starts`.
+    What other programs disturbed is missing: it has not failed, and teaches nothing. A value of 0 has no ratio, and
+    fails. What the start had in each batch goes to `starts`.
     """
     start = task.space.start
 
-    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> dict[Configuration, V | None]:
+    def measure(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
         tried = [each for each in fitting(wanted, task.limits, noted) if each != start]
         values = trials(name, start, tried, seed) if tried else {}
         base = values.get(start)
-        found: dict[Configuration, V | None] = {each: None for each in wanted if each != start and each not in tried}
+        found: dict[Configuration, tuple[float, ...] | None] = {
+            each: None for each in wanted if each != start and each not in tried
+        }
         found |= {each: None for each in tried if each in values and values[each] is None}
-        if starts is not None and base is not None:
+        if base is None:
+            return found
+        if starts is not None:
             starts.append(base)
-        itself = ratio(base, base)
-        if itself is not None:
-            found |= {each: ratio(values[each], base) for each in tried if each in values}
-            if start in wanted:
-                found[start] = itself
+        if min(base) > 0:
+            for each in (*tried, *([start] if start in wanted else ())):
+                value = values.get(each)
+                if value is not None:
+                    ratios = tuple(mine / its for mine, its in zip(value, base, strict=True))
+                    found[each] = ratios if min(value) > 0 else None
         return found
 
     return measure

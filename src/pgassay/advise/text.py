@@ -1,152 +1,226 @@
-"""An advice in words: lines with reasons and intervals, what they risk, what does not matter, how it was found.
+"""An advice in words: lines or points with reasons and intervals, their risks, what does not matter, how it was found.
 
-Numbers are the confirmation's, never the search's; what the search saw stands beside it, so that the shrinkage is seen.
+Numbers are the confirmation's, never the search's; what the search expected is only there to show the shrinkage. Of
+one objective there are lines, of several points to choose from, each with its lines.
 """
 
 from collections.abc import Iterator, Sequence
 from math import exp, isfinite
 from typing import Any
 
-from pgassay.advise import drift_page, failures_page, robust_page
+from pgassay.advise import drift, failures, robust
+from pgassay.advise.budget import REFERENCES, blocks_of
 from pgassay.advise.elimination import Line, inverted, shown_to_help
+from pgassay.advise.fallback import Apart, Outdone
+from pgassay.advise.folder import LINES_FILE
+from pgassay.advise.front import Point, helps
+from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.knowledge import Risk, Setting, known_settings
+from pgassay.advise.laboratory import REPORT
 from pgassay.advise.lines import Level
 from pgassay.advise.screening import LINES, Screened, Standing
-from pgassay.advise.takeover import Apart, Outdone
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
+from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.json_values import effect_values
+from pgassay.report.page import PAGE
 from pgassay.report.words import counted, duration, number, ratio_interval
 
 _OTHERS = ("default", "rule of thumb")
-"""What an advice is confirmed against, beside the start."""
+"""What an advice is confirmed against, along with the start."""
 
 
-def auto_conf(task: Task, advice: Advice, objective: str) -> str:
-    """The lines for postgresql.auto.conf, each under its reason; a comment alone where nothing was confirmed."""
+def auto_confs(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, str]:
+    """Lines for postgresql.auto.conf, each under its reason, by the name of their file: a file for each point.
+
+    Of one objective it is one file: a comment alone where nothing was confirmed.
+    """
+    if task.others:
+        return {f"point-{each.label}.conf": point_conf(task, each, objectives) for each in advice.front}
     if not advice.confirmed:
-        return "# pgassay advise: no change was confirmed to help\n"
-    told = []
-    for line in advice.lines:
-        if line.kept:
-            setting = setting_in(task, line.name)
-            told.append(f"# {gain(line, objective)}; {setting.reason}; takes effect by {setting.apply}")
-            told.append(setting.line(line.value))
-    return "\n".join(told) + "\n"
+        return {LINES_FILE: "# pgassay advise: no change was confirmed to help\n"}
+    kept = [line for line in advice.lines if line.kept]
+    lines = (_conf_line(setting_in(task, line.name), line.value, gain(line, objectives[0])) for line in kept)
+    return {LINES_FILE: "".join(lines)}
 
 
-def render(task: Task, advice: Advice, objective: str, folder: str) -> str:
+def point_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
+    """The lines of a point for postgresql.auto.conf."""
+    changes = point.configuration.changes_from(task.space.start)
+    lines = (
+        _conf_line(setting_in(task, name), value, line_words(task, point, name, objectives))
+        for name, value in changes.items()
+    )
+    return (
+        f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together\n{''.join(lines)}"
+    )
+
+
+def _conf_line(setting: Setting, value: str, why: str) -> str:
+    reason = setting.reason or "no reason is known"
+    return f"# {why}; {reason}; takes effect by {setting.apply}\n{setting.line(value)}\n"
+
+
+def render(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -> str:
     """All of it, for a terminal."""
-    return "\n".join(_sentences(task, advice, objective, folder)) + "\n"
+    return "\n".join(_sentences(task, advice, objectives, folder)) + "\n"
 
 
-def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Iterator[str]:
-    yield headline(advice, objective)
+def _sentences(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -> Iterator[str]:
+    yield headline(advice, objectives)
     yield ""
-    yield auto_conf(task, advice, objective).rstrip("\n")
-    yield ""
-    yield from proof_sentences(task, advice, objective)
-    placebos = [each for each in advice.known if each.standing is Standing.PLACEBO]
-    count = counted(len(placebos), "setting")
-    yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {count}"
-    yield from (f"  {screened_words(each)}" for each in placebos)
-    open_ = [each for each in advice.known if each.standing is Standing.OPEN]
-    if open_:
-        yield f"not told apart from no effect, nor shown to have none: {', '.join(each.name for each in open_)}"
-    active = [each for each in advice.known if each.standing is Standing.ACTIVE]
-    if active:
-        yield "matter:"
-        yield from (f"  {screened_words(each)}" for each in active)
+    if advice.points:
+        head, rows = table(advice, objectives)
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        for row in (head, *rows):
+            yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield "against the start; intervals hold for all of these points and objectives together, at 95 %"
+        yield ""
+        yield from _lines_of_points(task, advice, objectives)
+    elif not task.others:
+        yield auto_confs(task, advice, objectives)[LINES_FILE].rstrip("\n")
+        yield ""
+    yield from proof_sentences(task, advice, objectives)
+    for at, objective in enumerate(objectives):
+        of = f" for {objective}" if task.others else ""
+        known = {
+            kind: [each for each in advice.known if each.objective == at and each.standing is kind] for kind in Standing
+        }
+        placebos = known[Standing.PLACEBO]
+        count = counted(len(placebos), "setting")
+        yield f"do not matter{of} within ±{100 * task.margin:.3g} % from start to far level: {count}"
+        yield from (f"  {screened_words(each)}" for each in placebos)
+        if known[Standing.OPEN]:
+            names = ", ".join(each.name for each in known[Standing.OPEN])
+            yield f"not told apart from no effect{of}, nor shown to have none: {names}"
+        if known[Standing.ACTIVE]:
+            yield f"matter{of}:"
+            yield from (f"  {screened_words(each)}" for each in known[Standing.ACTIVE])
     yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
-    yield from failures_page.sentences(advice.refused)
+    yield from failures.sentences(advice.refused)
     if task.space.left_out:
         yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
+    if advice.points:
+        yield f"picture: {folder}/{advice.study}/{REPORT}/{PAGE}"
     yield f"record: {folder}"
 
 
-def proof_sentences(task: Task, advice: Advice, objective: str) -> Iterator[str]:
-    """What the fresh trials showed beside the headline, what the lines risk, and which lines went."""
+def _lines_of_points(task: Task, advice: Advice, objectives: Sequence[str]) -> Iterator[str]:
+    for point in advice.points:
+        if point.searched:
+            yield f"{point.label}: {changes(task, point)}"
+            if point.costs:
+                yield f"  costs against the start: {'; '.join(point.costs)}"
+    if advice.front:
+        yield "a point is confirmed as a whole; its lines by trials without each, whose intervals hold for all of them:"
+    for point in advice.front:
+        for name, value in point.configuration.changes_from(task.space.start).items():
+            yield f"  {point.label}: {name} = {value}: {line_words(task, point, name, objectives)}"
+
+
+def proof_sentences(task: Task, advice: Advice, objectives: Sequence[str]) -> Iterator[str]:
+    """What the fresh trials showed in addition to the headline, what the lines risk, and which lines went."""
     yield from task.remarks
+    objective = objectives[0]
     for name in _OTHERS:
         if advice.confirmed and name in advice.proof:
-            found = advice.proof[name]
-            failed = f"it fails: {found.verdict.text}" if found.verdict.kind is Kind.FAILED else ""
-            yield f"against the {name}: {failed or f'{objective} {ratio_interval(*inverted(found))}'}"
+            against = advice.proof[name]
+            failed = f"it fails: {against.verdict.text}" if against.verdict.kind is Kind.FAILED else ""
+            yield f"against the {name}: {failed or f'{objective} {ratio_interval(*inverted(against))}'}"
     if advice.chosen is not None and advice.searched is not None:
         seen = advice.searched if task.higher else -advice.searched
-        told = ratio_interval(*inverted(advice.chosen))
-        yield f"shrinkage: the search expected ×{number(exp(seen))} over the start; fresh trials of it found {told}"
+        found = ratio_interval(*inverted(advice.chosen))
+        yield f"shrinkage: the search expected ×{number(exp(seen))} over the start; fresh trials of it found {found}"
+    for point in advice.front:
+        both = zip(objectives, point.searched, strict=True)
+        expected = ", ".join(f"{name} ×{number(exp(each))}" for name, each in both)
+        yield f"shrinkage of {point.label}: the search expected {expected}"
     for each in advice.kept:
         yield f"limit {each.limit}: a further trial of what is left keeps it: {chance(each.probability)}"
     if advice.confirmed:
-        yield from robust_page.sentences(advice.robust, objective)
-    risks = [
-        f"{line.name}: {setting_in(task, line.name).risks}" for line in advice.lines if line.kept and _risky(task, line)
-    ]
-    if advice.confirmed:
+        yield from robust.sentences(advice.robust, objective)
+    if advice.confirmed or advice.front:
+        recommended = [
+            *(line.name for line in advice.lines if line.kept),
+            *(name for point in advice.front for name in point.configuration.changes_from(task.space.start)),
+        ]
+        settings = [setting_in(task, name) for name in dict.fromkeys(recommended)]
+        risks = [f"{each.name}: {each.risks}" for each in settings if each.risk is not Risk.SAFE]
         yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
     yield from map(level_words, advice.levels)
     if advice.confirmed and advice.outdone:
-        by = advice.outdone
-        told = ratio_interval(*inverted(by.found))
+        by, kept = advice.outdone, sum(each.kept for each in advice.lines)
         yield (
-            f"the {by.by} was shown to do better than the lines of the search, and was taken: {told} against them;"
-            f" {_apart(by, sum(each.kept for each in advice.lines))}"
+            f"the {by.by} was shown to do better than the lines of the search, and was taken:"
+            f" {ratio_interval(*inverted(by.found))} against them; {_apart(by, kept)}"
         )
     yield from _removed(task, advice)
     if advice.idle:
-        told = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
-        yield f"left out before the proof, since next to nothing was expected of it: {told}"
-    yield from drift_page.sentences({objective: advice.starts})
+        lines = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
+        yield f"left out before the proof, since next to nothing was expected of it: {lines}"
+    yield from drift.sentences(starts(advice, objectives))
+
+
+def starts(advice: Advice, objectives: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """What the start had in each batch, by objective."""
+    return {objective: tuple(each[at] for each in advice.starts) for at, objective in enumerate(objectives)}
 
 
 def _apart(outdone: Outdone, kept: int) -> str:
-    """What came of its lines."""
     if outdone.apart is Apart.DONE:
         return f"of its {counted(outdone.lines, 'line')} {kept} {'is' if kept == 1 else 'are'} left, {outdone.apart}"
     return outdone.apart
 
 
 def _removed(task: Task, advice: Advice) -> Iterator[str]:
-    """The lines that went: those that nothing showed to help, and those that do not beside the others."""
+    """The lines that went: those that nothing showed to help, and those that do not along with the others."""
     screened = {each.name: each for each in advice.screened}
     nothing: list[str] = []
-    beside: dict[str, list[str]] = {}
+    elsewhere: dict[str, list[str]] = {}
     for line in advice.lines:
         if not line.kept:
             found = screened.get(line.name)
             shown = found and shown_to_help(task.space, found, line.value, higher=task.higher)
-            told = beside.setdefault(where(found), []) if found and shown else nothing
-            told.append(f"{line.name} = {line.value} ({without(line)})")
+            lines = elsewhere.setdefault(where(found), []) if found and shown else nothing
+            lines.append(f"{line.name} = {line.value} ({without(line)})")
     if nothing:
         yield f"tried and removed, nothing showed that it helps: {', '.join(nothing)}"
-    for place, lines in beside.items():
-        yield f"removed, since it helps {place} and not beside the other lines: {', '.join(lines)}"
+    for place, lines in elsewhere.items():
+        yield f"removed, since it helps {place} and not along with the other lines: {', '.join(lines)}"
 
 
 def where(screened: Screened) -> str:
     """Which part of the screening an effect is of."""
-    return f"in the screening beside {screened.beside}" if screened.beside else "over all of the screening"
+    return f"in the screening along with {screened.along_with}" if screened.along_with else "over all of the screening"
 
 
 def by_screening(line: Line) -> bool:
     """Is it kept by what the screening has shown of it, and not by trials of lines in and out?"""
-    return line.kept and line.screened is not None and line.screened.beside != LINES
+    return line.kept and line.screened is not None and line.screened.along_with != LINES
 
 
 def level_words(level: Level) -> str:
     """Which level of a line was taken, and why."""
     other = level.chosen if level.taken == level.usual else level.usual
-    said = "not measured"
+    seen = "not measured"
     if level.found:
-        said = ratio_interval(level.found.effect, level.found.low, level.found.high)
-    return (
-        f"{level.name} = {level.taken} and not {other}: beside the other lines {level.usual} to {level.chosen} {said}"
-    )
+        seen = ratio_interval(level.found.effect, level.found.low, level.found.high)
+    why = f"along with the other lines {level.usual} to {level.chosen} {seen}"
+    return f"{level.name} = {level.taken} and not {other}: {why}"
 
 
-def headline(advice: Advice, objective: str) -> str:
+def headline(advice: Advice, objectives: Sequence[str]) -> str:
     """The answer in one sentence."""
+    both, objective = " and ".join(objectives), objectives[0]
+    if len(objectives) > 1:
+        if not advice.points:
+            return f"nothing to choose: nothing was found that may be better by {both}"
+        if not advice.front:
+            return f"no point to choose from: none was confirmed to be better than the start by {both}"
+        if len(advice.front) == 1:
+            return f"one point, {advice.front[0].label}: {_effects(advice.front[0], objectives)} against the start"
+        return f"{len(advice.front)} points to choose from by {both}: {', '.join(each.label for each in advice.front)}"
     if advice.best is None:
         return "nothing to change: no setting of this space was shown to matter for this load"
     if not advice.confirmed:
@@ -157,17 +231,13 @@ def headline(advice: Advice, objective: str) -> str:
         more = "; a longer --budget may resolve it" if found.verdict.kind is Kind.UNRESOLVED else ""
         seen = ratio_interval(*inverted(found))
         if advice.helps:
-            told = ", ".join(f"{each.limit} ({chance(each.probability)})" for each in advice.kept)
-            return f"no change is advised: {what} made {objective} {seen} against the start, and may not keep {told}"
+            limits = ", ".join(f"{each.limit} ({chance(each.probability)})" for each in advice.kept)
+            return f"no change is advised: {what} made {objective} {seen} against the start, and may not keep {limits}"
         return f"no change was confirmed to help: {what} made {objective} {seen} against the start{more}"
-    kept = sum(each.kept for each in advice.lines)
-    told = f"{counted(kept, 'line')}: {objective} {ratio_interval(*inverted(advice.proof['start']))} against the start"
+    kept = counted(sum(each.kept for each in advice.lines), "line")
+    answer = f"{kept}: {objective} {ratio_interval(*inverted(advice.proof['start']))} against the start"
     faster = [each for each in _OTHERS if each in advice.proof and advice.proof[each].verdict.kind is Kind.BETTER]
-    return f"{told}; the {' and the '.join(faster)} did better still" if faster else told
-
-
-def _in_turns(task: Task) -> str:
-    return f" ({counted(len(task.turned), 'setting')} by servers in turns)" if task.turned else ""
+    return f"{answer}; the {' and the '.join(faster)} did better still" if faster else answer
 
 
 def plan(task: Task, objectives: Sequence[str]) -> str:
@@ -177,69 +247,113 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
         f" at most {duration(steps.lines_s)} of lines in and out and {duration(steps.confirmation_s)} of confirmation"
     )
     if len(objectives) > 1:
+        points = steps.least.finalists
         proof = (
-            f" {counted(steps.finalists, 'point')} of the front in a confirmation of at most"
-            f" {counted(steps.blocks, 'block')}, fewer where lines are left out in it"
+            f" {counted(points, 'point')} of the front in a confirmation of at most"
+            f" {counted(blocks_of(steps, points + REFERENCES), 'block')}, fewer where lines are left out in it"
         )
-    told = [
+    turned = f" ({counted(len(task.turned), 'setting')} by servers in turns)" if task.turned else ""
+    lines = [
         f"advice for {' and '.join(objectives)}: {counted(len(names), 'setting')}: {', '.join(names)}",
-        f"screening of {2 * steps.screening_pairs} configurations{_in_turns(task)}, a search in {steps.batches}"
+        f"screening of {2 * steps.least.screening_pairs} configurations{turned}, a search in {steps.batches}"
         f" batches,{proof}",
-        *(() if len(objectives) > 1 else (robust_page.planned(task.conditions, steps.robust_s),)),
+        *(() if len(objectives) > 1 else (robust.planned(task.conditions, steps.robust_s),)),
         f"at least {duration(steps.needed_s)}; seed {task.seed}",
     ]
-    told += task.remarks
-    told += [f"not tried: {name}: {why}" for name, why in task.space.left_out.items()]
-    told += [f"longer windows would try {'; '.join(each.text for each in task.longer)}"] if task.longer else []
-    return "\n".join(told) + "\n"
+    lines += task.remarks
+    lines += [f"not tried: {name}: {why}" for name, why in task.space.left_out.items()]
+    lines += [f"longer windows would try {'; '.join(each.text for each in task.longer)}"] if task.longer else []
+    return "\n".join(lines) + "\n"
 
 
-def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str, Any]:
+def values(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -> dict[str, Any]:
     """The same for scripts, numbers unrounded."""
     return {
         "format": 1,
-        "objective": objective,
+        **(_points if task.others else _of_one)(task, advice, objectives),
+        "screened": [screened_values(each, objectives) for each in advice.screened],
+        "refused": failures.values(advice.refused),
+        "drift": drift.values(starts(advice, objectives)),
+        "left_out": dict(task.space.left_out),
+        "start": dict(task.space.start.values),
+        "study": advice.study if advice.proof or advice.points else None,
+        "record": folder,
+    }
+
+
+def _of_one(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, Any]:
+    return {
+        "objective": objectives[0],
         "confirmed": advice.confirmed,
         "settings": {each.name: each.value for each in advice.lines if each.kept} if advice.confirmed else {},
         "lines": [
             {
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
                 "together": each.together, "taken_from": each.taken_from or None, "screened": by_screening(each),
-                "without": robust_page.compared_values(each.without) if each.without else None,
+                "without": robust.compared_values(each.without) if each.without else None,
             }
             for each in advice.lines
         ],
-        "proof": {name: robust_page.compared_values(found) for name, found in advice.proof.items()},
+        "proof": {name: robust.compared_values(found) for name, found in advice.proof.items()},
         "limits": [{"limit": each.limit, "probability": each.probability} for each in advice.kept],
-        "robust": robust_page.values(advice.robust),
+        "robust": robust.values(advice.robust),
         "shrinkage": {
             "searched": exp(advice.searched if task.higher else -advice.searched) if advice.searched else None,
-            "chosen": robust_page.compared_values(advice.chosen) if advice.chosen else None,
+            "chosen": robust.compared_values(advice.chosen) if advice.chosen else None,
         },
-        "screened": [screened_values(each) for each in advice.screened],
         "levels": [
             {"name": each.name, "usual": each.usual, "chosen": each.chosen, "taken": each.taken}
             for each in advice.levels
         ],
         "outdone_by": advice.outdone.by if advice.outdone else None,
         "outdone_lines": advice.outdone.apart.name if advice.outdone else None,
-        "taken_in_and_out": [screened_values(each) for each in advice.taken_in_and_out],
-        "in_and_out": [screened_values(each) for each in advice.in_and_out],
-        "refused": failures_page.values(advice.refused),
-        "drift": drift_page.values({objective: advice.starts}),
-        "known": [{**screened_values(each), "beside_lines": each.beside == LINES} for each in advice.known],
-        "left_out": dict(task.space.left_out),
-        "start": dict(task.space.start.values),
-        "study": advice.study if advice.proof else None,
-        "record": folder,
+        "taken_in_and_out": [screened_values(each, objectives) for each in advice.taken_in_and_out],
+        "in_and_out": [screened_values(each, objectives) for each in advice.in_and_out],
+        "known": [
+            {**screened_values(each, objectives), "beside_lines": each.along_with == LINES} for each in advice.known
+        ],
     }  # fmt: skip
 
 
-def screened_values(each: Screened) -> dict[str, Any]:
-    """An effect of a screening for scripts."""
+def _points(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, Any]:
+    start = task.space.start
     return {
+        "objectives": list(objectives),
+        "confirmed": bool(advice.front),
+        "front": [each.label for each in advice.front],
+        "points": [
+            {
+                "label": each.label, "standing": each.standing.value, "by": each.by or None,
+                "settings": each.configuration.changes_from(start),
+                "shown": {name: [objectives[at] for at in of] for name, of in each.shown.items()},
+                "lines": [
+                    {"name": name, "value": value, **line_values(task, each, name, objectives)}
+                    for name, value in each.configuration.changes_from(start).items()
+                ],
+                "effects": [effect_values(effect) for effect in each.effects], "costs": list(each.costs),
+                "keep": {one.limit: one.probability for one in each.kept},
+                "searched": {name: exp(seen) for name, seen in zip(objectives, each.searched, strict=False)},
+            }
+            for each in advice.points
+        ],
+    }  # fmt: skip
+
+
+def line_values(task: Task, point: Point, name: str, objectives: Sequence[str]) -> dict[str, Any]:
+    """What is known of a line of a point, for scripts."""
+    return {
+        "standing": line_standing(task, point, name, objectives),
+        "effects": [effect_values(effect) for effect in point.left_out.get(name, ())],
+        "costs_without": list(point.line_costs.get(name, ())),
+    }
+
+
+def screened_values(each: Screened, objectives: Sequence[str]) -> dict[str, Any]:
+    """An effect of a screening for scripts; of several objectives with its own."""
+    of = {"objective": objectives[each.objective]} if len(objectives) > 1 else {}
+    return of | {
         "name": each.name, "start": each.start, "far": each.far, "effect": each.effect, "low": each.low,
-        "high": each.high, "standing": each.standing.value, "beside": each.beside or None,
+        "high": each.high, "standing": each.standing.value, "beside": each.along_with or None,
     }  # fmt: skip
 
 
@@ -256,17 +370,13 @@ def setting_in(task: Task, name: str) -> Setting:
     return own[name] if name in own else known_settings()[name]
 
 
-def _risky(task: Task, line: Line) -> bool:
-    return setting_in(task, line.name).risk is not Risk.SAFE
-
-
 def gain(line: Line, objective: str) -> str:
     """What a line earns: the configuration with it against that without it."""
     if line.taken_from:
         said = "not tried by itself"
         if line.screened:
             found = line.screened
-            said = f"in and out beside its other lines {ratio_interval(found.effect, found.low, found.high)}"
+            said = f"in and out along with its other lines {ratio_interval(found.effect, found.low, found.high)}"
         return f"a line of the {line.taken_from}, which was shown to do better as a whole; {said}"
     if line.screened:
         return f"{shown_by(line.screened)}; in the confirmation {without(line)}"
@@ -278,8 +388,8 @@ def gain(line: Line, objective: str) -> str:
 
 
 def shown_by(each: Screened) -> str:
-    """What shows that a line helps, beside the confirmation."""
-    what = "in and out beside the other lines" if each.beside == LINES else "by the screening"
+    """What shows that a line helps, apart from the confirmation."""
+    what = "in and out along with the other lines" if each.along_with == LINES else "by the screening"
     return f"shown {what} ({screened_words(each)})"
 
 
@@ -295,5 +405,75 @@ def without(line: Line) -> str:
 
 def screened_words(each: Screened) -> str:
     """A screened setting with its effect."""
-    where = f" beside {each.beside}" if each.beside else ""
+    where = f" along with {each.along_with}" if each.along_with else ""
     return f"{each.name} {each.start} to {each.far}{where}: {ratio_interval(each.effect, each.low, each.high)}"
+
+
+def line_words(task: Task, point: Point, name: str, objectives: Sequence[str]) -> str:
+    """What a line of a point does, and what shows it."""
+    seen = [f"{of} {words}" for of, words in zip(objectives, line_effects(point, name, objectives), strict=True)]
+    with_it = f": with it {', '.join(seen)}" if name in point.left_out else ""
+    return f"{line_standing(task, point, name, objectives)}{with_it}"
+
+
+def line_effects(point: Point, name: str, objectives: Sequence[str]) -> list[str]:
+    """The point against itself without a line, by each objective."""
+    found = point.left_out.get(name)
+    return ["–" for _ in objectives] if found is None else [effect_words(each) for each in found]
+
+
+def line_standing(task: Task, point: Point, name: str, objectives: Sequence[str]) -> str:
+    """Does a line earn its place in a point, and by what is that shown?"""
+    if len(point.configuration.changes_from(task.space.start)) == 1:
+        return "its only line"
+    shown = (
+        f"shown by the screening to help {' and '.join(objectives[at] for at in point.shown[name])}"
+        if point.shown.get(name)
+        else ""
+    )
+    if name not in point.left_out:
+        return shown or "not shown to help: no time to leave it out"
+    effects = point.left_out[name]
+    if not any(each.bounded for each in effects):
+        return "without it there is no result"
+    good = [of for of, each, higher in zip(objectives, effects, task.more, strict=True) if helps(each, higher)]
+    bad = [of for of, each, higher in zip(objectives, effects, task.more, strict=True) if helps(each, not higher)]
+    harms = f"harms {' and '.join(bad)}" if bad else ""
+    if good:
+        return f"earns its place by {' and '.join(good)}{f', and {harms}' if harms else ''}"
+    return "; ".join(each for each in (harms or "not shown to help along with the others", shown) if each)
+
+
+def table(advice: Advice, objectives: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows: every configuration that was confirmed, with its intervals against the start."""
+    limits = [each.limit for each in advice.points[0].kept] if advice.points else []
+    head = ["point", *objectives, *(f"keeps {each}" for each in limits), "standing"]
+    rows = []
+    for point in advice.points:
+        effects = [effect_words(each) for each in point.effects] or ["the start" for _ in objectives]
+        chances = [chance(each.probability) for each in point.kept]
+        rows.append([point.label, *effects, *chances, standing(point)])
+    return head, rows
+
+
+def standing(point: Point) -> str:
+    """In words, with what is better where something is."""
+    return (
+        f"{point.standing.value} by {point.by}" if point.standing is PointStanding.DOMINATED else point.standing.value
+    )
+
+
+def changes(task: Task, point: Point) -> str:
+    """What a point changes."""
+    lines = point.configuration.changes_from(task.space.start)
+    return ", ".join(f"{name} = {value}" for name, value in lines.items()) or "nothing"
+
+
+def effect_words(effect: Effect) -> str:
+    """A ratio with its interval, or that there is none."""
+    return ratio_interval(effect.estimate, effect.low, effect.high) if effect.bounded else "not measured"
+
+
+def _effects(point: Point, objectives: Sequence[str]) -> str:
+    both = zip(objectives, point.effects, strict=True)
+    return ", ".join(f"{name} {effect_words(each)}" for name, each in both)

@@ -1,90 +1,101 @@
 """The way from a space to an advice: screen, search, leave out what earns nothing, and prove the rest afresh.
 
-It holds no state: walked again over what was measured already, it decides the same.
+Of one objective the best configuration is proved line by line (proof.py); of several a few points across their front
+are confirmed (front.py). It holds no state: walked again over what was measured already, it decides the same.
+
+Where the trials of the screening took longer than their forecast, all that follows shares the time that is left, at the
+pace that was seen. Records tell the pace, so an advice that was cut short decides the same when it goes on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log
 
-from pgassay.advise import budget, lines, messages, pace, robust, screening, screenings
-from pgassay.advise.constraints import Limits, within
+from pgassay.advise import budget, front, lines, robust, screening, screenings
+from pgassay.advise.constraint_model import SURE, Keeping, LimitChance, Slacks
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
-from pgassay.advise.front import SURE, Kept
-from pgassay.advise.keeping import Keeping, Slacks
+from pgassay.advise.fallback import Answer, Evidence, Outdone, answered
+from pgassay.advise.front import Point
+from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.lines import Level
 from pgassay.advise.proof import CONFIRMATION, Proved, proved, shares
 from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened, Standing
-from pgassay.advise.search import Search
-from pgassay.advise.smoothing import Batches, by_configuration, hopeful, promising, smoothed, trimmed
+from pgassay.advise.search import searched
+from pgassay.advise.smoothing import Expected, Gained, Gains, by_configuration, expected, promising, trimmed
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.takeover import Answer, Evidence, Outdone, answered
-from pgassay.advise.task import Laboratory, Measure, Task, Tell, relative, whatever_is_kept
+from pgassay.advise.task import Laboratory, Task, Tell, Trials, Values, relative, whatever_is_kept
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.words import counted
 
 ELSEWHERE = "elsewhere"
 """The name of the study at other loads."""
 WHOLE = "whole"
 """The study of a best configuration of which no line was shown to help: what all of them together do."""
-GUESSES = (0.0, 1.0, 2.0)
-"""Of each batch so many proposals are where most is expected, or may be hoped for: spreads above what is expected."""
-_AGAIN = 4
-"""The best of a search are measured once more before one is chosen."""
+SLOWER = 1.1
+"""Trials that took less than so many times their forecast change nothing: that much the plan holds."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What was found, from the placebos to the proof."""
+    """What was found, from the placebos to the proof: of one objective lines, of several points to choose from."""
 
     screened: tuple[Screened, ...]
-    not_screened: tuple[str, ...]
-    """Settings that cannot leave their start within the limits."""
-    lines: tuple[Line, ...]
-    best: Configuration | None
-    """What the search chose; None where there was nothing to search."""
-    searched: float | None
-    """Its gain over the start as the search saw it, a ratio."""
-    trials: int
-    """Configurations that the search measured."""
+    """Every setting by the first objective, then by each further one."""
     failed: int
     """Of all configurations tried on the way."""
-    chosen: Compared | None
+    seen: tuple[tuple[Configuration, tuple[float, ...]], ...]
+    """What screening and search measured, as ratios to the start: each a trial, and no evidence."""
+    trials: int = 0
+    """Configurations that the search measured."""
+    points: tuple[Point, ...] = ()
+    """All that was confirmed of several objectives, references first; none where there was nothing to confirm."""
+    lines: tuple[Line, ...] = ()
+    best: Configuration | None = None
+    """What the search chose; None where there was nothing to search."""
+    searched: float | None = None
+    """Its gain over the start as the search saw it, a ratio."""
+    chosen: Compared | None = None
     """The start against `best`, in fresh trials."""
-    recommended: Configuration | None
-    proof: Mapping[str, Compared]
+    recommended: Configuration | None = None
+    proof: Mapping[str, Compared] = field(default_factory=dict)
     """`start`, `default` and `rule of thumb` against `recommended`."""
     robust: tuple[Tried, ...] = ()
     """What is left of it at other loads; only what was confirmed is tried there."""
-    seen: tuple[tuple[Configuration, float], ...] = ()
-    """What screening and search measured, as ratios to the start: each a trial, and no evidence."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """Lines of the best configuration of which too little was expected to put them to the proof."""
     in_and_out: tuple[Screened, ...] = ()
-    """Effects of lines that the screening had not shown to help, each in or out beside the others, and of settings
+    """Effects of lines that the screening had not shown to help, each in or out along with the others, and of settings
     that it could not see."""
     study: str = CONFIRMATION
     """The name of the study whose page has the answer."""
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[LimitChance, ...] = ()
     """The limits that must hold, each with the probability that a further trial of `recommended` keeps it."""
     levels: tuple[Level, ...] = ()
     """Lines of which the search's level was set against the usual one."""
     outdone: Outdone | None = None
     """What was shown to do better than the search's lines, and is recommended instead."""
     taken_in_and_out: tuple[Screened, ...] = ()
-    """Effects of its lines, each in or out beside its other ones."""
+    """Effects of its lines, each in or out along with its other ones."""
     refused: tuple[Failure, ...] = ()
     """What was refused or failed on the way."""
-    starts: tuple[float, ...] = ()
-    """What the start had beside each batch of the screening and the search, in their order."""
+    starts: tuple[tuple[float, ...], ...] = ()
+    """What the start had in each batch of the screening and the search, in their order."""
 
     @property
     def known(self) -> tuple[Screened, ...]:
-        """What is known of each setting: by the screening, or, where that left it open, by the trials beside lines."""
-        beside = {each.name: each for each in self.in_and_out if each.standing is not Standing.OPEN}
-        return tuple(beside.get(each.name, each) if each.standing is Standing.OPEN else each for each in self.screened)
+        """What is known of each setting: by the screening, or, where that left it open, by lines in and out."""
+        by_lines = {each.name: each for each in self.in_and_out if each.standing is not Standing.OPEN}
+        return tuple(
+            by_lines.get(each.name, each) if each.standing is Standing.OPEN else each for each in self.screened
+        )
+
+    @property
+    def front(self) -> tuple[Point, ...]:
+        """The points to choose from."""
+        return tuple(each for each in self.points if each.standing is PointStanding.FRONT)
 
     @property
     def confirmed(self) -> bool:
@@ -98,89 +109,143 @@ class Advice:
         return self.recommended is not None and found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
 
 
+@dataclass(frozen=True)
+class _Search:
+    """What screening and search have seen, and what that lets expect."""
+
+    task: Task
+    """With the time that is left."""
+    space: Space
+    """Of the settings that were searched."""
+    screened: tuple[Screened, ...]
+    process: Expected | None
+    measured: Gained
+    candidates: Mapping[Configuration, Gains]
+    """What was measured and is likely enough to keep the limits, with what is expected of it."""
+    keeping: Keeping
+    over_s: float
+    """What the search took beyond its forecast."""
+    noted: MutableSequence[Noted]
+
+    def trimmed(self, found: Configuration, shown: Sequence[str]) -> Configuration:
+        """Without lines that are not worth their proof; those that are `shown` to help stay."""
+        task = self.task
+        least = lines.IDLE * log(1 + task.margin)
+        keeps = partial(self.keeping.as_safe, other=found)
+        most = task.amounts.least.lines_max
+        return trimmed(self.process, found, task.limits, self.measured, least, most, keep=shown, keeps=keeps)
+
+
 def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
     """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening tells nothing."""
     noted: list[Noted] = []
-    starts: list[float] = []
+    starts: list[tuple[float, ...]] = []
     found = _walked(task, laboratory, tell, noted, starts)
     return replace(found, refused=gathered(noted, task.space.start), starts=tuple(starts))
 
 
-def _walked(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], starts: list[float]) -> Advice:
+def _walked(
+    task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], starts: list[tuple[float, ...]]
+) -> Advice:
     """The same; what does not fit the limits is `noted`, and the start of each batch kept."""
-    start = task.space.start
-    slacks = Slacks()
-    batches_of = whatever_is_kept(laboratory, slacks)
-    asked: list[pace.Asked] = []
-    first = screenings.screened(task, pace.noting(task, batches_of, asked), tell, noted, starts)
-    task = pace.kept(task, first.task, asked, laboratory.spent_s)
-    in_search: list[pace.Asked] = []
-    measure = relative(task, pace.noting(task, batches_of, in_search), screenings.ratio, noted, starts)
-    plan, values, screened = first.plan, first.values, first.found
-    noted.extend(lowered(task.space, plan.levels, task.limits))
-    names = screening.worth_searching(screened, budget.SEARCHED_MAX)
-    fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
-    failed = len({each for pair in values for each, value in pair.items() if value is None})
-    nothing = Advice(screened, fixed, (), None, None, 0, failed, None, None, {})
+    slacks, asked, in_search = Slacks(), list[PlannedBatch](), list[PlannedBatch]()
+    trials = whatever_is_kept(laboratory, slacks)
+    first = screenings.screened(task, noting(task, trials, asked), tell, noted, starts)
+    task = paced(task, first.task, asked, laboratory.spent_s)
+    noted.extend(lowered(task.space, first.plan.levels, task.limits))
+    names = screening.worth_searching(first.found, budget.SEARCHED_MAX)
+    failed = len({each for pair in first.values for each, value in pair.items() if value is None})
+    seen = tuple((each, value) for pair in first.values for each, value in pair.items() if value is not None)
+    nothing = Advice(first.found, failed, seen)
     if not names:
         return nothing
-    tell(messages.searches(names))
-    before, batches = _search(task, first, names, measure, slacks)
-    measured = by_configuration(batches)
-    failed += sum(None in each for each in measured.values())
-    searched = task.space.narrowed(names)
-    process, keeping = smoothed(searched, [*before, *batches]), slacks.keeping(searched)
-    ranked = keeping.safest(promising(process, batches))
-    if not ranked:
+    tell(f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}")
+    measure = relative(task, noting(task, trials, in_search), noted, starts)
+    before, batches = searched(task, first, names, measure, slacks)
+    measured, space = by_configuration(batches), task.space.narrowed(names)
+    nothing = replace(
+        nothing,
+        failed=failed + sum(None in each for each in measured.values()),
+        seen=(*seen, *_ratios(task, measured)),
+        trials=len(measured),
+    )
+    process, keeping = expected(space, [*before, *batches]), slacks.keeping(space)
+    known = promising(process, batches)
+    candidates = dict(keeping.safest(sorted(known.items(), key=lambda each: -each[1][0])))
+    longer_s = over_s(in_search, laboratory.spent_s)
+    found = _Search(task, space, first.found, process, measured, candidates, keeping, longer_s, noted)
+    return (_points if task.others else _line_by_line)(found, nothing, laboratory, tell)
+
+
+def _points(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell) -> Advice:
+    task = found.task
+    known = {task.space.start: (0.0,) * len(task.more), **found.candidates}
+    if found.process is not None:
+        fewer = {}
+        for each in known:
+            helping = [name for name, of in front.shown_lines(task, each, found.screened).items() if of]
+            one = found.trimmed(each, helping)
+            fewer[one] = found.process.gains(one)
+        known = {task.space.start: known[task.space.start], **fewer}
+    return replace(nothing, points=front.confirmed(task, known, found.screened, laboratory, tell))
+
+
+def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell) -> Advice:
+    task, start, screened, noted = found.task, found.task.space.start, found.screened, found.noted
+    process, keeping = found.process, found.keeping
+    if not found.candidates:
         return nothing
-    best, gain = _finalist(task, ranked, laboratory)
-    whole = best = _whole(task, best, screened, measured, keeping)
-    shown = lines.shown(task, best, screened) | lines.contested(task, best, screened)
-    least = lines.IDLE * log(1 + task.margin)
-    keeps = partial(keeping.as_safe, other=best)
-    best = trimmed(process, best, task.limits, measured, least, task.amounts.lines_max, keep=shown, keeps=keeps)
-    gain = gain if process is None else process.gain(best)
+    best, gain = _finalist(task, [*found.candidates.items()], laboratory)
+    whole = best = _whole(task, best, screened, found.measured, keeping)
+    best = found.trimmed(best, [*lines.shown(task, best, screened), *lines.contested(task, best, screened)])
+    gain = gain if process is None else process.gains(best)[0]
     if best == start:
-        return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
-    pairs = partial(screenings.screened_pairs, task, kind="lines", seed=300)
-    tried, lines_s = lines.in_and_out(task, best, screened, laboratory, tell, pairs, noted)
+        return nothing
+    tried, lines_s = lines.in_and_out(task, best, screened, laboratory, tell, noted)
     levels = [
         each if keeping.as_safe(best.with_values({each.name: each.taken}), best) else replace(each, taken=each.chosen)
         for each in lines.levels_of(task, best, screened, tried)
     ]
     earned, why = lines.earned(task, best, screened, tried, levels)
-    left = budget.spent(task.amounts, lines_s + pace.over_s(in_search, laboratory.spent_s))
+    left = budget.spent(task.amounts, lines_s + found.over_s)
     given_s = left.confirmation_s + left.lines_s
     if earned == start:
-        found = laboratory.study(WHOLE, best, [start], task.seed + 2, given_s)
-        answer = Answer(Proved((), None, {}, found.get(start), WHOLE))
+        against = laboratory.study(WHOLE, best, [start], task.seed + 2, given_s)
+        answer = Answer(Proved((), None, {}, against.get(start), WHOLE))
     else:
-        gain = gain if process is None else process.gain(earned)
+        gain = gain if process is None else process.gains(earned)[0]
         candidate = proved(task, earned, why, laboratory, tell, shares(task, given_s))
-        evidence = Evidence(
-            screened, tried, partial(screenings.screened_pairs, task, kind="taken-lines", seed=400), noted
-        )
-        given_s += task.amounts.restoration_s + budget.unsearched_s(task.amounts, searched.size, task.trial_s(names))
-        answer = answered(task, candidate, evidence, laboratory, tell, given_s)
+        trial_s = task.trial_s([each.name for each in found.space.dimensions])
+        given_s += task.amounts.restoration_s + budget.unsearched_s(task.amounts, found.space.size, trial_s)
+        answer = answered(task, candidate, Evidence(screened, tried, noted), laboratory, tell, given_s)
     proof = answer.proved
     known = {each.name for each in levels} | {each.name for each in proof.lines}
-    told = (*proof.lines, *lines.unearned(best, earned, start, tried, known))
-    seen = (*_seen(values), *_gains(measured, 1 if task.higher else -1))
-    advice = Advice(
-        screened, fixed, told, best, gain, len(measured), failed, proof.chosen, proof.final, proof.proof, (), seen,
-        whole.changes_from(best), tried, proof.study, laboratory.kept(proof.study) if proof.proof else (),
-        tuple(levels),
-        answer.outdone, answer.tried,
-    )  # fmt: skip
-    confirmed = advice.confirmed and advice.recommended
-    return replace(advice, robust=_elsewhere(task, confirmed, laboratory, tell)) if confirmed else advice
+    advice = replace(
+        nothing,
+        lines=(*proof.lines, *lines.unearned(best, earned, start, tried, known)),
+        best=best,
+        searched=gain,
+        chosen=proof.chosen,
+        recommended=proof.final,
+        proof=proof.proof,
+        idle=whole.changes_from(best),
+        in_and_out=tried,
+        study=proof.study,
+        kept=laboratory.kept(proof.study) if proof.proof else (),
+        levels=tuple(levels),
+        outdone=answer.outdone,
+        taken_in_and_out=answer.tried,
+    )
+    if not advice.confirmed or advice.recommended is None:
+        return advice
+    return replace(advice, robust=_elsewhere(task, advice.recommended, laboratory, tell))
 
 
 def _whole(
     task: Task,
     best: Configuration,
     screened: Sequence[Screened],
-    measured: Mapping[Configuration, Sequence[float | None]],
+    measured: Gained,
     keeping: Keeping,
 ) -> Configuration:
     """The best with all that the screening has shown, or as much of it as does not make it break a limit.
@@ -197,91 +262,19 @@ def _whole(
     return best if failed and (found not in measured or None in measured[found]) else found
 
 
-def _seen(values: screening.Measured) -> tuple[tuple[Configuration, float], ...]:
-    return tuple((each, value) for pair in values for each, value in pair.items() if value is not None)
-
-
-def _gains(
-    measured: Mapping[Configuration, Sequence[float | None]], sign: int
-) -> tuple[tuple[Configuration, float], ...]:
-    return tuple((each, exp(sign * one)) for each, gains in measured.items() for one in gains if one is not None)
-
-
-def _search(
-    task: Task, screened: screenings.Screening, names: Sequence[str], measure: Measure[float], slacks: Slacks
-) -> tuple[Batches, Batches]:
-    """What the screening saw in the settings that are searched, and what the search measured: gains by batch.
-
-    The estimator is told that what breaks a limit has failed; the process knows how likely it is to do so.
-    """
-    space, values = task.space.narrowed(names), screened.values
-    sign = 1 if task.higher else -1
-
-    def gain(value: float | None) -> float | None:
-        return sign * log(value) if value else None
-
-    search = Search(space, task.limits, task.seed)
-    for pair in values:
-        for configuration, value in pair.items():
-            search.tell(configuration, None if slacks.breaks(configuration) else gain(value))
-    before = [
-        [(task.space.seen_in(names, each), gain(value)) for at in batch for each, value in values[at].items()]
-        for batch in screened.batches
-    ]
-    usual = {name: each for name, each in task.space.rule_of_thumb.values.items() if name in names}
-    first = [
-        within(space.dimensions, each, task.limits)
-        for each in (
-            screening.at_better_levels(space, screened.found, higher=task.higher),
-            space.start.with_values(usual),
-        )
-    ]
-    found: list[list[tuple[Configuration, float | None]]] = []
-    batches = budget.batches_of(task.amounts, space.size, task.trial_s(names))
-    for number in range(1, batches + 1):
-        batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
-        if number == batches:
-            best = [each for each, _ in promising(smoothed(space, [*before, *found]), found)]
-            batch = slacks.keeping(space).likely(best)[:_AGAIN]
-        else:
-            keeping = slacks.keeping(space)
-            batch += _guesses(space, before, found, task.limits, [*batch, space.start], keeping)
-        while len(batch) < (_AGAIN if number == batches and batch else budget.BATCH):
-            batch.append(search.ask([*batch, space.start]))
-        new = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
-        found.append([(configuration, gain(value)) for configuration, value in new.items()])
-        for configuration, value in new.items():
-            search.tell(configuration, None if slacks.breaks(configuration) else gain(value))
-    return before, found
-
-
-def _guesses(
-    space: Space,
-    before: Batches,
-    found: Batches,
-    limits: Limits,
-    taken: Sequence[Configuration],
-    keeping: Keeping,
-) -> list[Configuration]:
-    """Where all trials so far let expect or hope for most, of what is likely to keep its limits."""
-    process = smoothed(space, [*before, *found])
-    seen = keeping.safest(promising(process, found))
-    guesses: list[Configuration] = []
-    if process is None:
-        return guesses
-    near = seen[0][0] if seen else taken[0]
-    for spreads in GUESSES:
-        guess = hopeful(process, near, limits, [*taken, *guesses], spreads, keeping.likely)
-        guesses += [] if guess is None else [guess]
-    return guesses
+def _ratios(task: Task, measured: Gained) -> Iterator[tuple[Configuration, tuple[float, ...]]]:
+    for each, all_gains in measured.items():
+        for gains in all_gains:
+            if gains is not None:
+                yield each, tuple(map(exp, task.turned_round(gains)))
 
 
 def _finalist(
-    task: Task, ranked: Sequence[tuple[Configuration, float]], laboratory: Laboratory
+    task: Task, ranked: Sequence[tuple[Configuration, Gains]], laboratory: Laboratory
 ) -> tuple[Configuration, float]:
     """The best of the best few, by fresh trials where there are several, with the gain that the search saw."""
-    few = ranked[: task.amounts.finalists]
-    gains = {each: gain for each, gain in few}
+    few = ranked[: task.amounts.least.finalists]
+    gains = {each: gain for each, (gain,) in few}
     if len(few) > 1:
         trial_s = task.trial_s(differing(task.space.start, gains))
         found = laboratory.study(
@@ -295,7 +288,7 @@ def _finalist(
         known = {each: one.effect.estimate for each, one in found.items() if one.effect.estimate > 0}
         best = max(known, key=lambda each: sign * log(known[each]), default=few[0][0])
         return best, gains[best]
-    return few[0]
+    return few[0][0], few[0][1][0]
 
 
 def _elsewhere(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell) -> tuple[Tried, ...]:
@@ -305,6 +298,54 @@ def _elsewhere(task: Task, final: Configuration, laboratory: Laboratory, tell: T
     run, kept_out = robust.possible(task.conditions, (final, *arms.values()), task.limits)
     if not run:
         return kept_out
-    tell(messages.tries_elsewhere([each.name for each in run]))
+    tell(f"trying what is confirmed at {', '.join(each.name for each in run)}")
     found = laboratory.elsewhere(ELSEWHERE, final, tuple(arms.values()), run, task.seed + 7, task.amounts.robust_s)
     return (*robust.judged(run, found, arms), *kept_out)
+
+
+@dataclass(frozen=True)
+class PlannedBatch:
+    """A batch that was asked for, and how long it should have taken."""
+
+    name: str
+    forecast_s: float
+    turned: bool
+    """Did its servers take turns?"""
+
+
+def noting(task: Task, trials: Trials, asked: MutableSequence[PlannedBatch]) -> Trials:
+    """The same trials; each batch goes to `asked`."""
+
+    def measure(name: str, start: Configuration, wanted: Sequence[Configuration], seed: int) -> Values:
+        names = differing(start, wanted)
+        asked.append(PlannedBatch(name, task.trial_s(names) * (1 + len(wanted)), task.in_turns(names)))
+        return trials(name, start, wanted, seed)
+
+    return measure
+
+
+def over_s(asked: Sequence[PlannedBatch], spent_s: Callable[[str], float]) -> float:
+    """How much longer than forecast these batches took together."""
+    return max(0.0, sum(took_s - each.forecast_s for each, took_s in _taken(asked, spent_s) if took_s))
+
+
+def paced(planned: Task, screened: Task, asked: Sequence[PlannedBatch], spent_s: Callable[[str], float]) -> Task:
+    """The task after its screening, with the time that is left where these batches took longer than was `planned`."""
+    taken = _taken(asked, spent_s)
+    if _times(taken) <= SLOWER:
+        return screened
+    usual = _times([each for each in taken if not each[0].turned] or taken)
+    turned = _times([each for each in taken if each[0].turned] or taken)
+    took_s = sum(took_s for _, took_s in taken)
+    return replace(screened, amounts=budget.at_pace(planned.amounts, took_s, max(usual, 1.0), max(turned, 1.0)))
+
+
+def _taken(asked: Sequence[PlannedBatch], spent_s: Callable[[str], float]) -> list[tuple[PlannedBatch, float]]:
+    """Each with the seconds that it took: a record is read for it, once."""
+    return [(each, spent_s(each.name)) for each in asked]
+
+
+def _times(taken: Sequence[tuple[PlannedBatch, float]]) -> float:
+    """How many times their forecast these batches took together; 1 where nobody knows."""
+    forecast_s, took_s = sum(each.forecast_s for each, _ in taken), sum(took_s for _, took_s in taken)
+    return took_s / forecast_s if forecast_s and took_s else 1.0

@@ -7,7 +7,7 @@ import argparse
 import secrets
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,11 @@ from pgassay.study.document import set_needs_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pgassay.advise.asking import Wish
-    from pgassay.advise.folder import Kept
+    from pgassay.advise.asking import Request
+    from pgassay.advise.folder import SavedTask
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.task import Tell
+    from pgassay.advise.walk import Advice
     from pgassay.lab.runner import Watcher
     from pgassay.lab.workbench import Workbench
     from pgassay.study.model import Study
@@ -38,7 +39,7 @@ QUICK = {"scale": "20", "duration": "3s", "warmup": "1s"}
 QUICK_BUDGET, BUDGET = "20min", "2h"
 LOAD = "load."
 HELD = (LOAD, "drive.", "host.", "init.", "build.")
-"""How the names of factors begin that `--set` holds in every trial, beside the settings that one starts with."""
+"""How the names of factors begin that `--set` holds in every trial, apart from the settings that one starts with."""
 QUICK_MARGIN, MARGIN = "10%", "5%"
 
 
@@ -148,21 +149,21 @@ def _begin(arguments: argparse.Namespace) -> int:
     path = run_path(arguments, NAME)
     options = bench_options(arguments)
     with Workbench(options) as bench:
-        wish, remarks = _wish(arguments, bench)
+        request, remarks = _request(arguments, bench)
         if arguments.dry_run:
-            task = replace(asking.task_of(wish, bench), remarks=remarks)
-            print(plan(task, wish.question.objectives), end="")
+            task = replace(asking.task_of(request, bench), remarks=remarks)
+            print(plan(task, request.question.objectives), end="")
             return SUCCESS
-        task = asking.task_of(wish, bench, latest=0)
-        asking.require_start(wish.question, task.space, bench)
-    spent_s = laboratory.play_once(task, wish.question, options, partial(_watching, arguments))
+        task = asking.task_of(request, bench, latest=0)
+        asking.require_start(request.question, task.space, bench)
+    spent_s = laboratory.play_once(task, request.question, options, partial(_watching, arguments))
     with Workbench(options) as bench:
-        task = replace(asking.task_of(wish, bench, latest=1, spent_s=spent_s), remarks=remarks)
+        task = replace(asking.task_of(request, bench, latest=1, spent_s=spent_s), remarks=remarks)
     if not silent(arguments):
-        print(plan(task, wish.question.objectives), end="", file=sys.stderr)
-    kept = folder.Kept(
+        print(plan(task, request.question.objectives), end="", file=sys.stderr)
+    kept = folder.SavedTask(
         task,
-        wish.question,
+        request.question,
         str(options.bindir.absolute()) if options.bindir else None,
         str(options.data_directory.absolute()) if options.data_directory else None,
     )
@@ -170,9 +171,9 @@ def _begin(arguments: argparse.Namespace) -> int:
     return _walk(arguments, path, kept)
 
 
-def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tuple[str, ...]]":
+def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Request, tuple[str, ...]]":
     """What is asked for, and what of a configuration or a capture is left out."""
-    from pgassay.advise.asking import Wish, objectives_of, read_configuration, read_space
+    from pgassay.advise.asking import Request, objectives_of, read_configuration, read_space
     from pgassay.advise.question import Question
     from pgassay.study import quantities
 
@@ -200,7 +201,7 @@ def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tup
         tuple(others),
         {name: value for name, value in held.items() if not name.startswith(LOAD)},
     )
-    wish = Wish(
+    request = Request(
         question,
         {**start, **own},
         read_space(arguments.space) if arguments.space else {},
@@ -213,7 +214,7 @@ def _wish(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Wish, tup
         tuple(own),
         arguments.robust,
     )
-    return wish, (*left_out, *remarks)
+    return request, (*left_out, *remarks)
 
 
 def _load(
@@ -239,8 +240,8 @@ def _watching(arguments: argparse.Namespace, study: "Study") -> "AbstractContext
     return watcher_for(study, sys.stderr, quiet=silent(arguments))
 
 
-def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
-    from pgassay.advise import folder
+def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
+    from pgassay.advise import explain, text
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.proof import references
     from pgassay.report.json_values import to_json
@@ -258,72 +259,42 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
         budget_s=task.budget_s,
     )  # fmt: skip
     try:
-        answer = (_front if kept.question.others else _one)(kept, laboratory, tell, path, arguments.explain)
+        advice, values = _finished(kept, laboratory, tell, path)
     except KeyboardInterrupt:
         print(f"pgassay: interrupted; continue with: pgassay advise --resume {path}", file=sys.stderr)
         return INTERRUPTED
-    (path / folder.RESULT_FILE).write_text(to_json(answer.values) + "\n", encoding="utf-8")
-    if arguments.explain:
-        print(to_json(answer.setting) + "\n" if arguments.json else answer.explained, end="")
+    objectives, name = kept.question.objectives, arguments.explain
+    if name and arguments.json:
+        print(to_json(explain.values(name, task, advice, objectives)))
+    elif name:
+        print(explain.explain(name, task, advice, objectives), end="")
     elif arguments.json:
-        print(to_json(answer.values))
+        print(to_json(values))
     elif arguments.quiet:
-        print(answer.headline)
+        print(text.headline(advice, objectives))
     else:
-        print(answer.told, end="")
+        print(text.render(task, advice, objectives, str(path)), end="")
     return SUCCESS
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What is printed of an advice: for scripts, in a line, whole, and of one setting, in words and for scripts."""
-
-    values: dict[str, Any]
-    headline: str
-    told: str
-    explained: str
-    setting: "Mapping[str, Any]"
-
-
-def _one(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
-    from pgassay.advise import advice_page, explain, folder, text
+def _finished(
+    kept: "SavedTask", laboratory: "RealLaboratory", tell: "Tell", path: Path
+) -> "tuple[Advice, dict[str, Any]]":
+    """The advice at the end of its way, and what it says for scripts: its page and files are written."""
+    from pgassay.advise import explain, folder, page, text
     from pgassay.advise.walk import walk
-
-    task, objective = kept.task, kept.question.objective
-    advice = walk(task, laboratory, tell)
-    advice = replace(advice, refused=(*advice.refused, *laboratory.refused()))
-    if advice.proof:
-        laboratory.report(advice.study, advice_page.sections(task, advice, objective))
-    (path / folder.LINES_FILE).write_text(text.auto_conf(task, advice, objective), encoding="utf-8")
-    return _Answer(
-        text.values(task, advice, objective, str(path)),
-        text.headline(advice, objective),
-        text.render(task, advice, objective, str(path)),
-        explain.explain(name, task, advice) if name else "",
-        explain.values(name, task, advice) if name else {},
-    )
-
-
-def _front(kept: "Kept", laboratory: "RealLaboratory", tell: "Tell", path: Path, name: str | None) -> _Answer:
-    from pgassay.advise import folder, front_explain, front_page, front_text
-    from pgassay.advise.explain import explain
-    from pgassay.advise.front_walk import walk_front
-    from pgassay.advise.proof import CONFIRMATION
+    from pgassay.report.json_values import to_json
 
     task, objectives = kept.task, kept.question.objectives
-    advice = walk_front(task, laboratory, objectives, kept.question.resolution, tell)
+    advice = walk(task, laboratory, tell)
     advice = replace(advice, refused=(*advice.refused, *laboratory.refused()))
-    if advice.points:
-        laboratory.report(CONFIRMATION, front_page.sections(task, advice, objectives))
-    for point in advice.front:
-        lines = front_text.auto_conf(task, point, objectives)
-        (path / folder.point_file(point.label)).write_text(lines, encoding="utf-8")
-    by_setting = front_explain.by_setting(task, advice, objectives)
-    found = front_explain.sentences(name, task, advice, objectives) if name else ()
-    return _Answer(
-        {**front_text.values(task, advice, objectives, str(path)), "by_setting": by_setting},
-        front_text.headline(advice, objectives),
-        front_text.render(task, advice, objectives, str(path)),
-        explain(name, task, None, found) if name else "",
-        front_explain.values(name, task, advice, objectives) if name else {},
-    )
+    if advice.proof or advice.points:
+        laboratory.report(advice.study, page.sections(task, advice, objectives))
+    for file, lines in text.auto_confs(task, advice, objectives).items():
+        (path / file).write_text(lines, encoding="utf-8")
+    values = text.values(task, advice, objectives, str(path))
+    if task.others:
+        names = [each.name for each in task.space.dimensions]
+        values["by_setting"] = {each: explain.values(each, task, advice, objectives) for each in names}
+    (path / folder.RESULT_FILE).write_text(to_json(values) + "\n", encoding="utf-8")
+    return advice, values

@@ -85,7 +85,7 @@ def _with_answer(path: Path) -> Path:
         return path
     from pgassay.advise import folder
 
-    return folder.answered(path) if folder.is_advice(path) else path
+    return folder.answered(path) if (path / folder.TASK_FILE).is_file() else path
 
 
 def _write_for_ci(findings: "Findings", arguments: argparse.Namespace) -> None:

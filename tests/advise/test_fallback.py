@@ -6,10 +6,10 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget
+from pgassay.advise.fallback import ITS_LINES, TAKEN, Apart
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.screening import FIRST_LEVEL, LINES, SECOND_LEVEL
 from pgassay.advise.space import Configuration, Machine, space_of
-from pgassay.advise.takeover import ITS_LINES, TAKEN, Apart
 from pgassay.advise.task import Task
 from pgassay.advise.text import gain, headline, render, values
 from pgassay.advise.walk import Advice, walk
@@ -74,13 +74,13 @@ def test_of_a_default_that_does_better_only_the_lines_stay_that_do_it(seed: int)
     assert found.study == ITS_LINES
     assert all(each.without is not None for each in found.lines if each.kept), "each was left out in the confirmation"
     assert len({each.name for each in found.lines}) == len(found.lines) == COUNT
-    assert {each.beside for each in found.taken_in_and_out} == {LINES}
+    assert {each.along_with for each in found.taken_in_and_out} == {LINES}
     asked = task(server)
-    told = render(asked, found, "tps", "x")
+    told = render(asked, found, ["tps"], "x")
     assert "of its 12 lines 3 are left, the others were not shown to help" in told
     assert "not tried by itself" not in told
-    assert "better still" not in headline(found, "tps")
-    assert values(asked, found, "tps", "x")["outdone_lines"] == "DONE"
+    assert "better still" not in headline(found, ["tps"])
+    assert values(asked, found, ["tps"], "x")["outdone_lines"] == "DONE"
     assert server.trials * TRIAL_S <= BUDGET_S, "its time is in the budget"
     assert walk(asked, Hidden(SPACE, 0.02, seed)) == found
 
@@ -101,8 +101,8 @@ def test_what_does_worse_without_its_other_lines_stays_whole() -> None:
     assert found.outdone.apart in (Apart.MISSED, Apart.NONE)
     assert found.study == TAKEN
     told = {each.name: each for each in found.lines}
-    assert "in and out beside its other lines " in gain(told["s1"], "tps")
-    assert "all of them stay" in render(task(server), found, "tps", "x")
+    assert "in and out along with its other lines " in gain(told["s1"], "tps")
+    assert "all of them stay" in render(task(server), found, ["tps"], "x")
 
 
 def test_without_time_for_its_lines_it_is_taken_as_a_whole_and_that_is_said() -> None:
@@ -116,7 +116,7 @@ def test_without_time_for_its_lines_it_is_taken_as_a_whole_and_that_is_said() ->
     assert len(kept(found)) == COUNT
     told = {each.name: each for each in found.lines}
     assert "not tried by itself" in gain(told["s1"], "tps")
-    assert "which of its lines do it was not tried: there was no time for that" in render(asked, found, "tps", "x")
+    assert "which of its lines do it was not tried: there was no time for that" in render(asked, found, ["tps"], "x")
 
 
 def test_a_long_budget_sets_time_aside_for_the_lines_of_what_does_better() -> None:

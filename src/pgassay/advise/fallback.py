@@ -1,23 +1,24 @@
 """What to do where the default or the rule of thumb does better than what the proof left: it is taken, line by line.
 
 It is taken as a whole first, since that is what was shown. Then each of its lines that no trial has shown to help is in
-or out beside all others, and what is shown to help is proved as any other candidate is, beside the whole. Where the
-whole does better than that, or there is no time, all of its lines stay, and that is said.
+or out along with all others, and what is shown to help is proved as any other candidate is, against the whole. Where
+the whole does better than that, or there is no time, all of its lines stay, and that is said.
 """
 
 from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from pgassay.advise import budget, lines, messages
+from pgassay.advise import budget, lines
+from pgassay.advise.constraint_model import SURE
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Noted
-from pgassay.advise.front import SURE
 from pgassay.advise.proof import MAIN, START, Course, Proved, Shares, proved, references, worse
 from pgassay.advise.screening import Screened
 from pgassay.advise.space import Configuration, differing
 from pgassay.advise.task import Laboratory, Task, Tell
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.words import counted
 from pgassay.study.units import canonical
 
 TAKEN = "confirmation-of-what-did-better"
@@ -28,7 +29,7 @@ _LINES = Course(ITS_LINES, "confirmation-of-the-rest-of-its-lines", "taken-", 10
 _IN_AND_OUT = 0.5
 """Of the time for lines of what was taken, at most, unless they need more: trials of lines in and out."""
 _MORE = 0.3
-"""Of what is to spare beside the time for its lines: the proof of the whole."""
+"""Of what is to spare beyond the time for its lines: the proof of the whole."""
 
 
 class Apart(StrEnum):
@@ -57,12 +58,11 @@ class Outdone:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What trials have said of lines before, and what measures more."""
+    """What trials have said of lines before."""
 
     screened: Sequence[Screened]
     tried: Sequence[Screened]
-    """In or out beside the lines of the search."""
-    pairs: lines.Pairs
+    """In or out along with the lines of the search."""
     noted: MutableSequence[Noted]
 
 
@@ -73,7 +73,7 @@ class Answer:
     proved: Proved
     outdone: Outdone | None = None
     tried: tuple[Screened, ...] = field(default=())
-    """Lines of what was taken, each in or out beside its others."""
+    """Lines of what was taken, each in or out along with its others."""
 
 
 def answered(
@@ -95,7 +95,7 @@ def answered(
     left_s = max(left_s, amounts.takeover_s)
     least_s = _least_s(task, taken, left, shown)
     spare_s = left_s - amounts.takeover_s - least_s
-    tell(messages.confirms_better(name))
+    tell(f"confirming the {name}, which was shown to do better than what was left")
     arms = [each for each in dict.fromkeys([*others.values(), left]) if each != taken]
     whole_s = left_s if spare_s < 0 else amounts.takeover_s + _MORE * spare_s
     compared = laboratory.study(TAKEN, taken, arms, task.seed + 9, whole_s)
@@ -134,19 +134,17 @@ def _of_its_lines(
     if left_s < _least_s(task, taken, outdone.left, shown):
         return whole
     if names:
-        tell(messages.lines_of_better(outdone.by, names))
+        tell(f"trying {counted(len(names), 'line')} of the {outdone.by} in and out: {', '.join(names)}")
         trials_s = task.trial_s(names) * 2 * budget.taken_pairs(len(names))
         trials_s = max(trials_s, min(_IN_AND_OUT * left_s, left_s - _proof_s(task, outdone.left, len(shown) + 1)))
-        tried, spent_s = lines.of_what_did_better(
-            task, taken, names, laboratory, evidence.pairs, evidence.noted, trials_s
-        )
+        tried, spent_s = lines.of_what_did_better(task, taken, names, laboratory, evidence.noted, trials_s)
         left_s -= spent_s
         shown = {**lines.shown(task, taken, tried), **shown}
     candidate = start.with_values({name: taken.values[name] for name in shown})
-    told = {each.name: each for each in tried}
+    by_trials = {each.name: each for each in tried}
 
     def stays(apart: Apart) -> Answer:
-        kept = (replace(one, screened=told.get(one.name)) if one.taken_from else one for one in whole.proved.lines)
+        kept = (replace(one, screened=by_trials.get(one.name)) if one.taken_from else one for one in whole.proved.lines)
         return Answer(replace(whole.proved, lines=tuple(kept)), replace(outdone, apart=apart), tried)
 
     if candidate in (start, outdone.left):
@@ -164,16 +162,16 @@ def _of_its_lines(
         _LINES,
         (taken, outdone.left),
     )
-    beside = found.beside or {}
+    against = found.compared or {}
     if not worse(found.proof.get(START)):
         return stays(Apart.MISSED)
-    others = [each for each in (taken, outdone.left) if each in beside]
+    others = [each for each in (taken, outdone.left) if each in against]
     breaks = _keeps(laboratory, TAKEN) and not _keeps(laboratory, found.study)
-    if breaks or any(_matters(task, beside[each]) for each in others):
+    if breaks or any(_matters(task, against[each]) for each in others):
         return stays(Apart.MISSED)
     mine = {each.name for each in found.lines}
     gone = (
-        Line(each, value, start.values[each], None, False, screened=told.get(each))
+        Line(each, value, start.values[each], None, False, screened=by_trials.get(each))
         for each, value in taken.changes_from(start).items()
         if each not in mine
     )
@@ -189,7 +187,6 @@ def _of_its_lines(
 
 
 def _keeps(laboratory: Laboratory, study: str) -> bool:
-    """Does the baseline of a study keep all limits?"""
     return all(each.probability >= SURE for each in laboratory.kept(study))
 
 
@@ -213,7 +210,7 @@ def _proof_s(task: Task, left: Configuration, count: int) -> float:
 
 
 def _rest_s(task: Task, left: Configuration) -> float:
-    """Of a proof without leaving out lines: beside what all are set against, and what the search had left."""
+    """Of a proof without leaving out lines: along with what all are set against, and what the search had left."""
     arms = 1 + len({*references(task).values(), left})
     return _trial_s(task, left) * budget.BLOCKS_MIN * arms
 

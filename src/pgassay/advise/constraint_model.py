@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from math import log, sqrt
 from statistics import fmean, stdev
 
-from scipy.special import ndtr  # type: ignore[import-untyped]
+from scipy.special import ndtr, stdtr  # type: ignore[import-untyped]
 
-from pgassay.advise.front import SURE
-from pgassay.advise.smoothing import Smoothed, smoothed
+from pgassay.advise.smoothing import Gains, Smoothed, smoothed
 from pgassay.advise.space import Configuration, Space
+from pgassay.analysis.observations import Observation
+from pgassay.study.responses import Scale
 from pgassay.study.thresholds import Limit
 
+SURE = 0.95
+"""What keeps a limit with less probability than this is not recommended."""
 LIKELY = 0.5
 """With less probability than this a configuration is not proposed, if another one is left."""
 _FURTHEST = log(1000)
@@ -25,10 +28,19 @@ _LEAST_SPREAD = 1e-6
 
 
 @dataclass(frozen=True)
+class LimitChance:
+    """A hard limit, and the probability that a further trial of a configuration keeps it."""
+
+    limit: str
+    probability: float
+
+
+@dataclass(frozen=True)
 class Held:
     """What a trial with a result has, whatever limits it breaks."""
 
-    value: float
+    values: tuple[float, ...]
+    """Of each objective."""
     slacks: tuple[float, ...]
     """Of each limit, as `slack`."""
 
@@ -51,15 +63,15 @@ def slack(limit: Limit, value: float) -> float:
 
 
 def holding(
-    values: Mapping[Configuration, Mapping[str, float | None]], objective: str, limits: Sequence[Limit]
+    values: Mapping[Configuration, Mapping[str, float | None]], objectives: Sequence[str], limits: Sequence[Limit]
 ) -> Holding:
     """What trials with these responses have; without limits nothing, and no change against a baseline is one."""
     own, found = [each for each in limits if not each.change], dict[Configuration, Held]()
     for configuration, responses in values.items():
-        value = responses.get(objective)
+        known = tuple(one for each in objectives if (one := responses.get(each)) is not None)
         slacks = [slack(each, one) for each in own if (one := responses.get(each.response.name)) is not None]
-        if value is not None and slacks and len(slacks) == len(own):
-            found[configuration] = Held(value, tuple(slacks))
+        if len(known) == len(objectives) and slacks and len(slacks) == len(own):
+            found[configuration] = Held(known, tuple(slacks))
     return found
 
 
@@ -120,7 +132,7 @@ class Keeping:
         pairs = zip(configurations, self.probabilities(configurations), strict=True)
         return [each for each, found in pairs if found >= LIKELY] or list(configurations)
 
-    def safest(self, ranked: Sequence[tuple[Configuration, float]]) -> list[tuple[Configuration, float]]:
+    def safest(self, ranked: Sequence[tuple[Configuration, Gains]]) -> list[tuple[Configuration, Gains]]:
         """Of configurations with what is expected of them, the best first, those that surely enough keep the limits.
 
         Where none does, the one that keeps them most probably.
@@ -159,7 +171,7 @@ class Slacks:
     def keeping(self, space: Space) -> Keeping:
         """What all of them say of the configurations of a space, whose other settings are at the start.
 
-        Batches that are set beside another configuration than the start (servers in turns) say nothing of it.
+        Batches that are set against another configuration than the start (servers in turns) say nothing of it.
         """
         mine = [each for each in self.batches if each[0] == space.start]
         if not mine:
@@ -186,3 +198,45 @@ def _of_one(batches: Sequence[tuple[Configuration, Holding]], space: Space, name
     number = len(starts)
     spread = stdev(starts) * sqrt(1 + 1 / number) if number > 1 else 0.0
     return _OfOne(fmean(starts), spread, smoothed(space, added), seen)
+
+
+def kept_limits(
+    limits: Sequence[Limit], observations: Mapping[str, Sequence[Observation]], treatment: str, start: str
+) -> tuple[LimitChance, ...]:
+    """Every limit with its probability for a treatment; changes are against that of the `start`."""
+    return tuple(
+        LimitChance(each.text, probability(_values(observations, each, treatment, start), each)) for each in limits
+    )
+
+
+def _values(observations: Mapping[str, Sequence[Observation]], limit: Limit, treatment: str, start: str) -> list[float]:
+    """What a limit is about, block by block: the response, or its change against the start."""
+    mine: dict[str, dict[int, float]] = {treatment: {}, start: {}}
+    for each in observations[limit.response.name]:
+        if each.treatment in mine and each.value is not None:
+            mine[each.treatment][each.block] = each.value
+    if not limit.change:
+        return [*mine[treatment].values()]
+    pairs = [(value, mine[start][block]) for block, value in mine[treatment].items() if block in mine[start]]
+    if limit.response.scale is Scale.DIFFERENCE:
+        return [value - start for value, start in pairs]
+    return [value / start for value, start in pairs if start]
+
+
+def probability(values: Sequence[float], limit: Limit) -> float:
+    """That one more trial keeps the limit, by these trials: Student's predictive distribution; NaN without two.
+
+    In logarithms where the response is compared by ratios.
+    """
+    ratio = limit.response.scale is Scale.RATIO and limit.value > 0 and all(each > 0 for each in values)
+    sample = [log(each) if ratio else each for each in values]
+    bound = log(limit.value) if ratio else limit.value
+    count = len(sample)
+    if count < 2:
+        return float("nan")
+    mean = sum(sample) / count
+    spread = sqrt(sum((each - mean) ** 2 for each in sample) / (count - 1) * (1 + 1 / count))
+    if not spread:
+        return float(mean < bound if limit.relation.bounds_above else mean > bound)
+    below = float(stdtr(count - 1, (bound - mean) / spread))
+    return below if limit.relation.bounds_above else 1 - below

@@ -1,6 +1,6 @@
 """The fastest configuration may break a limit: the advice is then the best that is expected to keep it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 from statistics import NormalDist
@@ -9,10 +9,9 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
 from pgassay.advise import budget
-from pgassay.advise.front import SURE, Kept
-from pgassay.advise.keeping import LIKELY, NO_LIMITS, Held, Holding, Slacks, holding, slack
+from pgassay.advise.constraint_model import LIKELY, NO_LIMITS, SURE, Held, Holding, LimitChance, Slacks, holding, slack
 from pgassay.advise.space import Configuration, index_of
-from pgassay.advise.task import Task
+from pgassay.advise.task import Task, Values
 from pgassay.advise.text import headline
 from pgassay.advise.walk import walk
 from pgassay.study.responses import Better, Response
@@ -47,9 +46,7 @@ class Bounded(Server):
         """How far the p99 is from the limit, a log-ratio."""
         return log(10 / 6) - self.late * self.at("s0", configuration)
 
-    def batch(
-        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
-    ) -> Mapping[Configuration, float | None]:
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
         """One trial of each; None for what broke the limit."""
         found = super().batch(name, start, configurations, seed)
         self.last[name] = {
@@ -68,9 +65,9 @@ class Bounded(Server):
         self.baselines = {**getattr(self, "baselines", {}), name: baseline}
         return super().study(name, baseline, arms, seed, budget_s)
 
-    def kept(self, name: str) -> tuple[Kept, ...]:
+    def kept(self, name: str) -> tuple[LimitChance, ...]:
         """The truth."""
-        return (Kept(LIMIT, NormalDist(0, self.kept_noise).cdf(self.room_left(self.baselines[name]))),)
+        return (LimitChance(LIMIT, NormalDist(0, self.kept_noise).cdf(self.room_left(self.baselines[name]))),)
 
 
 def task(server: Server, finalists: int = 1) -> Task:
@@ -82,7 +79,7 @@ def task(server: Server, finalists: int = 1) -> Task:
 def test_where_the_fastest_breaks_the_limit_the_advice_is_the_best_that_keeps_it(seed: int) -> None:
     server = Bounded(SPACE, 0.03, seed)
     found = walk(task(server), server)
-    assert found.confirmed, headline(found, "tps")
+    assert found.confirmed, headline(found, ["tps"])
     assert found.recommended is not None
     assert server.room_left(found.recommended) > 0
     fastest = SPACE.start.with_values({"s0": "16", "s1": "16"})
@@ -94,7 +91,7 @@ def test_where_the_fastest_breaks_the_limit_the_advice_is_the_best_that_keeps_it
 def test_where_two_finalists_are_tried_none_probably_breaks_the_limit() -> None:
     server = Bounded(SPACE, 0.03, 1)
     found = walk(task(server, finalists=2), server)
-    assert found.confirmed, headline(found, "tps")
+    assert found.confirmed, headline(found, ["tps"])
 
 
 def test_where_nothing_that_helps_keeps_the_limit_no_change_is_advised() -> None:
@@ -104,9 +101,9 @@ def test_where_nothing_that_helps_keeps_the_limit_no_change_is_advised() -> None
 
 
 def trials(values: Sequence[float], starts: float = 0.0) -> dict[Configuration, Held]:
-    found = {SPACE.start: Held(1.0, (0.3 + starts,))}
+    found = {SPACE.start: Held((1.0,), (0.3 + starts,))}
     for number, each in enumerate(values):
-        found[SPACE.start.with_values({"s0": SPACE.dimensions[0].levels[1 + number]})] = Held(1.0, (each + starts,))
+        found[SPACE.start.with_values({"s0": SPACE.dimensions[0].levels[1 + number]})] = Held((1.0,), (each + starts,))
     return found
 
 
@@ -122,8 +119,8 @@ def test_one_trial_beyond_a_limit_is_not_the_last_word() -> None:
     assert keeping.probability(last) < 0.01
     assert keeping.likely([last, other]) == [other]
     assert keeping.likely([last]) == [last], "where none keeps it, all are left"
-    assert keeping.safest([(last, 0.9), (one, 0.4), (third, 0.1)])[0] == (one, 0.4)
-    assert keeping.safest([(last, 0.9)]) == [(last, 0.9)]
+    assert keeping.safest([(last, (0.9,)), (one, (0.4,)), (third, (0.1,))])[0] == (one, (0.4,))
+    assert keeping.safest([(last, (0.9,))]) == [(last, (0.9,))]
     assert keeping.as_safe(one, last)
     assert not keeping.as_safe(last, one)
     assert slacks.breaks(last)
@@ -159,10 +156,10 @@ def test_a_trial_that_breaks_a_limit_has_its_value_all_the_same() -> None:
         other: {"tps": 200.0, "latency_p99_ms": 20.0},
         third: {"tps": 200.0, "latency_p99_ms": None},
     }
-    found = holding(values, "tps", [P99])
+    found = holding(values, ["tps"], [P99])
     assert set(found) == {start, other}, "what was not measured says nothing"
     assert not found[start].broken
     assert found[other].broken
-    assert found[other].value == 200.0
+    assert found[other].values == (200.0,)
     change = Limit("latency_p99_ms < +10 %", LATENCY, Relation.BELOW, 1.1, True)
-    assert holding(values, "tps", [change]) == {}, "a change is judged by studies"
+    assert holding(values, ["tps"], [change]) == {}, "a change is judged by studies"
