@@ -1,7 +1,7 @@
 //! What a modelled or emulated drive is asked to be.
 //!
-//! `pgassay drive simulate`, the emulated drive's program and pgassay's Python all read descriptions of drives. Keys, names,
-//! defaults, limits and the wording of refusals are here, once, so that a description means the same to all of them.
+//! `pgassay drive simulate`, the emulated drive's program and pgassay's Python all read descriptions of drives. Keys,
+//! names, defaults, limits and the wording of refusals are here, once: a description means the same to all of them.
 //!
 //! | table | module | says |
 //! |---|---|---|

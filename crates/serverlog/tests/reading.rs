@@ -108,11 +108,9 @@ fn other_prefixes_languages_and_a_torn_end_are_counted() {
     let tally = reader.tally();
     assert_eq!((tally.events, tally.unread, tally.doubtful, tally.torn), (2, 1, 1, 1));
     assert_eq!(tally.first_unread, strange);
-    for foreign in [
-        "LOG:  Dauer: 0.123 ms  Anweisung: SELECT 1",
-        "LOG:  instruction : SELECT 1",
-        "СООБЩЕНИЕ:  оператор: SELECT 1",
-    ] {
+    for foreign in
+        ["LOG:  Dauer: 0.123 ms  Anweisung: SELECT 1", "LOG:  instruction : SELECT 1", "СООБЩЕНИЕ:  оператор: SELECT 1"]
+    {
         let (events, tally) = read(&format!("{HEAD}{foreign}\n"), "%m [%p] ");
         assert_eq!((events.len(), tally.foreign), (0, 1), "{foreign}");
     }
