@@ -1,7 +1,7 @@
 //! The configuration file: one JSON object that says what the drive is, where it lives and what it may use.
 //!
-//! It also has the keys of a description (crate `description`), as `pgassay drive simulate` reads them. Unknown keys are
-//! refused: otherwise a mistyped option would change nothing, unnoticed.
+//! It also has the keys of a description (crate `description`), as `pgassay drive simulate` reads them. Unknown keys
+//! are refused: otherwise a mistyped option would change nothing, unnoticed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
