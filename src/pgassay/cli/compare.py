@@ -122,6 +122,8 @@ def load_of(
         value = getattr(arguments, f"load_{option}")
         if value is not None:
             load[option] = value
+    if "init" in load and arguments.load_scale is None:
+        load.pop("scale", None)  # The user's own tables have none.
     _refuse_contradictions(arguments, varied)
     if "transactions" in load or "load.transactions" in varied:
         load.pop("duration")
