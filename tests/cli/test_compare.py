@@ -18,3 +18,5 @@ def test_variables_may_be_repeated_and_own_data_be_named() -> None:
     load = load_of("-f", "own.sql", "-D", "rows=5", "-D", "days=7", "--init", "schema.sql")
     assert (load["variables"], load["init"], load["script"]) == ("rows=5\ndays=7", "schema.sql", "own.sql")
     assert not load_of().keys() & {"variables", "init"}
+    assert "scale" not in load, "the plan said load.scale=50 of a schema of the user's own"
+    assert load_of("--init", "schema.sql", "-s", "3")["scale"] == "3"

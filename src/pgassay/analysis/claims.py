@@ -98,7 +98,7 @@ def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJud
 
 
 def band(claim: Claim, points: bool = False) -> str:
-    """The range that reproduces a claim, beside its mark: `1.10–1.35`, `1.10 or more`, `0.90 or less`, `5–10 points`."""
+    """The range that reproduces a claim, beside its mark: `1.10–1.35`, `1.10 or more`, `5–10 points`."""
     low, high = ("" if end is None else _end(end, points) for end in (claim.low, claim.high))
     unit = " points" if points else ""
     if low and high:
