@@ -39,7 +39,8 @@ def test_a_forged_marker_is_named(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("end", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
 def test_a_mapped_files_name_adds_no_line(end: str) -> None:
     """The kernel escapes a line feed in it alone."""
-    smaps = f"7f00-7f10 rw-s 0 00:01 9 /x{end}KernelPageSize: 2048 kB{end}Size: many kB\nSize: 64 kB\nKernelPageSize: 4 kB\n"
+    name = f"/x{end}KernelPageSize: 2048 kB{end}Size: many kB"
+    smaps = f"7f00-7f10 rw-s 0 00:01 9 {name}\nSize: 64 kB\nKernelPageSize: 4 kB\n"
     assert status_of_map(smaps) == "off"
     assert shared_memory(smaps).huge_bytes == 0
     assert parse_table(f"Name:\tx{end}VmRSS: 9 kB\nPPid: 1\n") == {"PPid": 1}
