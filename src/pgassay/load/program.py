@@ -17,13 +17,15 @@ from pgassay.bench.errors import ClientLostError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import Moment, Tools
 from pgassay.bench.memory_policy import try_binding
-from pgassay.bench.running import PRINTED_BYTES_MAX, Clock, Completed, Starter
+from pgassay.bench.running import Clock, Completed, Starter
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load.options import ALL, NODE, REST, PlacedOptions
 
 POLL_S = 5.0
 """How often a run under way is looked at."""
+PRINTED_BYTES_MAX = 32 << 20
+"""Of a load: it is read line by line, several times. A script may print without end (`\\shell`)."""
 _LOOK_S = 1.0
 """How often it is looked how much it has printed."""
 OVERRUN_S = 60.0
@@ -120,10 +122,12 @@ def watch(
                     problem = {"server_gone": f"the server was gone and {name} did not end"}
             if problem:
                 running.terminate()
+                done = running.wait()
                 for each in printed:
                     if each.exists() and each.stat().st_size > PRINTED_BYTES_MAX:
                         os.truncate(each, PRINTED_BYTES_MAX)
-                return running.wait(), problem
+                        done = replace(done, stdout="", stderr="")  # nothing of it is parsed
+                return done, problem
     except BaseException:
         with suppress(ClientLostError):  # what is raised already says why
             running.terminate()
