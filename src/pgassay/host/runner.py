@@ -60,9 +60,8 @@ class LocalRunning:
         """Wait for the end; raises `TimeoutError` when it does not come."""
         if timeout_s:
             _await_end(self._process, timeout_s)
-        left_s = 0.0 if timeout_s and hasattr(os, "pidfd_open") else timeout_s
         try:
-            status = self._process.wait(left_s)
+            status = self._process.wait(None if timeout_s is None else 0.0)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"{self._command[0]} still runs after {timeout_s} s") from None
         self._come_home()
@@ -232,7 +231,11 @@ def _interrupt_held_back() -> Iterator[None]:
 
 def _await_end(process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
     """Until it has ended, or so long: the kernel tells (pidfd_open(2)), where `Popen.wait` would look now and then."""
-    if process.poll() is not None or not hasattr(os, "pidfd_open"):
+    if process.poll() is not None:
+        return
+    if not hasattr(os, "pidfd_open"):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout_s)
         return
     descriptor = os.pidfd_open(process.pid)
     try:
@@ -258,9 +261,6 @@ def _await_bounded(
         if left_s <= 0:
             raise TimeoutError(f"{name} did not end within {timeout_s} s")
         _await_end(process, min(left_s, _LOOK_S))
-        if not hasattr(os, "pidfd_open"):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(min(left_s, _LOOK_S))
 
 
 def _unnamed(contents: bytes = b"") -> IO[bytes]:
