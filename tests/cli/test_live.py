@@ -15,7 +15,7 @@ import pytest
 from pgassay.cli import _live, serve
 from pgassay.cli._live import live_pages, require_live
 from pgassay.errors import PgassayError
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 from pgassay.testing.planted import make_run
 
 ASKED, NOT_ASKED = argparse.Namespace(live=True), argparse.Namespace(live=False)

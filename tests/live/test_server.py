@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from pgassay.cli import main, serve
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 from pgassay.live.server import _runs, listening
 
 PATIENCE_S = 300.0

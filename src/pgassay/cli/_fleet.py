@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli.parser import whole
 from pgassay.errors import PgassayError, UsageError
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 
 if TYPE_CHECKING:
     from pgassay.fleet.addresses import Address

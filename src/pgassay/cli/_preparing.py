@@ -20,7 +20,7 @@ from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import mount_of
 from pgassay.lab.drives import keep_proof, linux_kernel, owned
 from pgassay.record import counter_proofs
-from pgassay.state import state_directory
+from pgassay.scratch import state_directory
 from pgassay.study.units import format_size, parse_memory
 
 TOLD_EVERY_S = 10.0

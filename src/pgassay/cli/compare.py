@@ -81,7 +81,7 @@ def with_full_names(arguments: argparse.Namespace) -> argparse.Namespace:
 def _full(text: str) -> str:
     """`work_mem=4MB` as `server.work_mem=4MB`."""
     from pgassay.lab.catalogue import every_factor
-    from pgassay.study.catalogue import full_name
+    from pgassay.study.levels import full_name
 
     name, equals, value = text.partition("=")
     if not equals or not name.strip():

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.places import default_directory
     from pgassay.load.responses import IMPOSSIBLE_US
     from pgassay.postgres.attached import attachment
-    from pgassay.state import state_directory
+    from pgassay.scratch import state_directory
 
     ledger = Ledger(state_directory(os.environ), boot_of())
     place = (arguments.data_dir or default_directory(os.environ)).absolute()

@@ -8,7 +8,7 @@ from pathlib import Path
 from pgassay.cli.parser import whole
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import PgassayError
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 
 PORT = 8543
 RUNS = Path("runs")

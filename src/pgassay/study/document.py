@@ -12,9 +12,8 @@ from typing import Any
 
 from pgassay import untrusted
 from pgassay.errors import UsageError
-from pgassay.study.catalogue import FactorNames
-from pgassay.study.quantities import typed
-from pgassay.study.ranges import expand
+from pgassay.study.levels import FactorNames
+from pgassay.study.quantities import expand, typed
 from pgassay.study.responses import full_name
 from pgassay.study.thresholds import split as split_threshold
 

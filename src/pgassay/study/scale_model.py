@@ -15,8 +15,7 @@ from typing import Any, Protocol
 
 from pgassay.errors import UsageError
 from pgassay.study.document import SCALE, Document, with_changed_levels
-from pgassay.study.quantities import typed
-from pgassay.study.tables import unknown_key, wrong_type
+from pgassay.study.quantities import typed, unknown_key, whole_number, wrong_type
 from pgassay.study.units import BYTES_PER_UNIT, format_bytes, format_number, parse_memory, split_quantity
 
 REQUEST, RESULT = SCALE, "model"
@@ -49,18 +48,15 @@ class ModelSize:
         number, unit = quantity
         if unit in BYTES_PER_UNIT or (not unit and self.bare_bytes):
             unit_bytes = BYTES_PER_UNIT.get(unit, self.bare_bytes)
-            return self._shrunk_bytes(number * unit_bytes, by)
+            exact = number * unit_bytes / by
+            least = ceil(self.least_bytes / self.step_bytes) * self.step_bytes
+            size = max(least, round(exact / self.step_bytes) * self.step_bytes)
+            return Shrunk(format_bytes(size), exact, size, exact < least)
         if unit not in ("", "rows"):
             return None
         exact = number / by
         kept = max(self.least, round(exact))
         return Shrunk(f"{format_number(kept)}{unit}", exact, kept, exact < self.least and kept == self.least)
-
-    def _shrunk_bytes(self, whole: float, by: float) -> "Shrunk":
-        exact = whole / by
-        least = ceil(self.least_bytes / self.step_bytes) * self.step_bytes
-        kept = max(least, round(exact / self.step_bytes) * self.step_bytes)
-        return Shrunk(format_bytes(kept), exact, kept, exact < least)
 
 
 @dataclass(frozen=True)
@@ -170,8 +166,12 @@ def parse_scale(value: object) -> float:
         scale = float(above) / float(below) if sign else float(above)
     except (ValueError, ZeroDivisionError):
         raise UsageError(f'"{text}" is no scale', "for example 1/250, 1:250 or 0.004") from None
+    if scale > 1:
+        raise UsageError(f"a scale of {text} would enlarge the study", "a model is smaller: for example 1/250")
     if not 0 < scale < 1 or not 1 < rounded(by := 1 / scale) < inf:
-        raise _scale_out_of_range(text, enlarges=scale > 1)
+        raise UsageError(
+            f"a scale of {text} makes no model", "give a scale between 0 and 1, such as 1/250; 1 is the study itself"
+        )
     return by
 
 
@@ -191,12 +191,14 @@ def parse_request(table: object) -> Request:
         raise UsageError(
             '"by" and "to" in [scale] exclude each other', 'by = "1/250", or to = "4GB" for the largest data'
         )
-    cores, ours = table.get("cores"), table.get("ours", [])
-    if cores is not None and (isinstance(cores, bool) or not isinstance(cores, int) or cores < 1):
-        raise wrong_type(f"[{REQUEST}]", "cores", "a whole number from 1 on", cores)
+    ours = table.get("ours", [])
+    cores = whole_number(f"[{REQUEST}]", "cores", table["cores"], 1) if table.get("cores") is not None else None
     if not isinstance(ours, list) or not all(each in table for each in ours):
         raise wrong_type(f"[{REQUEST}]", "ours", "a list of keys of this table", ours)
-    sizes = {key: _positive(key, table[key]) for key in ("to", "memory") if key in table}
+    sizes = {key: parse_memory(typed(table[key])) for key in ("to", "memory") if key in table}
+    for key, count in sizes.items():
+        if count <= 0:
+            raise wrong_type(f"[{REQUEST}]", key, "a size above 0", table[key])
     return Request(
         by=parse_scale(table["by"]) if "by" in table else None,
         to_bytes=sizes.get("to"),
@@ -204,13 +206,6 @@ def parse_request(table: object) -> Request:
         memory_bytes=sizes.get("memory"),
         ours=tuple(map(str, ours)),
     )
-
-
-def _positive(key: str, value: object) -> int:
-    count = parse_memory(typed(value))
-    if count <= 0:
-        raise wrong_type(f"[{REQUEST}]", key, "a size above 0", value)
-    return count
 
 
 @dataclass
@@ -286,24 +281,24 @@ def to_table(model: ScaleModel) -> dict[str, Any]:
 def parse_model(table: object) -> ScaleModel:
     """The table `[model]` of a record; raises `UsageError` for one that no run wrote."""
     try:
-        return _model(table)
+        found: Any = table
+        return ScaleModel(
+            float(found["by"]),
+            tuple(Resized(**{key: str(value) for key, value in each.items()}) for each in found.get("resized", [])),
+            tuple(
+                Likeness(
+                    str(each["name"]),
+                    _span(each.get("original")),
+                    _span(each.get("model")),
+                    each.get("kept"),
+                    str(each.get("note", "")),
+                )
+                for each in found.get("likeness", [])
+            ),
+            bool(found.get("processes_beside", False)),
+        )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise wrong_type("the study file", RESULT, "what a run of a scale model wrote", table) from None
-
-
-def _model(table: Any) -> ScaleModel:
-    return ScaleModel(
-        float(table["by"]),
-        tuple(Resized(**{key: str(value) for key, value in each.items()}) for each in table.get("resized", [])),
-        tuple(
-            Likeness(
-                str(each["name"]), _span(each.get("original")), _span(each.get("model")), each.get("kept"),
-                str(each.get("note", "")),
-            )
-            for each in table.get("likeness", [])
-        ),
-        bool(table.get("processes_beside", False)),
-    )  # fmt: skip
 
 
 def _span(values: Sequence[float] | None) -> tuple[float, float] | None:
@@ -311,15 +306,6 @@ def _span(values: Sequence[float] | None) -> tuple[float, float] | None:
         return None
     least, most = values
     return float(least), float(most)
-
-
-def _scale_out_of_range(text: str, *, enlarges: bool) -> UsageError:
-    """A scale of 1 or more is no model, nor one that rounds to 1, and one of 0 or less nothing at all."""
-    if enlarges:
-        return UsageError(f"a scale of {text} would enlarge the study", "a model is smaller: for example 1/250")
-    return UsageError(
-        f"a scale of {text} makes no model", "give a scale between 0 and 1, such as 1/250; 1 is the study itself"
-    )
 
 
 def in_four_digits(by: float) -> str:
