@@ -12,7 +12,7 @@ import pytest
 
 from pgassay import cli
 from pgassay.cli import _silence
-from pgassay.cli._silence import Silence
+from pgassay.cli.printing import Silence
 from pgassay.host.processes import Process
 
 PATIENCE_S = 180.0

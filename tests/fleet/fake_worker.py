@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 from distributed import get_worker
 
-from pgassay.fleet.job import Job
+from pgassay.fleet.blocks import Job
 from pgassay.fleet.task import HostError, Shipped, is_wanted
 from tests.fleet.fleet_of_fakes import hosted
 

@@ -15,9 +15,8 @@ from pgassay.bench.hosting import ANYWHERE
 from pgassay.bench.load import Tools
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
-from pgassay.fleet import client
+from pgassay.fleet import FleetError, client
 from pgassay.fleet.client import Worker, WorkerClient
-from pgassay.fleet.errors import FleetError
 from pgassay.host.clock import SystemClock
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from pgassay import children
-from pgassay.cli import _live
+from pgassay.cli import serve
 from pgassay.fleet import task
 from pgassay.host.accounts import choose
 from pgassay.host.keeper import Keeper
@@ -62,7 +62,7 @@ def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trap]:
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setenv("PYTHONPATH", str(path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(_live, "READY_S", 600.0)
+    monkeypatch.setattr(serve, "READY_S", 600.0)
     yield found
     assert found.executed() == ""
 
@@ -76,7 +76,7 @@ def test_the_trap_would_catch_a_child(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("trap")
 def test_live_pages_are_served_by_our_own_code(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run = make_run(tmp_path / "run", finished=False).path
-    with _live.live_pages(Path(os.path.relpath(run)), argparse.Namespace(live=True)):
+    with serve.live_pages(Path(os.path.relpath(run)), argparse.Namespace(live=True)):
         assert "Answer so far" in read(capfd.readouterr().err.rpartition(" ")[2].strip())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay import cli
 from pgassay.fleet import parcels
-from pgassay.fleet.errors import FleetError
+from pgassay.fleet import FleetError
 from pgassay.record import compaction
 from pgassay.record.disk import RealDisk
 from pgassay.record.series import unpanicked

@@ -11,7 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli.commits import (
+from pgassay.cli.parser import whole
+from pgassay.cli.printing import INTERRUPTED, SUCCESS
+from pgassay.cli.run import bench_options
+from pgassay.cli.track import (
     TREES,
     add_commit_options,
     quiet_watch,
@@ -20,9 +23,6 @@ from pgassay.cli.commits import (
     subject_of,
     teller,
 )
-from pgassay.cli.parser import whole
-from pgassay.cli.printing import INTERRUPTED, SUCCESS
-from pgassay.cli.run import bench_options
 
 if TYPE_CHECKING:
     from pgassay.lab.bisection import Question

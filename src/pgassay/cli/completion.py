@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay.cli import COMMANDS
-from pgassay.cli._program import actions_of, program, walk
+from pgassay.cli.man import actions_of, program, walk
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import PgassayError
 

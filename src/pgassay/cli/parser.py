@@ -5,7 +5,8 @@ argparse because start-up counts: it adds milliseconds where richer libraries ad
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from pgassay.cli.printing import SUCCESS
@@ -48,7 +49,6 @@ def whole(least: int) -> Callable[[str], int]:
 
 def duration(text: str) -> float:
     """The type of an option that takes a time with its unit, in seconds."""
-    from pgassay.errors import UsageError
     from pgassay.study.units import parse_time_s
 
     try:
@@ -63,6 +63,35 @@ def timed(text: str) -> str:
 
     parse_time_s(text)
     return text
+
+
+_SHARED: Mapping[str, Mapping[str, Any]] = {
+    "--allow-busy": {"action": "store_true", "help": "run although other programs are busy"},
+    "--allow-volatile": {"action": "store_true", "help": "allow clusters on tmpfs or overlay"},
+    "--data-dir": {"type": Path, "metavar": "DIR", "help": "where the clusters live"},
+    "--disk": {
+        "type": Path,
+        "metavar": "RUN",
+        "help": "a disk study of this drive (default: the one that the run has kept)",
+    },
+    "--json": {"action": "store_true", "help": "as JSON"},
+    "--pg-bindir": {"type": Path, "metavar": "DIR", "help": "the PostgreSQL to use (default: the first found)"},
+    "--seed": {"type": whole(0), "metavar": "N", "help": "seed of the order and the load (default: random)"},
+    "--set": {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "hold a factor at this level"},
+    "--strict": {"action": "store_true", "help": "exit 1 if there is a warning or an error"},
+    "--strict-from": {
+        "choices": [each.value for each in _GRAVER],
+        "metavar": "SEVERITY",
+        "help": "exit 1 from this severity on: note, warning or error",
+    },
+}
+"""Options that mean the same in several commands."""
+
+
+def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
+    """Declare options of `_SHARED`."""
+    for name in names:
+        parser.add_argument(name, **_SHARED[name])
 
 
 class _Help(argparse.HelpFormatter):
@@ -124,13 +153,6 @@ class Action(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` for a command line that cannot be parsed."""
         raise bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])
-
-
-def add_strict_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--strict` and `--strict-from`: an exit status for scripts."""
-    parser.add_argument("--strict", action="store_true", help="exit 1 if there is a warning or an error")
-    parser.add_argument("--strict-from", choices=[each.value for each in _GRAVER], metavar="SEVERITY",
-        help="exit 1 from this severity on: note, warning or error")  # fmt: skip
 
 
 def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) -> int:

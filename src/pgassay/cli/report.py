@@ -7,13 +7,22 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli._runs import REPORT, open_run
-from pgassay.cli._thresholds import add_check_option, add_weigh_option, nothing_to_check, require, status, weighed
+from pgassay.cli._runs import (
+    REPORT,
+    add_check_option,
+    add_weigh_option,
+    nothing_to_check,
+    open_run,
+    require,
+    status,
+    weighed,
+)
+from pgassay.cli.parser import add_options
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.report.findings import Findings
+    pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME"
     )
-    parser.add_argument(
-        "--disk",
-        metavar="RUN",
-        type=Path,
-        help="a disk study of this drive (default: the one that the run has kept)",
-    )
+    add_options(parser, "--disk")
     parser.add_argument("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the thresholds as a JUnit file, for CI")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the answer as Markdown, for CI")
@@ -37,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the pages and their figures, print their paths; returns the exit status. Raises `RecordError`."""
-    from pgassay.report import page
+    from pgassay.report import junit, markdown, page
     from pgassay.report.collection import paused
     from pgassay.report.disk import measured_by
     from pgassay.report.findings import Findings
@@ -52,7 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.junit and not findings.limits:
                 raise nothing_to_check("--junit")
             print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)
-            _write_for_ci(findings, arguments)
+            if arguments.junit:
+                junit.write(findings, arguments.junit)
+            if arguments.markdown:
+                arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")
             worst = max(worst, status(findings, check=arguments.check))
     return worst
 
@@ -86,12 +93,3 @@ def _with_answer(path: Path) -> Path:
     from pgassay.advise import folder
 
     return folder.answered(path) if (path / folder.TASK_FILE).is_file() else path
-
-
-def _write_for_ci(findings: "Findings", arguments: argparse.Namespace) -> None:
-    from pgassay.report import junit, markdown
-
-    if arguments.junit:
-        junit.write(findings, arguments.junit)
-    if arguments.markdown:
-        arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")

@@ -13,8 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import outgoing
-from pgassay.cli._runs import add_form_options, last_run, open_run, shown
-from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
+from pgassay.cli._runs import (
+    add_check_option,
+    add_form_options,
+    add_weigh_option,
+    last_run,
+    open_run,
+    require,
+    shown,
+    status,
+    weighed,
+)
 from pgassay.cli.printing import SUCCESS, warn
 from pgassay.errors import UsageError
 

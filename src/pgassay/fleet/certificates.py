@@ -1,4 +1,7 @@
-"""Certificates of a fleet: an authority of its own, one certificate for the head, one for the workers.
+"""How a fleet is reached: addresses of schedulers, and certificates (an authority of its own, one for each end).
+
+A Dask scheduler runs whatever code its clients send, and so do its workers. Hence a plain port is refused unless its
+address is a literal one of the loopback interface; a name could be resolved to anything.
 
 By the `openssl` program, so that no library of cryptography is needed; every call is a list of words. Keys are made
 with mode 0600 in a directory of mode 0700. Dask asks both ends for a certificate of this authority and looks at no
@@ -7,9 +10,10 @@ names, so whoever holds one may run programs on every host (docs/fleet.md, "Secu
 
 import shutil
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pgassay import children
 from pgassay.errors import PgassayError, UsageError
@@ -93,7 +97,7 @@ def _openssl(step: str, *words: str | int | Path) -> None:
 def find(folder: Path, end: str) -> Credentials:
     """The files of the head or of a worker in `folder`; raises `UsageError` for missing ones and for open keys."""
     found = Credentials(folder / f"{AUTHORITY}.pem", folder / f"{end}.pem", folder / f"{end}-key.pem")
-    missing = _missing((found.authority, found.certificate, found.key))
+    missing = [path.name for path in (found.authority, found.certificate, found.key) if not path.is_file()]
     if missing:
         raise UsageError(
             f'directory "{folder}" lacks {", ".join(missing)}',
@@ -104,5 +108,38 @@ def find(folder: Path, end: str) -> Credentials:
     return found
 
 
-def _missing(paths: Sequence[Path]) -> list[str]:
-    return [path.name for path in paths if not path.is_file()]
+@dataclass(frozen=True)
+class Address:
+    """Of a scheduler: `tls://head:8786`, or `tcp://127.0.0.1:8786`."""
+
+    text: str
+    encrypted: bool
+
+
+def parse_address(text: str) -> Address:
+    """Read an address; raises `UsageError` for another form, and for plain TCP to anywhere but this machine."""
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise _wrong_address(text) from None
+    bare = not (parts.path or parts.query or parts.fragment or parts.username or parts.password)
+    if parts.scheme not in ("tls", "tcp") or not host or not port or not bare:
+        raise _wrong_address(text)
+    if parts.scheme == "tcp" and not _loopback(host):
+        raise UsageError(
+            f'"{text}" is not encrypted, and leads to another machine',
+            "make certificates with pgassay fleet certs, use tls://HOST:PORT; tcp:// is for 127.0.0.1 and [::1] alone",
+        )
+    return Address(text, parts.scheme == "tls")
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _wrong_address(address: str) -> UsageError:
+    return UsageError(f'"{address}" is not an address of a scheduler', "tls://HOST:PORT, as tls://head:8786")

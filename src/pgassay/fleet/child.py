@@ -16,10 +16,8 @@ from pathlib import Path
 import msgspec
 
 from pgassay.errors import PgassayError
-from pgassay.fleet import inbox, own_files
-from pgassay.fleet.blocks import HostedBlock
-from pgassay.fleet.errors import FleetError
-from pgassay.fleet.job import Bench, Job
+from pgassay.fleet import FleetError, own_files, parcels
+from pgassay.fleet.blocks import Bench, HostedBlock, Job
 from pgassay.fleet.task import BINDIR_VARIABLE
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.preflight import check
@@ -46,7 +44,7 @@ def main(words: list[str]) -> int:
             staging.mkdir()
             came = HostedBlock(resolved, job.order, host, staging).run()
             with resolved.site.held():
-                inbox.write(RealDisk(), place / "block", came)
+                parcels.write(RealDisk(), place / "block", came)
     except PgassayError as error:
         print(f"{error.message}{f' ({error.hint})' if error.hint else ''}", file=sys.stderr)
         return 2

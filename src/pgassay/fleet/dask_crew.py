@@ -14,23 +14,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from http.client import HTTPException
 from statistics import median
 from typing import Any
-from urllib.request import urlopen
 
 import dask
 from distributed import Client, Future, Security, wait
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import task
-from pgassay.fleet.addresses import Address
-from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.certificates import Credentials
-from pgassay.fleet.crew import Tell
-from pgassay.fleet.errors import FleetError, nobody_left
+from pgassay.fleet import FleetError, task
+from pgassay.fleet.blocks import BlockOrder, Tell, nobody_left
+from pgassay.fleet.certificates import Address, Credentials
 from pgassay.fleet.parcels import Arrived, Parcel, host_failed
 from pgassay.lab.notes import HostState
 
@@ -73,8 +67,6 @@ class Pace:
         return usual_s is not None and seconds > max(HANGS_S, HANGS * usual_s)
 
 
-SCHEDULER_LOST = "the scheduler is gone"
-
 ORDER_BYTES = 64 << 20
 """More than any order has."""
 ANSWER_S = 60.0
@@ -86,7 +78,6 @@ GONE_S = 300.0
 _GIVEN_UP = 5
 """So many times Dask may give one block up, each time after it has lost four workers with it."""
 _LOOK_S = 2.0
-_PAGE_S = 2.0
 _OF_A_KIND = (
     ("cpu", "model"), ("cpu", "usable_processors"), ("memory", "total_bytes"), ("kernel", "release"),
     ("storage.data", "filesystem"), ("storage.data", "model"),
@@ -153,42 +144,20 @@ def large_orders() -> Iterator[None]:
         yield
 
 
-def identity(client: Client) -> Mapping[str, Any]:
-    """What the scheduler says of itself and its workers; raises `OSError` where it does not answer within a minute.
+def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
+    """What the scheduler knows of each connected worker, by address; raises `OSError` where it does not answer.
 
     The scheduler itself is asked. What `Client.scheduler_info` gives is overwritten each few seconds by an answer
     without any worker, and on a busy machine that is what its caller gets.
     """
-    found: Mapping[str, Any] = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
-    return found
-
-
-def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
-    """What the scheduler knows of each connected worker, by address; raises `OSError` where it does not answer."""
-    found: Mapping[str, Mapping[str, Any]] = identity(client)["workers"]
+    said = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
+    found: Mapping[str, Mapping[str, Any]] = said["workers"]
     return found
 
 
 def names(client: Client) -> dict[str, str]:
     """The hosts that are connected, by address; raises `OSError` where the scheduler does not answer."""
     return {address: str(each["name"]) for address, each in workers(client).items()}
-
-
-def dashboard(client: Client) -> str | None:
-    """The scheduler's own page, where it has one that this machine reaches by loopback; else None.
-
-    A scheduler names a port although it was started without its page, so the page is asked.
-    """
-    try:
-        port = identity(client).get("services", {}).get("dashboard")
-    except OSError:
-        return None
-    page = f"http://127.0.0.1:{port}/status"
-    try:
-        with urlopen(page, timeout=_PAGE_S) as answer:
-            return page if port is not None and answer.status == HTTPStatus.OK else None
-    except (OSError, ValueError, HTTPException):
-        return None
 
 
 class DaskCrew:
@@ -270,13 +239,14 @@ class DaskCrew:
             ordered.futures.remove(future)
             if future.status == "finished":
                 break
-            failure = future.exception() if future.status == "error" else SCHEDULER_LOST
+            failure = future.exception() if future.status == "error" else "the scheduler is gone"
             if isinstance(failure, task.HostError) and self._elsewhere(block, failure):
                 continue
             if isinstance(failure, KilledWorker) and self._once_more(block):
                 continue
             if not ordered.futures:
-                raise host_failed(block, self._why(block, failure))
+                failed = "; ".join(f"{host}: {reason}" for host, reason in self._failed.get(block, {}).items())
+                raise host_failed(block, failed or str(failure).strip())
         del self._pending[block]
         if ordered.futures:
             self._client.cancel(ordered.futures, force=True)
@@ -308,10 +278,6 @@ class DaskCrew:
         if not self._pending[block].futures:
             self._begin(block)
         return True
-
-    def _why(self, block: int, failure: object) -> str:
-        failed = self._failed.get(block, {})
-        return "; ".join(f"{host}: {reason}" for host, reason in failed.items()) or str(failure).strip()
 
     def _leave_out(self, failed: Mapping[str, str], tell: Tell) -> None:
         """Another host ran their block, so the fault is theirs: a full disk, a missing program."""
@@ -345,7 +311,9 @@ class DaskCrew:
                     self._began[key] = (address, time.monotonic())
             if keys:
                 oldest = min(keys, key=lambda key: self._began[key][1])
-                states.append(self._state(name, blocks[oldest], time.monotonic() - self._began[oldest][1]))
+                seconds = time.monotonic() - self._began[oldest][1]
+                usual_s, late_now = self._pace.usual_s(name), self._pace.late(name, seconds)
+                states.append(HostState(name, blocks[oldest], seconds, usual_s, late_now))
                 if states[-1].late:
                     late.append(blocks[oldest])
             else:
@@ -357,9 +325,6 @@ class DaskCrew:
             alone = (block for block in late if len(self._pending[block].futures) == 1)
             for block, address in zip(alone, free, strict=False):
                 self._begin(block, [address])
-
-    def _state(self, host: str, block: int, seconds: float) -> HostState:
-        return HostState(host, block, seconds, self._pace.usual_s(host), self._pace.late(host, seconds))
 
     def _hold_to_pace(self, busy: Sequence[HostState]) -> None:
         """Raise `FleetError` where every host that has a block hangs in it: then none comes home."""

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from pgassay.bench.counters import Sample
 from pgassay.design.schedule import Decision
-from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.crew import Crew
-from pgassay.fleet.inbox import Inbox
-from pgassay.fleet.parcels import Arrived, unpack
+from pgassay.fleet.blocks import BlockOrder, Crew
+from pgassay.fleet.parcels import Arrived, Inbox, unpack
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import hosts_within_reach
 from pgassay.lab.notes import Assignment

@@ -6,7 +6,7 @@ its block any more (the head is gone, the run has ended). Nothing but bytes and 
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from distributed import get_worker
 
 from pgassay import __version__, children, scratch
 from pgassay.errors import PgassayError
-from pgassay.fleet import inbox
-from pgassay.fleet.job import Job
+from pgassay.fleet import parcels
+from pgassay.fleet.blocks import Job
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.facts import collect, host_id
@@ -45,70 +45,58 @@ class HostError(RuntimeError):
 
 
 def facts() -> Mapping[str, Any]:
-    """This host: its machine as a hash, the version of pgassay, and what `host.json` holds of a machine."""
+    """This host: its machine as a hash, the version of pgassay, and what `host.json` holds of a machine.
+
+    The version of PostgreSQL is that of the one that serves here where a study names none; `none` without any.
+    """
     directory = default_directory(os.environ)
     place = next(each for each in (directory, *directory.absolute().parents) if each.exists())
-    found = {**collect({"data": place}), "postgres": {"version": _postgres()}}
+    account = accounts.choose(os.environ)
+    bindir = os.environ.get(BINDIR_VARIABLE)
+    try:
+        finder = local_finder(LocalRunner(account), SystemClock(), account)
+        postgres = str(finder.find(bindir=Path(bindir) if bindir else None).version)
+    except PgassayError:
+        postgres = "none"
+    found = {**collect({"data": place}), "postgres": {"version": postgres}}
     return {"machine": host_id(), "pgassay": __version__, "facts": found}
 
 
-def _postgres() -> str:
-    """The version of the PostgreSQL that serves here where a study names none; `none` without any."""
-    account = accounts.choose(os.environ)
-    finder = local_finder(LocalRunner(account), SystemClock(), account)
-    bindir = os.environ.get(BINDIR_VARIABLE)
-    try:
-        return str(finder.find(bindir=Path(bindir) if bindir else None).version)
-    except PgassayError:
-        return "none"
-
-
 def work(job: bytes) -> Shipped:
-    """Run a block; raises `HostError` with what the bench said."""
-    order = msgspec.json.decode(job, type=Job)
-    with scratch.folder("block") as place:
-        in_child("pgassay.fleet.child", (str(get_worker().name), str(place)), job, place)
-        came = inbox.read(RealDisk(), place / "block", order.block)
-    return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]
-
-
-def in_child(module: str, words: Sequence[str], said: bytes, place: Path) -> None:
-    """Run a bench in a process of its own while its task is wanted; raises `HostError`. `place` takes what it says."""
+    """Run a block in a process of its own while its task is wanted; raises `HostError` with what the bench said."""
     worker = get_worker()
     key = worker.get_current_task()
-    errors = place / "errors"
-    with errors.open("wb") as heard:
-        child = subprocess.Popen(
-            children.interpreter(module, str(os.getpid()), *words),
-            stdin=subprocess.PIPE,
-            stdout=heard,
-            stderr=heard,
-            env=children.interpreter_environment(),
-            cwd=place,
-        )
-    try:
-        assert child.stdin is not None
-        with suppress(BrokenPipeError), child.stdin:
-            child.stdin.write(said)
-        wait_for(child, lambda: is_wanted(worker, key))
-    finally:
-        end(child)
-    if child.returncode != 0:
-        told = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise HostError(str(worker.name), told[-1] if told else f"the bench ended with {child.returncode}")
+    with scratch.folder("block") as place:
+        errors = place / "errors"
+        with errors.open("wb") as heard:
+            child = subprocess.Popen(
+                children.interpreter("pgassay.fleet.child", str(os.getpid()), str(worker.name), str(place)),
+                stdin=subprocess.PIPE,
+                stdout=heard,
+                stderr=heard,
+                env=children.interpreter_environment(),
+                cwd=place,
+            )
+        try:
+            assert child.stdin is not None
+            with suppress(BrokenPipeError), child.stdin:
+                child.stdin.write(job)
+            while is_wanted(worker, key) and child.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(_LOOK_S)
+        finally:
+            end(child)
+        if child.returncode != 0:
+            said = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise HostError(str(worker.name), said[-1] if said else f"the bench ended with {child.returncode}")
+        came = parcels.read(RealDisk(), place / "block", msgspec.json.decode(job, type=Job).order.block)
+    return came.host, [(each.arm, each.attempt, each.sha256, each.data) for each in came.parcels]
 
 
 def is_wanted(worker: Any, key: object) -> bool:
     """Does the scheduler still wait for this task? A worker that lost its scheduler forgets its tasks."""
     known = worker.state.tasks.get(key)
     return known is not None and known.state in _WANTED
-
-
-def wait_for(child: "subprocess.Popen[bytes]", wanted: Any) -> None:
-    while wanted():
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(_LOOK_S)
-            return
 
 
 def end(child: "subprocess.Popen[bytes]") -> None:

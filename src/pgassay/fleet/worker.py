@@ -20,8 +20,7 @@ from distributed import Worker
 
 from pgassay import scratch
 from pgassay.errors import UsageError
-from pgassay.fleet.addresses import Address
-from pgassay.fleet.certificates import Credentials
+from pgassay.fleet.certificates import Address, Credentials
 from pgassay.fleet.dask_crew import security
 
 LOST_SCHEDULER = "the scheduler does not answer; looking for it again"
