@@ -1,4 +1,9 @@
-"""`pgassay ask CAPTURE NAME=A,B`: a study of a captured server's data and load, written and run like any other."""
+"""`pgassay ask CAPTURE NAME=A,B`: a study of a captured server's data and load, written and run like any other.
+
+Before it is measured the load is tried on clones of the data that the study's own trials will start from: what fails,
+how like the source's it is, what each variant answers. Arms whose servers would be the same (another number of clients,
+say) are tried once. `pgassay advise CAPTURE` tries it in the same way.
+"""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +22,10 @@ from pgassay.cli.run import add_bench_options, add_study_options, bench_options,
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pgassay.bench.server import Installation, Server
     from pgassay.capture.asking import Asked
     from pgassay.capture.examining import Examined
     from pgassay.capture.format import Capture, Load
-    from pgassay.capture.pace import Pace
     from pgassay.capture.playing import Stage
     from pgassay.capture.question import Question
     from pgassay.lab.arms import ResolvedArm
@@ -31,8 +33,11 @@ if TYPE_CHECKING:
     from pgassay.record.statements import StatementRecord
     from pgassay.study.model import Study
 
-
 NAME = "ask"
+_PACED_MS = 60_000
+"""At most, for which a load at the source's pace is played to be compared."""
+Answers = Mapping[str, "Examined"]
+"""By script, of one arm."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,9 +98,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write scripts into the capture, try them on its data, say how like the source's the load is, run the study."""
-    from pgassay.capture import asking, files, likeness, question, texts
+    from pgassay.capture import asking, files, likeness, question, replaying, texts
     from pgassay.capture import pace as paces
     from pgassay.lab.run import Remark, write_study
+    from pgassay.lab.workbench import Workbench
     from pgassay.record import likeness as alike_file
     from pgassay.record import statements as statements_file
 
@@ -106,10 +112,15 @@ def run(arguments: argparse.Namespace) -> int:
     paces.require(arguments.pace, capture.load)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    with _workbench(arguments) as bench:
+    with Workbench(bench_options(arguments)) as bench:
         asked = question.with_programs(asked, capture.source, lambda version: _is_installed(bench, version))
         asking.require_versions(capture, asked)
-        replayed = _replayed(arguments, bench) if arguments.replay else None
+        log = _set(arguments, "load.log")
+        replayed = (
+            replaying.load_table(arguments.capture, bench.runner, Path(log[-1]) if log else None)
+            if arguments.replay
+            else None
+        )
         serving = _serving(asked, capture, arguments, bench, replayed)
         written = asking.write(
             arguments.capture,
@@ -125,16 +136,14 @@ def run(arguments: argparse.Namespace) -> int:
         for warning in written.warnings.values():
             warn(warning)
         found, said, load, pace = None, "", None, None
-        if written.load.played and not arguments.dry_run:
-            study = write_study(NAME, written.document(), overrides(arguments, "")).study
-            found = tried(study, written, bench)
-            written, load = found.written, found.load
-            pace = None if written.paced is None else written.paced.multiple
-        elif written.replayed is not None and not arguments.dry_run:
-            once = played_once(
-                write_study(NAME, written.document(), overrides(arguments, "")).study, capture.load, bench
-            )
-            said, load, pace = once.told, once.load, once.speed
+        if not arguments.dry_run and (written.load.played or written.replayed is not None):
+            study = write_study(NAME, written.document(), overrides(arguments)).study
+            if written.load.played:
+                found = tried(study, written, bench)
+                written, load = found.written, found.load
+                pace = None if written.paced is None else written.paced.multiple
+            else:
+                said, load, pace = _replayed(study, capture.load, bench)
     remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load) if replayed is None else said, end="")
@@ -151,12 +160,6 @@ def run(arguments: argparse.Namespace) -> int:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
     return run_document(NAME, written.document(), arguments, remarks, beside)
-
-
-def _workbench(arguments: argparse.Namespace) -> "Workbench":
-    from pgassay.lab.workbench import Workbench
-
-    return Workbench(bench_options(arguments))
 
 
 def _asked(arguments: argparse.Namespace) -> "Question":
@@ -181,13 +184,6 @@ def _asked(arguments: argparse.Namespace) -> "Question":
     return asked
 
 
-def _replayed(arguments: argparse.Namespace, bench: "Workbench") -> "Mapping[str, object]":
-    from pgassay.capture import replaying
-
-    given = _set(arguments, "load.log")
-    return replaying.load_table(arguments.capture, bench.runner, Path(given[-1]) if given else None)
-
-
 def _set(arguments: argparse.Namespace, name: str) -> list[str]:
     """The values that `--set` gives a factor, in order."""
     parts = [each.partition("=") for each in arguments.set]
@@ -195,8 +191,6 @@ def _set(arguments: argparse.Namespace, name: str) -> list[str]:
 
 
 def _is_installed(bench: "Workbench", version: str) -> bool:
-    from pgassay.errors import UsageError
-
     try:
         bench.installation(version)
     except UsageError:
@@ -222,7 +216,7 @@ def _serving(
 
     data = arguments.capture / capture.data.file
     outline = document(capture.source, capture.load, data, {}, asked, replayed=replayed)
-    study = write_study(NAME, outline, overrides(arguments, "")).study
+    study = write_study(NAME, outline, overrides(arguments)).study
     arms = resolve(study, bench.site()).arms
     if not arguments.dry_run:
         bench.require_room(bench.missing_builds(each.setup.build for each in arms))
@@ -262,10 +256,14 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     alone = rehearse(baseline, SETTINGS, lambda server: try_each(written.load.tried, stage(server)))
     written = written.without(alone.failed)
     load, owners = None, alone.owners
+
+    def paced(stage: "Stage") -> "Stage":
+        """A load that is due at the source's pace takes longer until it has made enough calls."""
+        pace = written.paced
+        return stage if pace is None else replace(stage, rate_tps=pace.rate_tps, most_ms=_PACED_MS)
+
     if owners is not None:
-        load = rehearse(
-            baseline, SETTINGS, lambda server: play(written.load.played, at_rate(stage(server), written.paced), owners)
-        )
+        load = rehearse(baseline, SETTINGS, lambda server: play(written.load.played, paced(stage(server)), owners))
     answers = _answers(written, arms, baseline, bench)
     failures = {
         script: f"with {arm.arm.name}: {found.failed}"
@@ -281,20 +279,11 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     return Tried(written, load, records, failures)
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """What a log played once came to: in words, what the `load` was like on the baseline (None where nothing could be
-    counted), and how many times as fast as in the log it was due."""
-
-    told: str
-    load: "Load | None"
-    speed: float
-
-
-def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Replayed:
+def _replayed(study: "Study", source: "Load | None", bench: "Workbench") -> "tuple[str, Load | None, float]":
     """Play warm-up and window of a log once on the baseline, and count what `source`'s server counted.
 
-    Raises `CaptureError` where that fails: each of its trials would.
+    Returns what came of it in words, what the load was like (None where nothing could be counted), and how many times
+    as fast as in the log it was due. Raises `CaptureError` where that fails: each of its trials would.
     """
     from pgassay.capture.counting import LIBRARY
     from pgassay.capture.errors import CaptureError
@@ -326,7 +315,7 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
                 "fell_behind": "--set load.speed=0.5x plays it slower",
             }
             raise CaptureError(f"the log cannot be played on the baseline: {detail}", hints.get(code))
-        return Replayed(described((folder / FILE).read_bytes(), result), made, speed)
+        return described((folder / FILE).read_bytes(), result), made, speed
 
 
 def _prepare(arms: "Sequence[ResolvedArm]") -> None:
@@ -379,11 +368,6 @@ def _stage(arm: "ResolvedArm", bench: "Workbench") -> "Callable[[Server], Stage]
         )
     clients, protocol = options.clients, options.protocol
     return lambda server: Stage(server, bench.runner, bench.clock, clients, protocol)
-
-
-def at_rate(stage: "Stage", pace: "Pace | None") -> "Stage":
-    """The stage for a load that is due at the source's pace, which takes longer until it has made enough calls."""
-    return stage if pace is None else replace(stage, rate_tps=pace.rate_tps, most_ms=_PACED_MS)
 
 
 def _answers(

@@ -81,6 +81,7 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
 
     A record that was changed or damaged is named, and nothing is written.
     """
+    from pgassay.capture.asking import FOLDER
     from pgassay.lab.named_files import files_of
     from pgassay.lab.replay import replay
     from pgassay.record import capsule
@@ -101,7 +102,11 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
         return FOUND
     with paused(), scratch.folder("report") as folder:
         page.write(Findings(run), folder, pictures=False)
-        named = [replace(each, holds_rows=each.holds_rows or _is_captured(each.path)) for each in files_of(run)]
+        # Scripts that `pgassay ask` wrote into a capture have values of the server's rows, too.
+        named = [
+            replace(each, holds_rows=each.holds_rows or each.path.parent.parent.name == FOLDER)
+            for each in files_of(run)
+        ]
         strange = [each for each in named if _is_strange(each, run.path)]
         ours = [each for each in named if each not in strange]
         contents = capsule.contents_of(run, folder, ours, with_data=arguments.with_data)
@@ -112,13 +117,6 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
         capsule.write(contents, file)
     print(f"{file}: {size(file.stat().st_size)}, readable by you alone (mode 0600)")
     return SUCCESS
-
-
-def _is_captured(path: Path) -> bool:
-    """Is it one of the scripts that `pgassay ask` wrote into a capture, with values of the server's rows?"""
-    from pgassay.capture.asking import FOLDER
-
-    return path.parent.parent.name == FOLDER
 
 
 def _is_strange(named: "NamedFile", run: Path) -> bool:

@@ -112,7 +112,7 @@ def _credentials_of(address: "Address", arguments: argparse.Namespace, end: str)
 
 
 def over_fleet(arguments: argparse.Namespace) -> bool:
-    """Is the study to run on other machines? Raises `UsageError` for a place of prepared data, which each has itself."""
+    """Is it to run on other machines? Raises `UsageError` for a place of prepared data: each worker has one."""
     asked = getattr(arguments, "on", None) is not None
     if asked and arguments.snapshots_in is not None:
         raise UsageError(

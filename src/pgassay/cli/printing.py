@@ -1,4 +1,9 @@
-"""Exit statuses, and how errors and warnings are printed, in colour where `PG_COLOR` and the terminal allow it."""
+"""Exit statuses, and what is printed: errors and warnings in colour where `PG_COLOR` and the terminal allow it.
+
+Wherever a command has printed nothing to a terminal for a while, it says that it is still at work (`silence_broken`).
+That surrounds every command (`cli.console`) and listens below all that is printed, bars included, so that no part of a
+command has to think of it.
+"""
 
 import os
 import re
@@ -88,8 +93,6 @@ class Silence:
 
 
 class _Heard:
-    """A stream that `silence` hears."""
-
     def __init__(self, stream: TextIO, silence: Silence) -> None:
         self._stream, self._silence = stream, silence
 
@@ -102,7 +105,7 @@ class _Heard:
 
 
 @contextmanager
-def broken(words: Sequence[str], patience_s: float = PATIENCE_S) -> Iterator[None]:
+def silence_broken(words: Sequence[str], patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Around a command with these words: nothing where standard error is no terminal, or the output is for scripts."""
     command, streams = next(iter(words), ""), {"stdout": sys.stdout, "stderr": sys.stderr}
     terminals = {name: each for name, each in streams.items() if each is not None and each.isatty()}

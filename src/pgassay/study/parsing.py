@@ -115,7 +115,12 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     if len(treatments) < 2 and not covariates:
         raise UsageError("the study varies nothing", "give [factors] with at least two levels, or [[treatments]]")
     seen: dict[str, str] = {}
-    tables: dict[str, Mapping[str, object]] = {"[factors]": factors, "[conditions]": conditions, "[covariates]": covariates, "[fixed]": fixed}
+    tables: dict[str, Mapping[str, object]] = {
+        "[factors]": factors,
+        "[conditions]": conditions,
+        "[covariates]": covariates,
+        "[fixed]": fixed,
+    }
     for place, names in tables.items():
         for each in names:
             if each in seen:
