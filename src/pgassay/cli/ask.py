@@ -226,12 +226,6 @@ def _serving(
     return real or list(found.values())
 
 
-_PACED_MS = 60_000
-"""At most, for which a load at the source's pace is played to be compared."""
-Answers = Mapping[str, "Examined"]
-"""By script, of one arm."""
-
-
 @dataclass(frozen=True)
 class Tried:
     """What came of it: `written` without the scripts that fail, what the `load` was like on the baseline (None where

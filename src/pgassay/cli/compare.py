@@ -149,7 +149,7 @@ def _usual(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _refuse_contradictions(arguments: argparse.Namespace, factors: Mapping[str, object]) -> None:
-    """Raise `UsageError` for options of which one would silently win; pgbench refuses -T with -t too."""
+    """Of some options one would silently win; pgbench refuses -T with -t too."""
     given = {option: short for short, _, option in PGBENCH if getattr(arguments, f"load_{option}") is not None}
     if arguments.select_only or arguments.skip_some_updates:
         if "script" in given:

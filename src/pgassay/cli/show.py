@@ -145,7 +145,9 @@ def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = ()
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
         if facts:
             lines.append(title)
-            lines += [f"  {fact.name}: {' | '.join(map(_shown, fact.values))}" for fact in facts]
+            for fact in facts:
+                values = ["not recorded" if value is None else str(value) for value in fact.values]
+                lines.append(f"  {fact.name}: {' | '.join(values)}")
             lines.append("")
     if not found.hosts:
         lines += ["the records show no difference between the hosts", ""]
@@ -200,7 +202,3 @@ def _effects(found: "SideBySide", row: "EffectRow") -> Iterator[str]:
             yield f"{line}; by that of {found.runs[0]}: {shown}{mark}"
         else:
             yield f"{line}; one block has no interval"
-
-
-def _shown(value: object) -> str:
-    return "not recorded" if value is None else str(value)
