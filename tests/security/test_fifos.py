@@ -19,8 +19,8 @@ from pgassay.capture import files as captures
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.errors import PgassayError
 from pgassay.live.app import pieces
+from pgassay.live.catalogue import listed
 from pgassay.live.stream import Seconds
-from pgassay.live.summary import listed
 from pgassay.record import (
     calibrations,
     counter_proofs,

@@ -20,8 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from pgassay.errors import PgassayError, UsageError
 from pgassay.live.access import TOKEN
 from pgassay.live.app import application
-from pgassay.live.catalogue import Catalogue
-from pgassay.live.summary import identity_of
+from pgassay.live.catalogue import Catalogue, identity_of
 from pgassay.record.directory import HEADER_FILE
 from pgassay.report import vega
 
