@@ -23,7 +23,7 @@ def work(job: bytes) -> Shipped:
     import os
 
     order = msgspec.json.decode(job, type=Job)
-    if order.block == 3 and order.bench.document and Path(order.bench.document).exists():
+    if order.order.block == 3 and order.bench.document and Path(order.bench.document).exists():
         Path(order.bench.document).unlink()
         if Path(order.bench.document).name != HANGS:
             os._exit(9)

@@ -63,12 +63,12 @@ class FakeDask:
         self.cancelled.append(future)
 
 
-def worker(**changes: Any) -> tuple[client.Worker, FakeDask]:
+def worker(**changes: Any) -> tuple[client.WorkerClient, FakeDask]:
     dask = FakeDask(**{"workers": {ADDRESS: {"name": "h1", "last_seen": 1.0}}, **changes})
-    return client.Worker("h1", dask), dask
+    return client.WorkerClient("h1", dask, FakeRunner()), dask
 
 
-def running(future: FakeFuture, made: client.Worker, place: Path) -> client.WorkerRunning:
+def running(future: FakeFuture, made: client.WorkerClient, place: Path) -> client.WorkerRunning:
     texts = place / "pgbench.out", place / "pgbench.err"
     return client.WorkerRunning(("pgbench",), future, made, ADDRESS, {}, *texts)
 
@@ -178,7 +178,6 @@ def test_a_worker_that_does_not_come_is_named_with_those_that_did() -> None:
 
 def test_an_order_of_no_program_of_postgresql_asks_for_no_version(tmp_path: Path) -> None:
     made, _ = worker()
-    runner = client.WorkerRunner(made, lambda: ADDRESS, FakeRunner())
-    assert runner._major("sysbench") is None
+    assert made._major("sysbench") is None
     order, _ = client.order_of(("sysbench", "run"), {}, [], tmp_path, ANYWHERE)
     assert order.postgres is None

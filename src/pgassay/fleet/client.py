@@ -7,6 +7,8 @@ A worker has one thread. The task that keeps the program gives it up (`secede`) 
 order can be a task of its own. The program ends when it is told to, or when nobody waits for it any more: the head has
 gone, or has called its task off (see `task.is_wanted`).
 
+An order holds the program's words with names in the place of paths, the files that it reads, and nothing else. On the
+worker they lie in a private folder that goes when the program has ended.
 """
 
 import json
@@ -170,17 +172,13 @@ def _run(
         running.terminate()
     ended_ns, used_us = time.time_ns(), _used_us() - used_before
     all_us, busy_us = (after - before for after, before in zip(_busy(), busy_before, strict=True))
-    way = NetworkPath((), ()) if done.status else _way(order, paths)
-    offset_us = way.responses()["client_clock_offset_us"] or 0.0
+    path = NetworkPath((), ())
+    if not done.status:
+        with suppress(PgassayError):
+            path = network.measure(_endpoint(order, paths))
+    offset_us = path.responses()["client_clock_offset_us"] or 0.0
     share = busy_us / all_us if all_us else None
     return done, Elsewhere(used_us, share, began_ns, ended_ns, offset_us * 1e3, monotonic_ns)
-
-
-def _way(order: Order, paths: Mapping[str, str]) -> NetworkPath:
-    try:
-        return network.measure(_endpoint(order, paths))
-    except PgassayError:
-        return NetworkPath((), ())
 
 
 def _program(order: Order, runner: LocalRunner) -> Path:
@@ -312,23 +310,63 @@ _TAKE_S = 60.0
 
 
 @dataclass
-class Worker:
-    """A connected worker by its name: where it is, and whether it is still heard."""
+class WorkerClient:
+    """A worker by its name, as the host of a load: starts programs there, and plays in slices.
+
+    See `bench.client.ClientHost`, `bench.running.Starter` and `bench.client.PlayerHost`.
+    """
 
     name: str
     client: Client
+    local: Runner
+    """Asks a program of PostgreSQL here for its version: the worker's own shall be of the same."""
+    port: int = PORT
+    wait_s: float = WAIT_S
+    _checked: str | None = None
+    _players: set[str] = field(default_factory=set)
+    """The addresses whose player was found to be of our version."""
     _heard: tuple[object, float] = (None, 0.0)
 
-    def address(self) -> str | None:
-        """Its address, as the scheduler knows it; None where it is not connected."""
-        for address, each in self._workers().items():
-            if each["name"] == self.name:
-                return address
-        return None
+    @property
+    def listening(self) -> Listening:
+        """By the address that this machine has towards the worker's; raises `FleetError` where there is no worker."""
+        peer = host_of(self._address())
+        return Listening(towards(peer), peer, self.port)
 
-    def names(self) -> list[str]:
-        """All that are connected."""
-        return [str(each["name"]) for each in self._workers().values()]
+    @property
+    def runner(self) -> "WorkerClient":
+        """Starts programs on the worker."""
+        return self
+
+    @property
+    def player_host(self) -> "WorkerClient":
+        """Plays on the worker."""
+        return self
+
+    def _workers(self) -> Mapping[str, Mapping[str, object]]:
+        try:
+            found = workers(self.client)
+        except (OSError, TimeoutError):
+            return {}
+        return found if self.client.status == "running" else {}
+
+    def _address(self) -> str:
+        """Its address, as the scheduler knows it; waits for the worker, and raises `FleetError`."""
+        wait_s = self.wait_s if self._checked is None else BACK_S
+        until = time.monotonic() + wait_s
+        while True:
+            connected = self._workers()
+            for address, each in connected.items():
+                if str(each["name"]) == self.name:
+                    return address
+            if time.monotonic() > until:
+                known = ", ".join(str(each["name"]) for each in connected.values())
+                there = f"connected are {known}" if known else "no worker is connected"
+                raise FleetError(
+                    f'the worker "{self.name}" did not come within {self.wait_s:.0f} s',
+                    f"{there}; start it: pgassay fleet worker … --name {self.name}",
+                )
+            time.sleep(_LOOK_S)
 
     def heard(self, address: str) -> bool:
         """Is it still the same worker, and was it heard lately? The scheduler's clock is only compared with itself."""
@@ -338,47 +376,6 @@ class Worker:
         if found.get("last_seen") != self._heard[0]:
             self._heard = (found.get("last_seen"), time.monotonic())
         return time.monotonic() - self._heard[1] < SILENT_S
-
-    def _workers(self) -> Mapping[str, Mapping[str, object]]:
-        try:
-            found = workers(self.client)
-        except (OSError, TimeoutError):
-            return {}
-        return found if self.client.status == "running" else {}
-
-
-@dataclass
-class WorkerClient:
-    """See `bench.client.ClientHost`."""
-
-    name: str
-    client: Client
-    local: Runner
-    port: int = PORT
-    wait_s: float = WAIT_S
-    _worker: Worker = field(init=False)
-    _checked: str | None = None
-    _players: set[str] = field(default_factory=set)
-    """The addresses whose player was found to be of our version."""
-
-    def __post_init__(self) -> None:
-        self._worker = Worker(self.name, self.client)
-
-    @property
-    def listening(self) -> Listening:
-        """By the address that this machine has towards the worker's; raises `FleetError` where there is no worker."""
-        peer = host_of(self._address())
-        return Listening(towards(peer), peer, self.port)
-
-    @property
-    def runner(self) -> "WorkerRunner":
-        """Starts programs on the worker."""
-        return WorkerRunner(self._worker, self._address, self.local)
-
-    @property
-    def player_host(self) -> "WorkerPlayer":
-        """Plays on the worker."""
-        return WorkerPlayer(self._worker, self._address, self.local, self._players)
 
     def require(self) -> None:
         """Wait for the worker, of our version; raises `FleetError`."""
@@ -394,26 +391,8 @@ class WorkerClient:
         order, _ = order_of(("measure",), endpoint.environment(), _keys(endpoint), None, ANYWHERE)
         address = self._address()
         future = self.client.submit(measure, msgspec.msgpack.encode(order), pure=False, workers=[address])
-        trips_ns, clocks = _result(future, self._worker, address)
+        trips_ns, clocks = _result(future, self, address)
         return NetworkPath(trips_ns, [ClockExchange(*each) for each in clocks])
-
-    def _address(self) -> str:
-        until = time.monotonic() + (self.wait_s if self._checked is None else BACK_S)
-        while (address := self._worker.address()) is None:
-            if time.monotonic() > until:
-                raise _no_worker(self.name, self._worker.names(), self.wait_s)
-            time.sleep(_LOOK_S)
-        return address
-
-
-@dataclass(frozen=True)
-class WorkerRunner:
-    """Starts programs on a worker; see `bench.running.Runner.start`."""
-
-    worker: Worker
-    address: Callable[[], str]
-    local: Runner
-    """Asks a program of PostgreSQL here for its version: the worker's own shall be of the same."""
 
     def start(
         self,
@@ -433,10 +412,10 @@ class WorkerRunner:
         order, paths = order_of(
             command, environment or {}, files, output or stdout.parent, placement, self._major(command[0])
         )
-        address = self.address()
+        address = self._address()
         given = zlib.compress(msgspec.msgpack.encode(order), 1)
-        future = self.worker.client.submit(play, given, pure=False, workers=[address], retries=0)
-        return WorkerRunning(tuple(command), future, self.worker, address, paths, stdout, stderr)
+        future = self.client.submit(play, given, pure=False, workers=[address], retries=0)
+        return WorkerRunning(tuple(command), future, self, address, paths, stdout, stderr)
 
     def _major(self, program: str) -> int | None:
         """None for a program that is no part of PostgreSQL, which is looked for in PATH."""
@@ -445,6 +424,35 @@ class WorkerRunner:
         found = re.search(r"\(PostgreSQL\) (\d+)", self.local.run([program, "--version"]).stdout)
         return int(found[1]) if found else None
 
+    def require_player(self) -> None:
+        """Raise `LoadError` where the worker has no player, `FleetError` for one of another version than ours."""
+        address = self._address()
+        if address in self._players:
+            return
+        future = self.client.submit(version, pure=False, workers=[address], retries=0)
+        theirs, ours = _result(future, self, address), version_of(self.local)
+        if theirs != ours:
+            raise FleetError(
+                f'the host "{self.name}" has {theirs or "a player that says no version"}, and this machine has {ours}',
+                "install the same pgassay on both; $PGASSAY_PLAYER names another program",
+            )
+        self._players.add(address)
+
+    def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> "WorkerDialogue":
+        """Start the player there, and wait until it is connected; raises `LoadError`, `ClientLostError`."""
+        order, _ = order_of((PROGRAM,), endpoint.environment(), _keys(endpoint), None, placement)
+        files = {**order.files, DESCRIPTION: json.dumps(description).encode()}
+        given = zlib.compress(msgspec.msgpack.encode(msgspec.structs.replace(order, files=files)), 1)
+        name, address = uuid4().hex, self._address()
+        kept = self.client.submit(keep, name, given, pure=False, workers=[address], retries=0)
+        dialogue = WorkerDialogue(self, address, name, kept)
+        try:
+            dialogue.begin()
+        except BaseException:
+            self.client.cancel(kept, force=True)
+            raise
+        return dialogue
+
 
 @dataclass
 class WorkerRunning:
@@ -452,7 +460,7 @@ class WorkerRunning:
 
     command: tuple[str, ...]
     future: Future
-    worker: Worker
+    worker: WorkerClient
     address: str
     paths: Mapping[str, str]
     stdout: Path
@@ -498,51 +506,11 @@ class WorkerRunning:
         return Completed(self.command, played.status, *texts, played.elsewhere)
 
 
-@dataclass(frozen=True)
-class WorkerPlayer:
-    """Plays in slices on a worker; see `bench.client.PlayerHost`."""
-
-    worker: Worker
-    address: Callable[[], str]
-    local: Runner
-    checked: set[str]
-
-    def require_player(self) -> None:
-        """Raise `LoadError` where the worker has no player, `FleetError` for one of another version than ours."""
-        address = self.address()
-        if address in self.checked:
-            return
-        future = self.worker.client.submit(version, pure=False, workers=[address], retries=0)
-        theirs, ours = _result(future, self.worker, address), version_of(self.local)
-        if theirs != ours:
-            raise FleetError(
-                f'the host "{self.worker.name}" has {theirs or "a player that says no version"}, '
-                f"and this machine has {ours}",
-                "install the same pgassay on both; $PGASSAY_PLAYER names another program",
-            )
-        self.checked.add(address)
-
-    def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> "WorkerDialogue":
-        """Start the player there, and wait until it is connected; raises `LoadError`, `ClientLostError`."""
-        order, _ = order_of((PROGRAM,), endpoint.environment(), _keys(endpoint), None, placement)
-        files = {**order.files, DESCRIPTION: json.dumps(description).encode()}
-        given = zlib.compress(msgspec.msgpack.encode(msgspec.structs.replace(order, files=files)), 1)
-        name, address, client = uuid4().hex, self.address(), self.worker.client
-        kept = client.submit(keep, name, given, pure=False, workers=[address], retries=0)
-        dialogue = WorkerDialogue(self.worker, address, name, kept)
-        try:
-            dialogue.begin()
-        except BaseException:
-            client.cancel(kept, force=True)
-            raise
-        return dialogue
-
-
 @dataclass
 class WorkerDialogue:
     """A player under way on a worker; see `bench.running.Dialogue`."""
 
-    worker: Worker
+    worker: WorkerClient
     address: str
     name: str
     kept: Future
@@ -630,7 +598,7 @@ def _version() -> str:
     return __version__
 
 
-def _result(future: Future, worker: Worker, address: str, timeout_s: float | None = None) -> Any:
+def _result(future: Future, worker: WorkerClient, address: str, timeout_s: float | None = None) -> Any:
     """What a task gave; raises `TimeoutError`, `ClientLostError`, and `LoadError` for what it raised."""
     until = None if timeout_s is None else time.monotonic() + timeout_s
     while True:
@@ -655,20 +623,9 @@ def _result(future: Future, worker: Worker, address: str, timeout_s: float | Non
     raise _client_lost(worker.name)
 
 
-def _no_worker(name: str, known: Sequence[str], seconds: float) -> FleetError:
-    """The worker that `load.host` names is not connected."""
-    there = f"connected are {', '.join(known)}" if known else "no worker is connected"
-    return FleetError(
-        f'the worker "{name}" did not come within {seconds:.0f} s',
-        f"{there}; start it: pgassay fleet worker … --name {name}",
-    )
-
-
 def _client_lost(name: str) -> ClientLostError:
-    """A window whose load nobody heard the end of."""
     return ClientLostError(f'the host "{name}" of the load is gone, or its network is')
 
 
 def _client_failed(name: str, reason: str) -> LoadError:
-    """The load's program could not run there at all."""
     return LoadError(f'the host "{name}" could not run the load: {reason}')
