@@ -141,7 +141,7 @@ def _version(point: EntryPoint) -> str:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs the packages of an extra beside us; raises `LookupError` where there is no such extra.
+    """The command that installs the packages of an extra here; raises `LookupError` where there is no such extra.
 
     An environment without pip (uv's, the Debian package's) takes packages from another Python's pip.
     """

@@ -119,7 +119,7 @@ def test_a_server_that_tells_nothing_is_ended_and_the_run_goes_on(
     monkeypatch.setattr(serve, "READY_S", 0.5)
     with live_pages(run, ASKED):
         assert ended(served)
-    assert "told no address within 0.5 s" in capsys.readouterr().err
+    assert "printed no address within 0.5 s" in capsys.readouterr().err
 
 
 def test_nothing_is_started_unasked(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

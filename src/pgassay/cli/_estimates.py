@@ -166,7 +166,6 @@ def _compresses_nothing(found: "Simulation") -> bool:
 
 
 def _written(found: "Simulation", phase: str) -> float:
-    """Drive writes of a phase."""
     return sum(one.counters["host_bytes_written"] for one in found.windows if one.phase == phase) / found.logical_bytes
 
 

@@ -148,18 +148,18 @@ def run(arguments: argparse.Namespace) -> int:
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load) if replayed is None else said, end="")
         print("" if written.paced is None else paces.told(written.paced), end="")
-    beside = {} if found is None else {statements_file.FILE: statements_file.encode(found.statements)}
+    more_files = {} if found is None else {statements_file.FILE: statements_file.encode(found.statements)}
     if load is not None and capture.load is not None:
         alike = likeness.compare(capture.load, load, pace)
         if not silent(arguments):
             print(texts.likeness(alike), end="")
-        beside[alike_file.FILE] = alike_file.encode(alike)
+        more_files[alike_file.FILE] = alike_file.encode(alike)
         if alike.unlike:
             remarks.append(Remark("likeness", texts.unlike(alike), texts.unlike(alike)))
     if found is not None and found.failures:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
-    return run_document(NAME, written.document(), arguments, remarks, beside)
+    return run_document(NAME, written.document(), arguments, remarks, more_files)
 
 
 def _asked(arguments: argparse.Namespace) -> "Question":

@@ -1,6 +1,6 @@
 """`pgassay bisect STUDY --good REF --bad REF --git DIR`: which commit of PostgreSQL changed it?
 
-Builds only the commits that it needs, sets them beside each other in paired blocks, and names the commit with its
+Builds only the commits that it needs, compares them in paired blocks, and names the commit with its
 effect. Called again with the same `--out` it goes on where it was cut short.
 """
 

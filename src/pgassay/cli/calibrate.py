@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli.compare import PGBENCH, USUAL, add_load_options
+from pgassay.cli.compare import add_load_options, load_of
 from pgassay.cli.parser import add_options, timed, whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.run import run_path
@@ -67,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
     blocks = (min(5, arguments.blocks), arguments.blocks)
     budget = str(SEQUENTIAL_SHARE * seconds("[design]", arguments.budget))
-    document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, budget, seed)
+    load = load_of(arguments, {"warmup": arguments.load_warmup} if arguments.load_warmup else {})
+    document = document_of(load, arguments.clusters, arguments.runs, blocks, budget, seed)
     path = run_path(arguments, STUDY)
     # Clusters live in a directory of their own, so that removing them removes no snapshot of a study.
     place = arguments.data_dir or default_directory(os.environ)
@@ -81,7 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
         site = bench.site()
         study = parse(STUDY, document, site.catalogue)
         prepared = prepare(resolve(study, site), bench)
-        _warn(prepared)
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         capacities: dict[str, str | float] = {"measured_utc": today, **measure(prepared.checked.mount.path)}
         written = WrittenStudy(study, document, seed, {})
@@ -101,15 +101,9 @@ def go_on(arguments: argparse.Namespace, options: "BenchOptions") -> int:
     if found is None or not found.pending:
         with CalibrationBench(options) as bench:
             reopened = reopen(arguments.run, bench)
-            _warn(reopened.prepared)
             mark_resumed(reopened)
             status = _conduct(reopened.prepared, reopened.run, quiet=arguments.json)
     return _end(status, arguments.run, options, as_json=arguments.json)
-
-
-def _warn(prepared: "Prepared") -> None:
-    for remark in prepared.remarks:
-        warn(remark.warning)
 
 
 def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
@@ -121,6 +115,8 @@ def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
     from pgassay.record.reading import Run
     from pgassay.report.calibration import CalibrationFindings
 
+    for remark in prepared.remarks:
+        warn(remark.warning)
     resolved = prepared.resolved
     with watcher_for(resolved.study, sys.stderr, quiet=quiet) as watcher:
         try:
@@ -134,7 +130,7 @@ def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
 
 
 def _keep(found: "Calibration", path: Path) -> None:
-    """Write what is known beside the run, and into the user's file where it tells a noise."""
+    """Write what is known next to the run, and where it has a noise into the user's file."""
     from pgassay.lab.machine import user_file
     from pgassay.record import calibrations
     from pgassay.record.disk import RealDisk
@@ -198,18 +194,6 @@ def _show(path: Path, *, as_json: bool) -> None:
     print(f"record: {run.path}")
 
 
-def _load(arguments: argparse.Namespace) -> dict[str, str]:
-    load = {"driver": arguments.load, "script": "select-only" if arguments.select_only else "simple-update", **USUAL}
-    for option in (*(option for _, _, option in PGBENCH), "init", "warmup"):
-        value = getattr(arguments, f"load_{option}")
-        if value is not None:
-            load[option] = value
-    if "transactions" in load:
-        load.pop("duration")
-    return load
-
-
 def _tell_calibration_interrupted(path: Path) -> None:
-    """Ctrl-C during a calibration: said on standard error, not an error."""
     print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
     print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)

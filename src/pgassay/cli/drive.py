@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fsck = actions.add_parser(
         "fsck", help="check its file system (unmounted for that long), and the emulated drive itself"
     )
-    for one, do in ((stats, _stats), (age, _age), (fsck, _fsck)):
+    for one, do in ((stats, _ask), (age, _ask), (fsck, _fsck)):
         one.set_defaults(do=do)
         one.add_argument("name", metavar="NAME")
     age.add_argument("--trace", type=Path, metavar="FILE", help="a recorded write trace to replay")
@@ -209,16 +209,15 @@ def _snapshots(arguments: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _stats(arguments: argparse.Namespace) -> int:
-    return _answer(arguments, _found(arguments).ask("stats"))
-
-
-def _age(arguments: argparse.Namespace) -> int:
-    values = {"live_share": arguments.live_share, "compressibility": arguments.compressed_to}
+def _ask(arguments: argparse.Namespace) -> int:
+    """What an emulated drive counts, or what its ageing came to."""
+    if arguments.action == "stats":
+        return _answer(arguments, _found(arguments).ask("stats"))
     recorded: dict[str, Any] = {"mode": "uniform"}
     if arguments.trace is not None:
         recorded = {"mode": "trace", "trace": str(arguments.trace.absolute())}
-    return _answer(arguments, _found(arguments).ask("age", **values, **recorded))
+    shares = {"live_share": arguments.live_share, "compressibility": arguments.compressed_to}
+    return _answer(arguments, _found(arguments).ask("age", **shares, **recorded))
 
 
 def _record(arguments: argparse.Namespace) -> int:
@@ -256,9 +255,7 @@ def _fsck(arguments: argparse.Namespace) -> int:
     from pgassay.drive import named
     from pgassay.lab.drives import linux_kernel
 
-    drive = _found(arguments)
-    found = named.check(drive, linux_kernel())
-    return _answer(arguments, {"file_system": "clean", **found})
+    return _answer(arguments, {"file_system": "clean", **named.check(_found(arguments), linux_kernel())})
 
 
 def _destroy(arguments: argparse.Namespace) -> int:

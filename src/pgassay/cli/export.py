@@ -125,7 +125,6 @@ def _is_strange(named: "NamedFile", run: Path) -> bool:
 
 
 def _listed(contents: "Contents", file: Path) -> str:
-    """What will be in the capsule and what is left out, a line each."""
     from pgassay.record.capsule import RECORD, REPORT
     from pgassay.report.words import size
 

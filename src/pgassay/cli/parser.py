@@ -115,13 +115,32 @@ _OPTIONS = argparse.Action(["[OPTION]..."], "options", nargs=0, required=True)
 """Stands for all that may be given."""
 
 
-class Parser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "add_help": False, "allow_abbrev": False, "formatter_class": _Help})
+        self.add_argument("-?", "--help", action="help", help="show this help, then exit")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `UsageError` for a command line that cannot be parsed; suggests the nearest option."""
+        try_help = f'try "{self.prog} --help" for '
+        unknown = re.search(r"unrecognized arguments: (\S+)", message)
+        if unknown:
+            options = [option for action in self._actions for option in action.option_strings]
+            hint = did_you_mean(unknown[1].partition("=")[0], options, f"{try_help}the options", _ALIKE)
+            raise UsageError(f'unrecognized argument "{unknown[1]}"', hint)
+        said = re.fullmatch(r"argument ([^\s:]+): (wants .*|expected one argument)", message)
+        if said:
+            option = said[1].rpartition("/")[2]
+            what = said[2] if said[2].startswith("wants") else "wants a value"
+            raise UsageError(f"{option} {what}", f"{try_help}more information")
+        raise UsageError(message[:1].lower() + message[1:], f"{try_help}more information")
+
+
+class Parser(_Parser):
     """The parser of one command."""
 
     def __init__(self, program: str, summary: str) -> None:
-        super().__init__(prog=program, description=f"{program}: {summary}", add_help=False, allow_abbrev=False,
-            formatter_class=_Help)  # fmt: skip
-        self.add_argument("-?", "--help", action="help", help="show this help, then exit")
+        super().__init__(prog=program, description=f"{program}: {summary}")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Options and arguments in any order, as psql takes them; raises `UsageError`.
@@ -130,18 +149,9 @@ class Parser(argparse.ArgumentParser):
         """
         return self.parse_args(words) if self._subparsers else self.parse_intermixed_args(words)
 
-    def error(self, message: str) -> NoReturn:
-        """Raise `UsageError` for a command line that cannot be parsed."""
-        options = [option for action in self._actions for option in action.option_strings]
-        raise bad_usage(message, self.prog, options)
 
-
-class Action(argparse.ArgumentParser):
+class Action(_Parser):
     """The parser of one action of a command that has several (`postgres build`, `drive create`)."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "add_help": False, "allow_abbrev": False, "formatter_class": _Help})
-        self.add_argument("-?", "--help", action="help", help="show this help, then exit")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What argparse calls for an action; an unknown option is refused here, where the known ones are known."""
@@ -149,10 +159,6 @@ class Action(argparse.ArgumentParser):
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
-
-    def error(self, message: str) -> NoReturn:
-        """Raise `UsageError` for a command line that cannot be parsed."""
-        raise bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])
 
 
 def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) -> int:
@@ -169,21 +175,6 @@ def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
     return UsageError(
         f'unknown command "{name}"', did_you_mean(name, commands, 'try "pgassay --help" for the commands')
     )
-
-
-def bad_usage(detail: str, program: str, options: Iterable[str]) -> UsageError:
-    """Options or arguments that do not fit; suggests the nearest option."""
-    unknown = re.search(r"unrecognized arguments: (\S+)", detail)
-    if unknown:
-        otherwise = f'try "{program} --help" for the options'
-        hint = did_you_mean(unknown[1].partition("=")[0], options, otherwise, _ALIKE)
-        return UsageError(f'unrecognized argument "{unknown[1]}"', hint)
-    said = re.fullmatch(r"argument ([^\s:]+): (wants .*|expected one argument)", detail)
-    if said:
-        option = said[1].rpartition("/")[2]
-        what = said[2] if said[2].startswith("wants") else "wants a value"
-        return UsageError(f"{option} {what}", f'try "{program} --help" for more information')
-    return UsageError(detail[:1].lower() + detail[1:], f'try "{program} --help" for more information')
 
 
 def excluded(one: str, other: str) -> UsageError:

@@ -66,7 +66,6 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
 
 
 def _server(plan: Plan) -> list[str]:
-    """The user's own server, and what is done to it."""
     if not plan.server:
         return []
     known = plan.server

@@ -23,7 +23,7 @@ from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Scale, Status
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
 
     from pgassay.postgres.builds.compilation import Progress as BuildProgress
     from pgassay.postgres.builds.compilation import Tell
@@ -63,10 +63,7 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
 class _Bar(Watcher):
     """Draws what happens. The end is not known beforehand: a study stops when it knows enough."""
 
-    def __init__(self, study: Study, progress: object) -> None:
-        from rich.progress import Progress
-
-        assert isinstance(progress, Progress)
+    def __init__(self, study: Study, progress: "Progress") -> None:
         self._study = study
         self._progress = progress
         self._task = progress.add_task("starting", total=len(study.arms) * study.design.blocks_max, left="")
@@ -237,8 +234,6 @@ def build_bar(progress: "BuildProgress", columns: int) -> str:
 
 
 class _BuildLine:
-    """One line with a bar, written over."""
-
     def __call__(self, progress: "BuildProgress") -> None:
         line = build_bar(progress, shutil.get_terminal_size().columns)
         control(sys.stderr, "\r\x1b[K")

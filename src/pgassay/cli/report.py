@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _folders(arguments: argparse.Namespace) -> dict[Path, Path]:
     """Where the page of each run goes; raises `UsageError` where several would be one.
 
-    Of an advice it is the run whose page has the answer; several are told apart by the names that were given.
+    Of an advice it is the run whose page has the answer; several are distinguished by the names that were given.
     """
     given = list(dict.fromkeys(path.absolute() for path in arguments.runs))
     runs = [_with_answer(path) for path in given]

@@ -135,7 +135,6 @@ def _document(original: "Run") -> dict[str, Any]:
 
 
 def _again(study: str, document: dict[str, Any], files: "OwnFiles", arguments: argparse.Namespace, path: Path) -> int:
-    """Make the second run at `path`; returns the exit status."""
     asked = argparse.Namespace(
         **{**vars(arguments), "out": path, "origin": arguments.source, "packed": arguments.source.is_file()}
     )

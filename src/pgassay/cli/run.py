@@ -221,12 +221,12 @@ def run_document(
     document: dict[str, object],
     arguments: argparse.Namespace,
     remarks: "Sequence[Remark]" = (),
-    beside: Mapping[str, bytes] | None = None,
+    more_files: Mapping[str, bytes] | None = None,
     files: "OwnFiles | None" = None,
 ) -> int:
     """Run a study document under the command line's overrides; `remarks` go into its record with those of the lab.
 
-    `beside` are files of the record, by name, that say more about the study; `files` says where those are that the
+    `more_files` are files of the record, by name, that say more about the study; `files` says where those are that the
     study names by their paths elsewhere.
     """
     from pgassay.cli.plan import print_plan
@@ -263,7 +263,7 @@ def run_document(
             print_plan(planned, as_json=arguments.json)
             return FOUND if planned.lacking else SUCCESS
         if not silent(arguments):
-            written_over = replace(plan(prepared, written.seed), overwritings=())  # it told of them meanwhile
+            written_over = replace(plan(prepared, written.seed), overwritings=())  # they are printed meanwhile
             print_plan(written_over, as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
         if reboots is None and written.study.design.reboots:
@@ -275,7 +275,7 @@ def run_document(
                 hosts = stack.enter_context(fleet.fleet_of(arguments, written.study.name, text))
                 prepared = replace(prepared, remarks=(*prepared.remarks, *hosts.remarks))
                 recorded = {"fleet": dict(hosts.facts), **hosts.files}
-            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, beside=beside)
+            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, beside=more_files)
             stack.enter_context(live_pages(path, arguments))
             status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), hosts=hosts)
     return finish(status, path, reboots, arguments)
@@ -360,7 +360,7 @@ def overrides(arguments: argparse.Namespace) -> "Overrides":
 
 def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
     """Where and on what to run, as the command line says."""
-    from pgassay.cli._preparing import Told
+    from pgassay.cli._preparing import PreparationLines
     from pgassay.drive.block.preparation import tell_nobody
     from pgassay.lab.workbench import BenchOptions
 
@@ -374,7 +374,7 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         dry_run=arguments.dry_run,
         snapshots_in=arguments.snapshots_in,
         building=building_of(arguments, quiet=silent(arguments)),
-        tell_overwriting=tell_nobody if silent(arguments) else Told(),
+        tell_overwriting=tell_nobody if silent(arguments) else PreparationLines(),
         server=arguments.server,
         owns_server="" in arguments.i_own,
     )

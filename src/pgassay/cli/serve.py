@@ -145,7 +145,7 @@ def _address(served: "subprocess.Popen[bytes]", errors: IO[bytes]) -> str:
     news.register(output, select.POLLIN)
     while b"}" not in text:
         if not news.poll(1000 * max(0.0, until_s - time.monotonic())):
-            raise PgassayError(f"the live page's server told no address within {READY_S:g} s", _WITHOUT_PAGE)
+            raise PgassayError(f"the live page's server printed no address within {READY_S:g} s", _WITHOUT_PAGE)
         piece = os.read(output, _PIECE_BYTES)
         if not piece:
             errors.seek(0)

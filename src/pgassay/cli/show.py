@@ -97,9 +97,9 @@ def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
         more = {"without_host": leave_one_out.plain(runs[0])} if left_out else {}
         print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary), **more}))
         return SUCCESS
-    told = [drift.sentence(each, runs[0].primary) for each in over_days]
+    changed = [drift.sentence(each, runs[0].primary) for each in over_days]
     without = [leave_one_out.sentence(each, runs[0].primary) for each in left_out]
-    print(text(found, everything=arguments.verbose, over_days=told, without=without), end="")
+    print(text(found, everything=arguments.verbose, over_days=changed, without=without), end="")
     return SUCCESS
 
 
@@ -139,9 +139,9 @@ def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = ()
         lines.append("Effects against the baseline, each in its own run")
         lines += [line for row in found.effects for line in _effects(found, row)]
         lines.append("")
-    for title, told in (("Without each host", without), ("Over days", over_days)):
-        if told:
-            lines += [title, *(f"  {each}" for each in told), ""]
+    for title, sentences in (("Without each host", without), ("Over days", over_days)):
+        if sentences:
+            lines += [title, *(f"  {each}" for each in sentences), ""]
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
         if facts:
             lines.append(title)
@@ -159,7 +159,6 @@ def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = ()
 
 
 def _differences(found: "SideBySide", *, everything: bool) -> Iterator[str]:
-    """How each other run differs from the first, response by response."""
     from pgassay.report import words
 
     first, *others = found.runs

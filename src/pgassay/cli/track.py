@@ -1,6 +1,6 @@
 """`pgassay track STUDY --git DIR --reference REF`: is PostgreSQL getting slower, commit by commit, over years?
 
-Each call measures what is due beside the same reference commit, adds it to the history, says where its level changed,
+Each call measures what is due against the same reference commit, adds it to the history, says where its level changed,
 and ends: cron or a systemd timer calls it. `--check` makes a regression an exit status.
 """
 
@@ -198,7 +198,7 @@ class Package:
         return installed_point(self.finder, name)
 
     def require_reference(self, reference: "Commit") -> None:
-        """Another version than the followed one: of one and the same nothing could be told apart."""
+        """Another version than the followed one: of one and the same there is nothing to distinguish."""
         from pgassay.lab.installed_versions import require_different
 
         require_different(reference, self.point(self.subject.repository))

@@ -30,7 +30,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(words: list[str]) -> int:
-    """Run the block and leave it in PLACE/block; 2 for what the bench refused, told on standard error."""
+    """Run the block and leave it in PLACE/block; 2 for what the bench refused, said on standard error."""
     parent, host, place = int(words[0]), words[1], Path(words[2])
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)

@@ -4,7 +4,7 @@ Dask brings the order and the result, over TLS. A worker that has not been heard
 its network did: then nobody knows what the load did meanwhile, and the trial is discarded (`ClientLostError`).
 
 A worker has one thread. The task that keeps the program gives it up (`secede`) once the program is ready, so that each
-order can be a task of its own. The program ends when it is told to, or when nobody waits for it any more: the head has
+order can be a task of its own. The program ends when it is asked to, or when nobody waits for it any more: the head has
 gone, or has called its task off (see `task.is_wanted`).
 
 An order holds the program's words with names in the place of paths, the files that it reads, and nothing else. On the

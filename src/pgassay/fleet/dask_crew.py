@@ -284,7 +284,7 @@ class DaskCrew:
         self._out.update(failed)
         leave = [address for address, name in self._names().items() if name in failed]
         if leave:
-            self._client.retire_workers(leave, remove=False)  # so that they are told that this is meant
+            self._client.retire_workers(leave, remove=False)  # so that they know that this is meant
             tell([HostState(name, failed=reason) for name, reason in self._out.items()])
 
     def _next_done(self, tell: Tell) -> tuple[int, Future]:
@@ -367,16 +367,15 @@ def differences(facts: Mapping[str, Mapping[str, Any]], *, own_postgres: bool = 
     found = []
     for group, name in _OF_A_KIND if own_postgres else (*_OF_A_KIND, _POSTGRES):
         values = {host: each.get("facts", {}).get(group, {}).get(name) for host, each in facts.items()}
-        if not _same(list(values.values())):
-            told = ", ".join(f"{host}: {value}" for host, value in values.items())
-            found.append(f"{group} {name} ({told})")
+        known = list(values.values())
+        if all(isinstance(value, int) for value in known) and min(known, default=0) > 1 << 20:
+            same = max(known) <= min(known) * (1 + _MEMORY_SHARE)
+        else:
+            same = len({str(value) for value in known}) <= 1
+        if not same:
+            listed = ", ".join(f"{host}: {value}" for host, value in values.items())
+            found.append(f"{group} {name} ({listed})")
     return found
-
-
-def _same(values: Sequence[Any]) -> bool:
-    if all(isinstance(value, int) for value in values) and min(values, default=0) > 1 << 20:
-        return bool(max(values) <= min(values) * (1 + _MEMORY_SHARE))
-    return len({str(value) for value in values}) <= 1
 
 
 def other_version(host: str, theirs: str, ours: str) -> FleetError:

@@ -98,7 +98,6 @@ def _is_file(text: str) -> bool:
 
 
 def _content(path: Path, left: int) -> bytes | str:
-    """What is in a file, or why it cannot travel."""
     if any(letter in '"\\' or not letter.isprintable() for letter in str(path)):
         return "has a quote, a backslash or a control character in its path"
     try:

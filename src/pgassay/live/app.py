@@ -8,7 +8,7 @@ up to the length that it had when it was asked for.
 Everything is escaped where it is written (jinja2's autoescape), so a name that is a script is shown as a name. Styles,
 scripts and figures are the report's own, served from here.
 
-The page is the one that `pgassay report` writes, with a menu; its data lie beside it in a temporary folder, so nothing
+The page is the one that `pgassay report` writes, with a menu; its data lie next to it in a temporary folder, so nothing
 is written into a run. Its one script is named to the browser by its hash, so that no other can run.
 """
 
@@ -22,7 +22,7 @@ import stat
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
@@ -296,7 +296,7 @@ NO_SUCH_PAGE = "there is no such page"
 GONE = "there is no such run any more"
 NO_SUCH_FILE = "the run has no such file"
 TWO_RUNS = "mark two runs to see them side by side"
-"""What a browser is told, as a sentence of its page."""
+"""What a browser shows, as a sentence of its page."""
 
 _FORM_BYTES_MAX = 4096
 _ANSWERS_S = 2.0
@@ -305,8 +305,6 @@ _CHOICES = (("study", "Study"), ("version", "PostgreSQL"), ("host", "Host"))
 
 
 class _Site:
-    """What the routes share."""
-
     def __init__(self, catalogue: Catalogue, watching: Callable[[], None], ending: Callable[[], bool]) -> None:
         self._catalogue = catalogue
         self._watching = watching
@@ -403,26 +401,29 @@ class _Site:
     def live(self, request: Request) -> Response:
         """The page of a run that goes on."""
         known, path = self._run(request)
+        arms: Sequence[str] = ()
+        with suppress(Exception):  # the events say what is wrong with it
+            arms = [arm.name for arm in Run.open(path, leave_out=True).asked.arms]  # the order of their colours
         return shown(
             "live",
             drawn=True,
             run=known,
             writing=self._writing,
-            specifications={ROWS: stream.seconds(_arms(path))},
+            specifications={ROWS: stream.seconds(arms)},
             stop_file=path / stopping.FILE,
         )
 
     async def events(self, request: Request) -> Response:
-        """What that page is told."""
+        """What that page gets."""
         known, path = await run_in_threadpool(self._run, request)
         watched = self._watched.setdefault(known.identity, Watched(path))
 
-        async def told() -> AsyncIterator[bytes]:
+        async def sent() -> AsyncIterator[bytes]:
             async for each in stream.events(watched, ending=self._ending):
                 self._watching()
                 yield each
 
-        return StreamingResponse(told(), media_type="text/event-stream")
+        return StreamingResponse(sent(), media_type="text/event-stream")
 
     async def stop(self, request: Request) -> Response:
         """Ask the run to end with the block in hand."""
@@ -526,20 +527,11 @@ def _download(folder: Path, name: str) -> Response:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """What a browser sees of an error."""
     if isinstance(error, HTTPException):
         known = NO_SUCH_PAGE if error.detail == "Not Found" else error.detail
         return shown("note", title="pgassay", why=known, hint="", status=error.status_code)
     assert isinstance(error, PgassayError)
     return shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)
-
-
-def _arms(path: Path) -> Sequence[str]:
-    """The arms of a run in the order of its study, which is that of their colours; none where it cannot be read."""
-    try:
-        return [arm.name for arm in Run.open(path, leave_out=True).asked.arms]
-    except Exception:  # the events say what is wrong with it
-        return ()
 
 
 def application(

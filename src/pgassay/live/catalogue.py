@@ -1,7 +1,7 @@
 """All runs below a directory, searched: an index in SQLite, made from the records and made again whenever it is lost.
 
 A record is read again only where its header or its journal has changed since, so a list of ten thousand runs takes
-their names and two looks at each. What is in the index is in the records, too. A run is one line: what can be told from
+their names and two looks at each. What is in the index is in the records, too. A run is one line: what can be read from
 its header, its journal and its host, without its trials.
 """
 
@@ -104,7 +104,7 @@ def _read(known: Listed, run: Run) -> Listed:
     blocks = [each for each in named if isinstance(each, int) and each <= len(run.journal)]  # each has a line at least
     study, place = run.study.get("study", {}), run.host.get("place", {})
     servers = [each for each in run.host.get("postgres", []) or [] if isinstance(each, Mapping)]
-    # Machines that look alike are told apart by the record's own name for them.
+    # Machines that look alike are distinguished by the record's own name for them.
     name = str(place.get("host", ""))[:_HOST_LETTERS] if isinstance(place, Mapping) else ""
     return replace(
         known,
@@ -195,7 +195,7 @@ class Catalogue:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """What runs are called is nobody else's business; SQLite gives the files beside it the same mode."""
+    """What runs are called is nobody else's business; SQLite gives its own files the same mode."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
     path.chmod(0o600)  # of a version that did not care

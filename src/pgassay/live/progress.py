@@ -111,7 +111,11 @@ class Watched:
                 blocks_max=0 if study is None else study.design.blocks_max,
                 answer=answer,
                 places=places,
-                said=tuple(_said(run))[-SAID_MAX:],
+                said=tuple(
+                    Said(f"{datetime.fromtimestamp(entry.wall_ns / 1e9, UTC):%H:%M:%S}", text)
+                    for entry in run.journal
+                    if (text := _words(entry))
+                )[-SAID_MAX:],
                 stop_asked=stopping.is_asked(run.disk, run.path),
                 can_stop=state == RUNNING,
                 left=_left(run, study) if state == RUNNING and study is not None else "",
@@ -194,14 +198,6 @@ def _places(run: Run, *, going: bool) -> Iterator[Place]:
         elif isinstance(block, int):
             now = going and trial is None and last[number] == entry.seq and entry.seq > since
             yield Place(number, block, str(entry.data.get("arm", "")), "running" if now else "given up")
-
-
-def _said(run: Run) -> Iterator[Said]:
-    for entry in run.journal:
-        text = _words(entry)
-        if text:
-            at = datetime.fromtimestamp(entry.wall_ns / 1e9, UTC)
-            yield Said(f"{at:%H:%M:%S}", text)
 
 
 def _words(entry: Entry) -> str:

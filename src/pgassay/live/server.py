@@ -1,6 +1,6 @@
 """Listens on this machine's own address and serves the pages until it is interrupted.
 
-The address is bound before anything is printed, so that a port in use is an error and the URL that is told works.
+The address is bound before anything is printed, so that a port in use is an error and the URL that is printed works.
 """
 
 import asyncio
@@ -168,7 +168,6 @@ def _runs(pid: int, processes: Path = Path("/proc")) -> bool:
 
 
 def _port_refused(port: int, reason: str) -> PgassayError:
-    """The system does not let us listen there."""
     return PgassayError(
         f"could not listen on port {port} of 127.0.0.1: {reason}", "name another one above 1023 with --port"
     )

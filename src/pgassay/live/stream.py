@@ -2,7 +2,7 @@
 
 The page's figure of seconds is here, too: Vega-Lite in the report's look, whose rows are sent as they come.
 
-Nothing is looked at while nobody watches. A browser that loses the connection comes back by itself and is told all
+Nothing is looked at while nobody watches. A browser that loses the connection comes back by itself and gets all
 again (HTML Living Standard, "Server-sent events").
 
 Servers that take turns tell of each turn; a trial that has the machine to itself tells of each second. Counters are
@@ -110,7 +110,7 @@ class Seconds:
         """The last arm that was begun under each number."""
         try:
             journal = Run.open(self._run, leave_out=True).journal
-        except Exception:  # whatever is wrong with the record is told elsewhere on the page
+        except Exception:  # whatever is wrong with the record stands elsewhere on the page
             return {}
         begun = (each.data for each in journal if each.kind == Kind.TRIAL_STARTED)
         return {each["number"]: str(each.get("arm", "")) for each in begun if isinstance(each.get("number"), int)}
@@ -132,7 +132,11 @@ class Seconds:
         if before is None or now.monotonic_ns <= before.monotonic_ns:
             return
         passed_s = (now.monotonic_ns - before.monotonic_ns) / 1e9
-        gone = _differences(before, now)
+        gone = {
+            name: value - sooner
+            for name, value in now.values.items()
+            if value is not None and (sooner := before.values.get(name)) is not None and value >= sooner
+        }
         for source, name, panel in (
             ("wal", "wal_bytes", _WAL), ("diskstats", "written_bytes", _WRITTEN), ("diskstats", "read_bytes", _READ),
         ):  # fmt: skip
@@ -145,15 +149,6 @@ class Seconds:
                 for name, value in gone.items()
                 if name not in _NOT_WAITS
             )
-
-
-def _differences(before: Glance, now: Glance) -> Mapping[str, float]:
-    found = {}
-    for name, value in now.values.items():
-        sooner = before.values.get(name)
-        if value is not None and sooner is not None and value >= sooner:
-            found[name] = value - sooner
-    return found
 
 
 def _pgbench_progress(folder: Path, trial: _Trial) -> Iterator[Row]:

@@ -179,8 +179,8 @@ def _value(threshold: Threshold, response: Response) -> float:
     if response.unit == "share":
         wanted = _POINTS if threshold.change else ("%", "")
         if unit not in wanted:
-            told = '"> +10 points"' if threshold.change else '"> 90 %"'
-            raise _threshold_unit(threshold.text, response.name, f"percentage points or per cent, as in {told}")
+            example = '"> +10 points"' if threshold.change else '"> 90 %"'
+            raise _threshold_unit(threshold.text, response.name, f"percentage points or per cent, as in {example}")
         return number / 100.0 if unit else number
     if unit == "%":
         raise _threshold_unit(
