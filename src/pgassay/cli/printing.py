@@ -25,22 +25,20 @@ INTERRUPTED = 130
 
 def print_error(error: PgassayError) -> None:
     """`pgassay: error: …` and, if there is one, `hint: …` on standard error."""
-    _say("error", "01;31", error.message)
-    if error.hint:
-        _say("hint", "01;36", error.hint, program="")
+    _say("error", "01;31", error.message, error.hint)
 
 
 def warn(message: str, hint: str | None = None) -> None:
     """`pgassay: warning: …` on standard error."""
-    _say("warning", "01;35", message)
-    if hint:
-        _say("hint", "01;36", hint, program="")
+    _say("warning", "01;35", message, hint)
 
 
-def _say(word: str, colour: str, text: str, program: str = "pgassay: ") -> None:
-    print(program, end="", file=sys.stderr)
-    paint(f"{word}:", colour, sys.stderr)
-    print(f" {text}".replace("\n", "\n  "), file=sys.stderr)  # so that no text begins a line
+def _say(word: str, colour: str, message: str, hint: str | None) -> None:
+    for program, label, shade, text in (("pgassay: ", word, colour, message), ("", "hint", "01;36", hint)):
+        if text:
+            print(program, end="", file=sys.stderr)
+            paint(f"{label}:", shade, sys.stderr)
+            print(f" {text}".replace("\n", "\n  "), file=sys.stderr)  # so that no text begins a line
 
 
 def paint(text: str, colour: str, stream: TextIO) -> None:

@@ -49,35 +49,29 @@ def make(folder: Path, days: int) -> tuple[Path, ...]:
     except FileExistsError:
         raise UsageError(f'directory "{folder}" is there already', "name a new one, or remove it") from None
     try:
-        _make(folder, days)
+        key, authority = folder / f"{AUTHORITY}-key.pem", folder / f"{AUTHORITY}.pem"
+        added = [word for extension in _AUTHORITY for word in ("-addext", extension)]
+        subject = ("-subj", "/CN=pgassay fleet")
+        _openssl(
+            "the authority", "req", "-x509", *_CURVE, "-keyout", key, "-out", authority, "-days", days, *subject, *added
+        )
+        extensions = folder / "leaf.cnf"
+        extensions.write_text(_LEAF, encoding="ascii")
+        for name in (HEAD, WORKER):
+            request, certificate = folder / f"{name}.csr", folder / f"{name}.pem"
+            step, subject = f"the certificate of the {name}", ("-subj", f"/CN=pgassay {name}")
+            _openssl(step, "req", "-new", *_CURVE, "-keyout", folder / f"{name}-key.pem", "-out", request, *subject)
+            signing = ("-CA", authority, "-CAkey", key, "-CAcreateserial", "-days", days, "-extfile", extensions)
+            _openssl(step, "x509", "-req", "-in", request, "-out", certificate, *signing)
+            request.unlink()
+        extensions.unlink()
+        key.unlink()
+        for path in folder.glob("*.srl"):
+            path.unlink()
     except BaseException:
         shutil.rmtree(folder)
         raise
     return tuple(sorted(folder.iterdir()))
-
-
-def _make(folder: Path, days: int) -> None:
-    key, authority = folder / f"{AUTHORITY}-key.pem", folder / f"{AUTHORITY}.pem"
-    added = [word for extension in _AUTHORITY for word in ("-addext", extension)]
-    subject = ("-subj", "/CN=pgassay fleet")
-    _openssl(
-        "the authority", "req", "-x509", *_CURVE, "-keyout", key, "-out", authority, "-days", days, *subject, *added
-    )
-    extensions = folder / "leaf.cnf"
-    extensions.write_text(_LEAF, encoding="ascii")
-    for name in (HEAD, WORKER):
-        request, certificate = folder / f"{name}.csr", folder / f"{name}.pem"
-        step, subject = f"the certificate of the {name}", ("-subj", f"/CN=pgassay {name}")
-        _openssl(step, "req", "-new", *_CURVE, "-keyout", folder / f"{name}-key.pem", "-out", request, *subject)
-        signed_by = ("-CA", authority, "-CAkey", key, "-CAcreateserial")
-        _openssl(
-            step, "x509", "-req", "-in", request, "-out", certificate, "-days", days, *signed_by, "-extfile", extensions
-        )
-        request.unlink()
-    extensions.unlink()
-    key.unlink()
-    for path in folder.glob("*.srl"):
-        path.unlink()
 
 
 def _openssl(step: str, *words: str | int | Path) -> None:

@@ -84,18 +84,14 @@ def identity_of(path: str) -> str:
 
 def listed(root: Path, path: str) -> Listed:
     """The run at `path` below `root`; one that cannot be read is a line, too, with the reason."""
-    known = Listed(identity_of(path), printable(path))
+    shown = path.encode(errors="surrogateescape").decode(errors="replace")  # whatever bytes its names have
+    known = Listed(identity_of(path), shown)
     try:
         return _read(known, Run.open(root / path))
     except PgassayError as failure:
         return replace(known, why=failure.message)
     except Exception as failure:  # a record that somebody else wrote may hold anything
         return replace(known, why=f"{type(failure).__name__}: {failure}")
-
-
-def printable(path: str) -> str:
-    """A path as a text that can be shown and stored, whatever bytes its names have."""
-    return path.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _read(known: Listed, run: Run) -> Listed:

@@ -9,7 +9,7 @@ Pure: a document in, a document out. What a model keeps is measured by its dimen
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any, Protocol
 
@@ -208,52 +208,44 @@ def parse_request(table: object) -> Request:
     )
 
 
-@dataclass
-class _Shrinking:
-    """One document being shrunk: the factor's rules, and every level that it met."""
-
-    factors: SizedFactors
-    by: float
-    per_core: float
-    met: dict[tuple[str, str], Resized] = field(default_factory=dict)
-    data: bool = False
-
-    def __call__(self, name: str, text: str) -> str:
-        """The level in the model."""
-        factor = self.factors.find(name)
-        if factor is None:
-            return text
-        size = factor.size(name)
-        per_core = size is None and factor.scales and self.per_core != 1
-        found = ModelSize().shrunk(text, self.per_core) if per_core else size.shrunk(text, self.by) if size else None
-        if size is not None and size.data:
-            self.data = True
-            if found is not None and found.at_least:
-                raise UsageError(
-                    f"1:{in_four_digits(self.by)} leaves too little data: {found.exact:.3g} of {name}={text}",
-                    f"the model needs at least one {size.data}: take a larger scale, or vary fewer "
-                    f"levels with --levels {name}=…",
-                )
-        if found is None:
-            return text
-        self.met[name, text] = Resized(name, text, found.typed, found.note)
-        return found.typed
-
-
 def shrink(document: Document, factors: SizedFactors, by: float, per_core: float = 1.0) -> tuple[Document, ScaleModel]:
     """The document 1:`by`, and what became of its sizes; `per_core` is how many times fewer cores there are here.
 
     Levels that become equal are one. Raises `UsageError` for a study without sizes, or a model too small to be one.
     """
-    shrinking = _Shrinking(factors, by, per_core)
-    model = with_changed_levels(document, shrinking)
-    if not shrinking.data:
+    resized: dict[tuple[str, str], Resized] = {}
+    data: set[str] = set()
+
+    def model_of(name: str, text: str) -> str:
+        factor = factors.find(name)
+        if factor is None:
+            return text
+        size = factor.size(name)
+        if size is None:
+            found = ModelSize().shrunk(text, per_core) if factor.scales and per_core != 1 else None
+        else:
+            found = size.shrunk(text, by)
+        if size is not None and size.data:
+            data.add(name)
+            if found is not None and found.at_least:
+                raise UsageError(
+                    f"1:{in_four_digits(by)} leaves too little data: {found.exact:.3g} of {name}={text}",
+                    f"the model needs at least one {size.data}: take a larger scale, or vary fewer "
+                    f"levels with --levels {name}=…",
+                )
+        if found is None:
+            return text
+        resized[name, text] = Resized(name, text, found.typed, found.note)
+        return found.typed
+
+    model = with_changed_levels(document, model_of)
+    if not data:
         raise UsageError(
             "the study has no scale model, since it does not say how many rows or warehouses its data have",
             "a model shrinks load.scale, load.rows, load.warehouses, load.size or load.file_size; tables of one's own"
             " (load.init) cannot be shrunk",
         )
-    return {key: value for key, value in model.items() if key != REQUEST}, ScaleModel(by, tuple(shrinking.met.values()))
+    return {key: value for key, value in model.items() if key != REQUEST}, ScaleModel(by, tuple(resized.values()))
 
 
 def to_table(model: ScaleModel) -> dict[str, Any]:
