@@ -8,7 +8,7 @@ import msgspec
 from distributed import get_worker
 
 from pgassay.fleet.blocks import Job
-from pgassay.fleet.task import HostError, Shipped, is_wanted
+from pgassay.fleet.worker import HostError, Shipped, is_wanted
 from tests.fleet.fleet_of_fakes import hosted
 
 HANGS = "hangs"

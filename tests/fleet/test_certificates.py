@@ -13,7 +13,7 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import main
 from pgassay.errors import UsageError
-from pgassay.fleet import FleetError, certificates, own_files, task, worker
+from pgassay.fleet import FleetError, certificates, own_files, worker
 from pgassay.fleet.blocks import names_its_postgres
 from pgassay.fleet.dask_crew import Terms, checked, differences
 from pgassay.testing import real
@@ -122,7 +122,7 @@ def test_hosts_with_other_versions_of_postgresql_are_refused_unless_the_study_na
 
 
 def test_the_facts_of_a_host_have_its_postgresql() -> None:
-    told = task.facts()["facts"]["postgres"]["version"]
+    told = worker.facts()["facts"]["postgres"]["version"]
     assert told == str(real.installation().version)
 
 

@@ -15,7 +15,7 @@ from pgassay import __version__
 from pgassay.fleet import FleetError, dask_crew, own_files
 from pgassay.fleet.blocks import BlockOrder, Crew
 from pgassay.fleet.dask_crew import DaskCrew, Terms
-from pgassay.fleet.task import Shipped
+from pgassay.fleet.worker import Shipped
 from pgassay.record.journal import Kind
 from tests.fakes.crew import FakeCrew
 from tests.fleet.clusters import SLOW_DISK, in_process

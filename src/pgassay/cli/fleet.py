@@ -84,8 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         return SUCCESS
     require_extra()
     from pgassay.fleet.certificates import parse_address
-    from pgassay.fleet.task import BINDIR_VARIABLE
-    from pgassay.fleet.worker import serve
+    from pgassay.fleet.worker import BINDIR_VARIABLE, serve
     from pgassay.host.facts import host_id
     from pgassay.lab.places import DATA_VARIABLE
 

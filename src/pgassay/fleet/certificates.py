@@ -13,10 +13,14 @@ import subprocess
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pgassay import children
 from pgassay.errors import PgassayError, UsageError
+
+if TYPE_CHECKING:
+    from distributed import Security
 
 AUTHORITY = "ca"
 HEAD = "head"
@@ -100,6 +104,21 @@ def find(folder: Path, end: str) -> Credentials:
     if found.key.stat().st_mode & 0o077:
         raise UsageError(f'others may read the private key "{found.key}"', f"chmod 0600 {found.key}")
     return found
+
+
+def security(credentials: Credentials) -> "Security":
+    """TLS, both ends with a certificate of the fleet's authority, nothing plain accepted."""
+    from distributed import Security
+
+    ca, certificate, key = (str(path) for path in (credentials.authority, credentials.certificate, credentials.key))
+    return Security(
+        tls_ca_file=ca,
+        tls_client_cert=certificate,
+        tls_client_key=key,
+        tls_worker_cert=certificate,
+        tls_worker_key=key,
+        require_encryption=True,
+    )
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import msgspec
 from pgassay.errors import PgassayError
 from pgassay.fleet import FleetError, own_files, parcels
 from pgassay.fleet.blocks import Bench, HostedBlock, Job
-from pgassay.fleet.task import BINDIR_VARIABLE
+from pgassay.fleet.worker import BINDIR_VARIABLE
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.workbench import BenchOptions, Workbench

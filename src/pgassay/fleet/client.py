@@ -5,7 +5,7 @@ its network did: then nobody knows what the load did meanwhile, and the trial is
 
 A worker has one thread. The task that keeps the program gives it up (`secede`) once the program is ready, so that each
 order can be a task of its own. The program ends when it is asked to, or when nobody waits for it any more: the head has
-gone, or has called its task off (see `task.is_wanted`).
+gone, or has called its task off (see `worker.is_wanted`).
 
 An order holds the program's words with names in the place of paths, the files that it reads, and nothing else. On the
 worker they lie in a private folder that goes when the program has ended.
@@ -39,7 +39,7 @@ from pgassay.bench.running import Completed, Elsewhere, Runner
 from pgassay.errors import PgassayError
 from pgassay.fleet import FleetError
 from pgassay.fleet.dask_crew import other_version, workers
-from pgassay.fleet.task import BINDIR_VARIABLE, is_wanted
+from pgassay.fleet.worker import BINDIR_VARIABLE, is_wanted
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner

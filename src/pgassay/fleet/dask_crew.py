@@ -18,13 +18,13 @@ from statistics import median
 from typing import Any
 
 import dask
-from distributed import Client, Future, Security, wait
+from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import FleetError, task
+from pgassay.fleet import FleetError, worker
 from pgassay.fleet.blocks import BlockOrder, Tell, nobody_left
-from pgassay.fleet.certificates import Address, Credentials
+from pgassay.fleet.certificates import Address, Credentials, security
 from pgassay.fleet.parcels import Arrived, Parcel, host_failed
 from pgassay.lab.notes import HostState
 
@@ -87,7 +87,7 @@ _POSTGRES = ("postgres", "version")
 """Another such fact, where the study does not say which PostgreSQL serves."""
 _MEMORY_SHARE = 0.02
 
-Work = Callable[[bytes], task.Shipped]
+Work = Callable[[bytes], worker.Shipped]
 
 
 @dataclass(frozen=True)
@@ -110,19 +110,6 @@ class _Ordered:
 
     order: BlockOrder
     futures: list[Future] = field(default_factory=list)
-
-
-def security(credentials: Credentials) -> Security:
-    """TLS, both ends with a certificate of the fleet's authority, nothing plain accepted."""
-    ca, certificate, key = (str(path) for path in (credentials.authority, credentials.certificate, credentials.key))
-    return Security(
-        tls_ca_file=ca,
-        tls_client_cert=certificate,
-        tls_client_key=key,
-        tls_worker_cert=certificate,
-        tls_worker_key=key,
-        require_encryption=True,
-    )
 
 
 def connect(address: Address, credentials: Credentials | None, wait_s: float = WAIT_S) -> Client:
@@ -164,7 +151,7 @@ class DaskCrew:
     """Workers of a scheduler; `order` makes the bytes that a worker gets of a block's order."""
 
     def __init__(
-        self, client: Client, terms: Terms, order: Callable[[BlockOrder], bytes], work: Work = task.work
+        self, client: Client, terms: Terms, order: Callable[[BlockOrder], bytes], work: Work = worker.work
     ) -> None:
         self._client = client
         self._terms = terms
@@ -187,7 +174,7 @@ class DaskCrew:
     def hosts(self) -> int:
         return self._terms.hosts
 
-    def gather(self, tell: Callable[[], Mapping[str, Any]] = task.facts) -> dict[str, Mapping[str, Any]]:
+    def gather(self, tell: Callable[[], Mapping[str, Any]] = worker.facts) -> dict[str, Mapping[str, Any]]:
         """Wait for the hosts, and check them; returns their facts by name. Raises `FleetError`."""
         wanted, until = self._terms.hosts + self._terms.spare, time.monotonic() + self._terms.wait_s
         there = 0
@@ -240,7 +227,7 @@ class DaskCrew:
             if future.status == "finished":
                 break
             failure = future.exception() if future.status == "error" else "the scheduler is gone"
-            if isinstance(failure, task.HostError) and self._elsewhere(block, failure):
+            if isinstance(failure, worker.HostError) and self._elsewhere(block, failure):
                 continue
             if isinstance(failure, KilledWorker) and self._once_more(block):
                 continue
@@ -255,7 +242,7 @@ class DaskCrew:
         self._pace.ended(str(host), time.monotonic() - self._began[future.key][1])
         return Arrived(block, str(host), tuple(Parcel(*each) for each in shipped))
 
-    def _elsewhere(self, block: int, failure: task.HostError) -> bool:
+    def _elsewhere(self, block: int, failure: worker.HostError) -> bool:
         """Begin a block that one host could not run on others; False where a second one could not either."""
         failed = self._failed.setdefault(block, {})
         failed[failure.host] = failure.reason
