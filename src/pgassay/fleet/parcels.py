@@ -25,9 +25,6 @@ from pgassay.record.disk import Disk, files_below
 from pgassay.record.trials import OURS, SERIES_FILE, TRIAL_FILE
 from pgassay.record.values import TrialRecord
 
-UNNUMBERED = 0
-"""The number of a trial until the head gives it one."""
-
 
 @dataclass(frozen=True)
 class Parcel:
