@@ -8,7 +8,6 @@ import argparse
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pgassay.cli.parser import whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS
@@ -22,9 +21,6 @@ from pgassay.cli.track import (
     subject_of,
     teller,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,6 @@ An advice is a folder of runs, of which one has the page with its answer.
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pgassay.cli._runs import (
     REPORT,
@@ -20,9 +19,6 @@ from pgassay.cli._runs import (
 from pgassay.cli.parser import add_options
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
-
-if TYPE_CHECKING:
-    pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

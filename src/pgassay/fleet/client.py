@@ -51,7 +51,7 @@ from pgassay.postgres.find import Finder
 OUTPUT = "output"
 """The name of the folder that the program writes to."""
 _OUT, _ERR = "stdout", "stderr"
-_LOOK_S = 0.2
+_LISTEN_S = 0.2
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -163,7 +163,7 @@ def _run(
     try:
         while True:
             try:
-                done = running.wait(_LOOK_S)
+                done = running.wait(_LISTEN_S)
                 break
             except TimeoutError:
                 if not wanted():
@@ -211,7 +211,6 @@ def _busy(stat: Path = Path("/proc/stat")) -> tuple[float, float]:
     return sum(times), sum(times) - times[3] - times[4] - (times[7] if len(times) > 7 else 0.0)
 
 
-_LISTEN_S = 0.2
 _END_S = 60.0
 
 

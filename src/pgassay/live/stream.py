@@ -14,7 +14,7 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -32,10 +32,6 @@ from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.report.colours import PALETTE
 from pgassay.report.json_values import finite
-
-if TYPE_CHECKING:
-    pass
-
 
 ROWS = "seconds"
 """The name of the data that the page fills."""
