@@ -108,13 +108,13 @@ def load_of(
     load |= {option: value for option, value in USUAL.items() if known is None or known.takes(option)}
     if arguments.load == drivers.DEFAULT or arguments.select_only or arguments.skip_some_updates:
         load["script"] = "select-only" if arguments.select_only else "simple-update"
+    if arguments.load_init is not None:
+        load.pop("scale", None)  # of pgbench's own tables, which these data need not have
     load |= {option: value for option, value in usual.items() if option in load}
     for option in (*(option for _, _, option in PGBENCH), "init"):
         value = getattr(arguments, f"load_{option}")
         if value is not None:
             load[option] = "\n".join(value) if isinstance(value, list) else value
-    if "init" in load and arguments.load_scale is None:
-        load.pop("scale", None)  # The user's own tables have none.
     _refuse_contradictions(arguments, varied)
     if "transactions" in load or "load.transactions" in varied:
         load.pop("duration")
