@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from pgassay.study.model import Study
 
 
+COMMIT, NIGHT = "commit", "night"
+FAILED = 1
+"""Exit status of `--check` where a regression is not accepted."""
+INSTALLED = "installed"
+"""What stands for the branch of an installed PostgreSQL."""
 SOURCE = "build.source="
 TREES = "trees"
 """Below a history or a bisection: the files of a schema, commit by commit."""
@@ -119,10 +124,6 @@ def teller(arguments: argparse.Namespace) -> Callable[[str], None]:
             print(text, file=sys.stderr, flush=True)
 
     return tell
-
-
-INSTALLED = "installed"
-"""What stands for the branch of an installed PostgreSQL."""
 
 
 @dataclass(frozen=True)
@@ -234,11 +235,6 @@ def followed_of(arguments: argparse.Namespace) -> Branch | Package:
             raise excluded("--installed", f"--{option}")
     finder = local_finder(runner, SystemClock(), account)
     return Package(Subject(SubjectKind.INSTALLED, arguments.installed), finder)
-
-
-COMMIT, NIGHT = "commit", "night"
-FAILED = 1
-"""Exit status of `--check` where a regression is not accepted."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -41,72 +41,6 @@ class BlockOrder:
     dropped: tuple[str, ...] = ()
 
 
-def nobody_left(failed: Mapping[str, str], seconds: float) -> FleetError:
-    """Blocks that nobody can bring home: every host has been missing, or was left out before."""
-    out = "".join(f"; {host} was left out: {reason}" for host, reason in failed.items())
-    return FleetError(f"no host was heard for {seconds:.0f} s{out}", "start the workers again, and resume the run")
-
-
-@dataclass
-class HostedBlock:
-    """Runs one block; raw outputs go below `place`, an empty directory of the site's disk."""
-
-    resolved: ResolvedStudy
-    order: BlockOrder
-    host: str
-    place: Path
-
-    def run(self) -> Arrived:
-        """All trials of the block; raises `PgassayError` where the bench fails."""
-        study = self.resolved.study
-        study = replace(study, design=replace(study.design, budget_s=None))
-        finished: list[FinishedTrial] = []
-        parcels: list[Parcel] = []
-        drops = dict.fromkeys(self.order.dropped, "")
-        while True:
-            history = History(tuple(finished), drops)
-            decision = next_in_block(study, self.order.seed, self.order.block, history)
-            if decision is None:
-                return Arrived(self.order.block, self.host, tuple(parcels))
-            arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
-            assignments = [self._assign(arm, decision.attempt, len(parcels) + place) for place, arm in enumerate(arms)]
-            for assignment, (record, series) in zip(assignments, self._played(decision, assignments), strict=True):
-                site = self.resolved.site
-                parcels.append(pack(site.disk, assignment.staging, record, series, site.files))
-                finished.append(FinishedTrial(record.block, record.arm, record.attempt, record.status))
-
-    def _assign(self, arm: Arm, attempt: int, place: int) -> Assignment:
-        staging = self.place / f"{place + 1:06d}"
-        self.resolved.site.disk.mkdir(staging)
-        seed = trial_seed(self.order.seed, self.order.block, attempt)
-        return Assignment(place + 1, self.order.block, attempt, arm, seed, staging)
-
-    def _played(self, decision: RunBlock | RunTrial, assignments: Sequence[Assignment]) -> list[Done]:
-        prepared = [self._prepare(each.arm) for each in assignments]
-        if isinstance(decision, RunTrial):
-            trial, (failure, seconds) = Trial(self.resolved.of(decision.arm), assignments[0]), prepared[0]
-            return [trial.run() if failure is None else (trial.not_prepared(failure, seconds), ())]
-        trials = [LiveTrial(self.resolved.of(each.arm), each) for each in assignments]
-        able = [trial for trial, (failure, _) in zip(trials, prepared, strict=True) if failure is None]
-        played = dict(zip(able, AlternatingBlock(able, self.order.seed, self.order.block).run(), strict=True))
-        return [
-            played[trial] if failure is None else (trial.not_prepared(failure, seconds), ())
-            for trial, (failure, seconds) in zip(trials, prepared, strict=True)
-        ]
-
-    def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
-        """Snapshots are made once on each host. One that fails is the treatment's outcome, but for the baseline's."""
-        clock = self.resolved.site.clock
-        started_ns = clock.monotonic_ns()
-        try:
-            prepare(self.resolved.of(arm))
-        except (ClusterError, QueryError, LoadError, SpaceError) as failure:
-            if is_reference(self.resolved.study, arm):
-                raise
-            return failure, (clock.monotonic_ns() - started_ns) / 1e9
-        return None, 0.0
-
-
 Tell = Callable[[Sequence[HostState]], None]
 
 
@@ -171,3 +105,69 @@ def _names(value: object) -> Iterator[str]:
             if isinstance(inner, dict):
                 yield from (f"{name}.{each}" for each in _names(inner))
             yield from _names(inner)
+
+
+def nobody_left(failed: Mapping[str, str], seconds: float) -> FleetError:
+    """Blocks that nobody can bring home: every host has been missing, or was left out before."""
+    out = "".join(f"; {host} was left out: {reason}" for host, reason in failed.items())
+    return FleetError(f"no host was heard for {seconds:.0f} s{out}", "start the workers again, and resume the run")
+
+
+@dataclass
+class HostedBlock:
+    """Runs one block; raw outputs go below `place`, an empty directory of the site's disk."""
+
+    resolved: ResolvedStudy
+    order: BlockOrder
+    host: str
+    place: Path
+
+    def run(self) -> Arrived:
+        """All trials of the block; raises `PgassayError` where the bench fails."""
+        study = self.resolved.study
+        study = replace(study, design=replace(study.design, budget_s=None))
+        finished: list[FinishedTrial] = []
+        parcels: list[Parcel] = []
+        drops = dict.fromkeys(self.order.dropped, "")
+        while True:
+            history = History(tuple(finished), drops)
+            decision = next_in_block(study, self.order.seed, self.order.block, history)
+            if decision is None:
+                return Arrived(self.order.block, self.host, tuple(parcels))
+            arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
+            assignments = [self._assign(arm, decision.attempt, len(parcels) + place) for place, arm in enumerate(arms)]
+            for assignment, (record, series) in zip(assignments, self._played(decision, assignments), strict=True):
+                site = self.resolved.site
+                parcels.append(pack(site.disk, assignment.staging, record, series, site.files))
+                finished.append(FinishedTrial(record.block, record.arm, record.attempt, record.status))
+
+    def _assign(self, arm: Arm, attempt: int, place: int) -> Assignment:
+        staging = self.place / f"{place + 1:06d}"
+        self.resolved.site.disk.mkdir(staging)
+        seed = trial_seed(self.order.seed, self.order.block, attempt)
+        return Assignment(place + 1, self.order.block, attempt, arm, seed, staging)
+
+    def _played(self, decision: RunBlock | RunTrial, assignments: Sequence[Assignment]) -> list[Done]:
+        prepared = [self._prepare(each.arm) for each in assignments]
+        if isinstance(decision, RunTrial):
+            trial, (failure, seconds) = Trial(self.resolved.of(decision.arm), assignments[0]), prepared[0]
+            return [trial.run() if failure is None else (trial.not_prepared(failure, seconds), ())]
+        trials = [LiveTrial(self.resolved.of(each.arm), each) for each in assignments]
+        able = [trial for trial, (failure, _) in zip(trials, prepared, strict=True) if failure is None]
+        played = dict(zip(able, AlternatingBlock(able, self.order.seed, self.order.block).run(), strict=True))
+        return [
+            played[trial] if failure is None else (trial.not_prepared(failure, seconds), ())
+            for trial, (failure, seconds) in zip(trials, prepared, strict=True)
+        ]
+
+    def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
+        """Snapshots are made once on each host. One that fails is the treatment's outcome, but for the baseline's."""
+        clock = self.resolved.site.clock
+        started_ns = clock.monotonic_ns()
+        try:
+            prepare(self.resolved.of(arm))
+        except (ClusterError, QueryError, LoadError, SpaceError) as failure:
+            if is_reference(self.resolved.study, arm):
+                raise
+            return failure, (clock.monotonic_ns() - started_ns) / 1e9
+        return None, 0.0
