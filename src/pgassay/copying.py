@@ -37,7 +37,6 @@ class Copied:
 
     @property
     def by_reference(self) -> bool:
-        """Does every file share its blocks?"""
         return self.shared == self.files
 
 

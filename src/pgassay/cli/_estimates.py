@@ -33,7 +33,6 @@ FORMAT = 1
 
 
 def add_actions(actions: "argparse._SubParsersAction[Any]") -> None:
-    """Declare all three."""
     for name, summary, add, do in (
         ("simulate", "simulate what a load becomes inside a drive", _add_simulate, simulate),
         (

@@ -164,7 +164,6 @@ def status(findings: "Findings", *, check: bool) -> int:
 
 
 def nothing_to_check(option: str) -> UsageError:
-    """`--check` or `--junit` of a study that says nothing of what counts."""
     return UsageError(
         f"{option} has no threshold to check",
         'give --weigh "latency_p99_ms < 5 ms" or, in the study file, [decide]',

@@ -29,7 +29,6 @@ _SETTINGS = ("_command", "_library", "_libraries", "_library_path", "jit_provide
 
 
 def add_trust_option(parser: argparse._ActionsContainer) -> None:
-    """To run what somebody else wrote."""
     parser.add_argument(
         "--trust", action="store_true", help="run what another account or a capsule says, without being asked"
     )

@@ -45,7 +45,6 @@ QUICK_MARGIN, MARGIN = "10%", "5%"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument(
         "capture", nargs="?", type=Path, metavar="CAPTURE", help="the load, data and settings of a server, by capture"
     )

@@ -41,7 +41,6 @@ Answers = Mapping[str, "Examined"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("capture", type=Path, metavar="CAPTURE", help="a directory that pgassay capture made")
     parser.add_argument(
         "levels_given",

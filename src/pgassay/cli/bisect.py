@@ -24,7 +24,6 @@ from pgassay.cli.track import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("--good", required=True, metavar="REF", help="a commit or tag before the change")
     parser.add_argument("--bad", required=True, metavar="REF", help="one after it")
     parser.add_argument(

@@ -32,7 +32,6 @@ BLOCKS_MAX = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     add_load_options(parser)
     parser.add_argument("--warmup", dest="load_warmup", metavar="TIME", help="warm-up before each run (default: 3s)")
     parser.add_argument(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     add = parser.add_argument
     add("conninfo", metavar="CONNINFO", help="connection string or URI of the server, as for psql")
     add("--for", dest="window", default="10min", metavar="TIME", help="how long the load is watched (default: 10min)")

@@ -20,7 +20,6 @@ PGBENCH = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument(
         "levels_given",
         nargs="+",
@@ -51,7 +50,6 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make a study of the words and run it."""
     arguments = with_full_names(arguments)
     return run_document("compare", document_of(arguments), arguments)
 

@@ -11,7 +11,6 @@ from pgassay.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     add_options(parser, "--disk", "--json")
 

@@ -28,7 +28,6 @@ COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Se
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters would live")
     parser.add_argument(
         "--repair",

@@ -55,7 +55,6 @@ MAX_WAL_SIZE, ARCHIVE_TIMEOUT = "32MB", "5s"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
     create = actions.add_parser("create", help="make a drive with a mounted file system")
     create.set_defaults(do=_create)
@@ -309,7 +308,6 @@ def _used(kept: "StoredSnapshot") -> datetime:
 
 
 def add_cut_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `cut` on `parser`."""
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
     parser.add_argument(
         "--cuts", type=whole(1), default=200, metavar="N",

@@ -24,7 +24,6 @@ FORMS = ("trials", "cache-csv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="a row a trial, with a header (the default); COPY takes it")

@@ -28,7 +28,6 @@ DAYS = 365
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
     certs = actions.add_parser("certs", help="make certificates for a fleet: its head and its workers")
     certs.add_argument("directory", metavar="DIR", type=Path, help="a new directory")

@@ -25,7 +25,6 @@ SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files, or folders of them")
     add_reading_options(parser)
     add = parser.add_argument

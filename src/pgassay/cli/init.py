@@ -46,7 +46,6 @@ budget     = "1h"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     connection = "connection string or URI of the server"
     parser.add_argument("--from", dest="dsn", metavar="DSN", required=True, help=connection)
     parser.add_argument("--out", type=Path, default=Path("study.toml"), help="file to write (default: study.toml)")
@@ -54,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the server, write the file."""
     from pgassay.postgres.inspection import inspect
 
     if arguments.out.exists() and not arguments.force:

@@ -24,7 +24,6 @@ SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("files", metavar="FILE|RUN", nargs="+", type=Path, help="files, folders, or a run directory")
     add_reading_options(parser)
     add = parser.add_argument

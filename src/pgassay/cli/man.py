@@ -50,7 +50,6 @@ _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("about", nargs="?", metavar="COMMAND", help="the command (default: the program)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the pages of all commands there, as COMMAND.1")
 
@@ -207,7 +206,6 @@ def subcommands_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, 
 
 
 def walk(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """The parser and all below it."""
     yield parser
     for _, _, each in subcommands_of(parser):
         yield from walk(each)

@@ -171,7 +171,6 @@ def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) ->
 
 
 def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
-    """A word that is no command."""
     return UsageError(
         f'unknown command "{name}"', did_you_mean(name, commands, 'try "pgassay --help" for the commands')
     )

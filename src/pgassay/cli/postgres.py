@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
     listing = actions.add_parser("list", help="every build in the cache, and the PostgreSQLs found on this machine")
     add_options(listing, "--json")
@@ -48,7 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Building":
-    """How the command line has PostgreSQL built."""
     from pgassay.cli.progress import teller
     from pgassay.lab.building import Building
 
@@ -61,7 +59,6 @@ def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Build
 
 
 def builder(building: "Building | None" = None) -> "Builder":
-    """The builder of this machine."""
     from pgassay.lab.building import Building, local_builder
 
     return local_builder(building or Building())

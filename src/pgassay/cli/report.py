@@ -22,7 +22,6 @@ from pgassay.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or that of an advice")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME"

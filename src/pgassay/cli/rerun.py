@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.set_defaults(**study_defaults())
     parser.add_argument("source", metavar="FILE|RUN", type=Path, help="a capsule, or a run directory")
     parser.add_argument(

@@ -37,7 +37,6 @@ _LASTING_NAMES = "/dev/disk/by-"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
     add_size_options(parser)
     scale = parser.add_argument_group("scale model").add_mutually_exclusive_group()
@@ -143,7 +142,6 @@ def study_defaults() -> dict[str, Any]:
 
 
 def add_reboot_option(parser: argparse._ActionsContainer) -> None:
-    """The option of `run` and `resume`."""
     parser.add_argument(
         REBOOTS,
         action="store_true",
@@ -339,7 +337,6 @@ def finish(status: int, path: Path, reboots: Reboots | None, arguments: argparse
 
 
 def overrides(arguments: argparse.Namespace) -> "Overrides":
-    """The command line's changes to the study."""
     from pgassay.study.document import Overrides
 
     given = {**vars(arguments), "defaults": "plain" if arguments.plain_defaults else None}

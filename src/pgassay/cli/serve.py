@@ -30,7 +30,6 @@ RUNS = Path("runs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument(
         "directory", metavar="DIR", nargs="?", type=Path, default=RUNS, help="where runs are (default: runs)"
     )
@@ -82,7 +81,6 @@ _PIECE_BYTES = 4096
 
 
 def add_live_option(parser: argparse._ActionsContainer) -> None:
-    """The option of whatever runs a study."""
     parser.add_argument(
         "--live", action="store_true", help="show the run in a browser on this machine while it goes on"
     )

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument(
         "runs", metavar="RUN", nargs="*", type=Path,
         help="a run directory (default: the last of runs); several are compared with the first",

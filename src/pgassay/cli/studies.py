@@ -12,7 +12,6 @@ from pgassay.study import builtin, document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("study", nargs="?", help="print this built-in study's file")
     parser.add_argument("--factors", action="store_true", help="list every factor: stage, meaning, levels, default")
     add_options(parser, "--json")

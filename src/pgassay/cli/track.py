@@ -238,7 +238,6 @@ def followed_of(arguments: argparse.Namespace) -> Branch | Package:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("--reference", required=True, metavar="REF", help="the commit or tag that all are set beside")
     parser.add_argument("--branch", metavar="REF", help="whose commits are followed (default: HEAD)")
     parser.add_argument(

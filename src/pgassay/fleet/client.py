@@ -334,12 +334,10 @@ class WorkerClient:
 
     @property
     def runner(self) -> "WorkerClient":
-        """Starts programs on the worker."""
         return self
 
     @property
     def player_host(self) -> "WorkerClient":
-        """Plays on the worker."""
         return self
 
     def _workers(self) -> Mapping[str, Mapping[str, object]]:

@@ -45,7 +45,6 @@ class Pace:
         self._later_s: list[float] = []
 
     def ended(self, host: str, seconds: float) -> None:
-        """A block of this host has come home."""
         if host in self._first_s:
             self._later_s.append(seconds)
         else:

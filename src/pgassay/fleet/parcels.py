@@ -131,12 +131,10 @@ def _samples(block: int, data: bytes) -> tuple[Sample, ...]:
 
 
 def host_failed(block: int, reason: str) -> FleetError:
-    """A block that no host could bring to its end."""
     return FleetError(f"block {block} failed: {reason}", "resume the run when the hosts are well again")
 
 
 def damaged_parcel(block: int, reason: str) -> FleetError:
-    """What came home is not what was sent."""
     return FleetError(f"block {block} came home damaged: {reason}", "resume the run: the block is run again")
 
 
@@ -213,7 +211,6 @@ class Inbox:
         self._disk.rename(torn, self._path / f"{arrived.block:06d}")
 
     def take(self, block: int) -> Arrived:
-        """A block that is here."""
         return read(self._disk, self._path / f"{block:06d}", block)
 
     def forget_before(self, block: int) -> None:

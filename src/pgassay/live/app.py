@@ -316,7 +316,6 @@ class _Site:
         self.reports = Reports()
 
     def routes(self) -> list[Route]:
-        """All of them."""
         return [
             Route("/", self.runs),
             Route("/compare", self.compare),
@@ -456,7 +455,6 @@ class _Site:
         return RedirectResponse(f"/run/{known.identity}/live", status_code=303)
 
     def data(self, request: Request) -> Response:
-        """The numbers of a table or figure of a report."""
         known, path = self._run(request)
         try:
             folder = self.reports.of(known.identity, path).data
@@ -488,7 +486,6 @@ class _Site:
         )
 
     def compare(self, request: Request) -> Response:
-        """Two runs side by side."""
         asked = list(dict.fromkeys(request.query_params.getlist("run")))
         if len(asked) != 2:
             return shown("note", title="Side by side", why=TWO_RUNS, hint="", status=400)
@@ -508,7 +505,6 @@ class _Site:
         return shown("compare", drawn=True, runs=runs, pair=pair, figure=FIGURE, specifications=figures)
 
     def static(self, request: Request) -> Response:
-        """Styles and scripts."""
         found = _static(request.path_params["name"])
         if found is None:
             raise HTTPException(404, NO_SUCH_PAGE)

@@ -104,7 +104,6 @@ class _Connection(H11Protocol):
     _late: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """As asyncio calls it."""
         super().connection_made(transport)
         self._wait()
         waiting = [each for each in self.connections if isinstance(each, _Connection) and each.asks_nothing]
@@ -112,19 +111,16 @@ class _Connection(H11Protocol):
             min(waiting, key=lambda each: each._late.when()).transport.abort()
 
     def on_response_complete(self) -> None:
-        """As uvicorn calls it."""
         self._late.cancel()
         super().on_response_complete()
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As asyncio calls it."""
         self._late.cancel()
         super().connection_lost(exc)
 
     @property
     def asks_nothing(self) -> bool:
-        """Is nothing of it being answered?"""
         return self.cycle is None or self.cycle.response_complete
 
     def _wait(self) -> None:
@@ -143,11 +139,9 @@ class _Watched:
         self.server: uvicorn.Server | None = None
 
     def ending(self) -> bool:
-        """Was the server asked to end?"""
         return self.server is not None and self.server.should_exit
 
     def now(self) -> None:
-        """Somebody does."""
         self.last_s = time.monotonic()
 
 

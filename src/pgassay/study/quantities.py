@@ -14,13 +14,11 @@ from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT, format_bytes, forma
 
 
 def unknown_key(where: str, key: str, known: Iterable[str]) -> UsageError:
-    """A typo in a study file."""
     words = list(known)
     return UsageError(f'unknown key "{key}" in {where}', did_you_mean(key, words, f"known keys: {', '.join(words)}"))
 
 
 def wrong_type(where: str, key: str, expected: str, found: object) -> UsageError:
-    """A value of another type than the key takes."""
     return UsageError(f'"{key}" in {where} must be {expected}, not {found!r}')
 
 

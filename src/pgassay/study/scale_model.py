@@ -112,7 +112,6 @@ class Request:
 
     @property
     def wanted(self) -> bool:
-        """Is a model asked for?"""
         return self.by is not None or self.to_bytes is not None
 
 

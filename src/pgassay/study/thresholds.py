@@ -35,11 +35,9 @@ class Relation(StrEnum):
 
     @property
     def bounds_above(self) -> bool:
-        """Is the threshold an upper bound?"""
         return self in (Relation.BELOW, Relation.AT_MOST)
 
     def holds(self, value: float, bound: float) -> bool:
-        """Does it hold for a value?"""
         return {
             Relation.BELOW: value < bound,
             Relation.AT_MOST: value <= bound,
@@ -61,7 +59,6 @@ class Threshold:
 
     @property
     def text(self) -> str:
-        """As a reader sees it."""
         return f"{self.name} {self.condition}"
 
 
