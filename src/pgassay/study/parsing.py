@@ -98,14 +98,7 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     sizes = [len(points)] if "treatments" in document else [len(levels) for levels in factors.values()]
     sizes += [len(linked)] if linked else [len(levels) for levels in conditions.values()]
     sizes += [len(levels) for levels in covariates.values()]
-    if (count := prod(sizes)) > most:
-        varied = [str(each) for each in sizes if each > 1]
-        short = len(varied) <= _FACTORS_SHOWN
-        shown = f"{' x '.join(varied)} = {count:,} arms" if short else f"arms of {len(varied):,} factors"
-        raise UsageError(
-            f"the study has {shown}, more than {most:,}",
-            "vary fewer factors, take fewer levels, or list the combinations that matter as [[treatments]]",
-        )
+    _bound(sizes, most)
     fixed = _fixed(document, catalogue)
     if "treatments" in document:
         treatments = _called(head, points)
@@ -152,6 +145,19 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
         differs=tuple(map(str, _list("[study]", head, "differs"))),
         model=parse_model(document[RESULT]) if RESULT in document else None,
     )
+
+
+def _bound(sizes: Sequence[int], most: int) -> None:
+    """Raise `UsageError` where more arms would be enumerated."""
+    count = prod(sizes)
+    if count > most:
+        varied = [str(each) for each in sizes if each > 1]
+        short = len(varied) <= _FACTORS_SHOWN
+        shown = f"{' x '.join(varied)} = {count:,} arms" if short else f"arms of {len(varied):,} factors"
+        raise UsageError(
+            f"the study has {shown}, more than {most:,}",
+            "vary fewer factors, take fewer levels, or list the combinations that matter as [[treatments]]",
+        )
 
 
 class AsRecorded:
