@@ -32,7 +32,7 @@ NAMES = sorted(
     | {"pgassay", "msgspec", "numpy", "polars", "scipy", "psycopg", "starlette", "uvicorn", "distributed", "dask"}
     | {"sitecustomize", "usercustomize"}
 )
-PRINTED = {"extras.py"}
+PRINTED = {"plugins.py"}
 """A command for the user to type."""
 
 
