@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.json_lines import whole
+from pgassay.untrusted import json_lines
 
 ROOT = Path(__file__).parents[1]
 SECONDS = Path(__file__).with_name("slow_seconds.json")
@@ -121,7 +121,7 @@ def collected(folder: Path) -> list[SlowTest]:
     told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     if told.returncode not in (0, 5):
         raise SystemExit(told.stdout + told.stderr)
-    return [SlowTest(str(each["test"]), bool(each["alone"])) for each in whole(path)]
+    return [SlowTest(str(each["test"]), bool(each["alone"])) for each in json_lines(path)]
 
 
 def interruptible() -> None:

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.json_lines import whole
+from pgassay.untrusted import json_lines
 from tests.slow_results import BEGAN, COLLECTED, FAILED, PASSED, SKIPPED
 from tests.slow_share import ROOT, SECONDS, UNKNOWN_S, SlowTest, collected, end, interruptible, pytest_words
 
@@ -68,7 +68,7 @@ def results(path: Path) -> dict[str, Result]:
     """The last thing known of each test that has begun."""
     return {
         str(each["test"]): Result(str(each["event"]), float(str(each.get("seconds", 0.0))))
-        for each in whole(path)
+        for each in json_lines(path)
         if each["event"] != COLLECTED
     }
 
@@ -95,7 +95,7 @@ def tree() -> str:
 
 def overdue(path: Path, now_s: float) -> str | None:
     """The test that is still running long after its limit."""
-    *_, last = (None, *whole(path))
+    *_, last = (None, *json_lines(path))
     if last is None or last["event"] != BEGAN or not last["limit_s"]:
         return None
     ended_s = float(str(last["at_s"])) + float(str(last["limit_s"])) + PATIENCE_S

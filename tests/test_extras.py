@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay import extras
-from pgassay.extras import install_command
+from pgassay import plugins
+from pgassay.plugins import install_command
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -30,7 +30,7 @@ def test_the_command_is_one_that_this_python_has() -> None:
 
 
 def test_without_pip_another_pythons_pip_installs_it_for_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(plugins, "find_spec", lambda name: None)
     words = shlex.split(install_command("fleet"))
     assert words[:6] == ["python3", "-m", "pip", "--python", sys.executable, "install"]
 
@@ -50,4 +50,4 @@ def test_nobody_is_sent_to_an_index_for_pgassay() -> None:
         if path.suffix in (".py", ".md", ".yml", ".yaml", ".sh", ".toml", ".html", ".js")
     ]
     found = [str(path.relative_to(ROOT)) for path in files if asked.search(path.read_text(encoding="utf-8"))]
-    assert found == ["src/pgassay/extras.py", "docs/install.md"]
+    assert found == ["src/pgassay/plugins.py", "docs/install.md"]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.json_lines import whole
 from pgassay.locks import FileLock
 from pgassay.record.disk import RealDisk
+from pgassay.untrusted import json_lines
 
 TAKE = """import sys
 from pathlib import Path
@@ -68,6 +68,6 @@ def test_a_lock_that_cannot_be_made_is_no_lock_of_another(tmp_path: Path) -> Non
 
 def test_only_whole_objects_of_a_list_count(tmp_path: Path) -> None:
     path = tmp_path / "list.jsonl"
-    assert list(whole(path)) == []
+    assert list(json_lines(path)) == []
     path.write_text('{"a": 1}\n{"a": \n[2]\n3\n\n{"a": 4}\n{"a": 5', encoding="utf-8")
-    assert list(whole(path)) == [{"a": 1}, {"a": 4}]
+    assert list(json_lines(path)) == [{"a": 1}, {"a": 4}]

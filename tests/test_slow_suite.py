@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.json_lines import whole
+from pgassay.untrusted import json_lines
 from tests import slow_share, slow_suite
 from tests.slow_results import BEGAN, COLLECTED, FAILED, PASSED, SKIPPED
 from tests.slow_share import SlowTest, collected
@@ -107,7 +107,9 @@ def test_each_end_is_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert {name.partition("::test_")[2]: result.event for name, result in found.items()} == {
         "passes": PASSED, "fails": FAILED, "skips": SKIPPED, "hangs": FAILED, "comes_after_it": PASSED, "dies": BEGAN,
     }  # fmt: skip
-    whys = {str(each["test"]): each["why"] for each in whole(tmp_path / "test_written-alone.jsonl") if "why" in each}
+    whys = {
+        str(each["test"]): each["why"] for each in json_lines(tmp_path / "test_written-alone.jsonl") if "why" in each
+    }
     assert "assert 1 == 2" in str(whys["test_written.py::test_fails"])
     told = report(tests, found, tmp_path)
     assert "did not run: test_written.py::test_never_began" in told

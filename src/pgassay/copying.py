@@ -9,7 +9,6 @@ its top directory is handed over last.
 import ctypes
 import errno
 import fcntl
-import functools
 import os
 import shutil
 import stat
@@ -19,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.files import Directory, Owner, UntrustedError
+from pgassay.files import Directory, Owner, UntrustedError, libc
 
 THREADS = 4
 SKIPPED = frozenset({"postmaster.pid"})
@@ -38,7 +37,6 @@ class Copied:
 
     @property
     def by_reference(self) -> bool:
-        """Does every file share its blocks?"""
         return self.shared == self.files
 
 
@@ -305,9 +303,8 @@ _BEGIN = 2  # SYNC_FILE_RANGE_WRITE
 
 def begin(descriptor: int) -> None:
     """Let the kernel begin to write an open file back, without waiting; where it cannot, nothing is lost but time."""
-    libc = _libc()
-    if hasattr(libc, "sync_file_range"):
-        libc.sync_file_range(descriptor, ctypes.c_int64(0), ctypes.c_int64(0), ctypes.c_uint(_BEGIN))
+    if hasattr(libc(), "sync_file_range"):
+        libc().sync_file_range(descriptor, ctypes.c_int64(0), ctypes.c_int64(0), ctypes.c_uint(_BEGIN))
 
 
 def sync_filesystem(path: Path) -> None:
@@ -320,14 +317,8 @@ def sync_filesystem(path: Path) -> None:
 
 
 def _sync(descriptor: int, path: Path) -> None:
-    libc = _libc()
-    if not hasattr(libc, "syncfs"):
+    if not hasattr(libc(), "syncfs"):
         os.sync()
-    elif libc.syncfs(descriptor) != 0:
+    elif libc().syncfs(descriptor) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(path))
-
-
-@functools.cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)

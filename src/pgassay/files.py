@@ -179,7 +179,7 @@ class Directory:
     def unmount(self, name: str, flags: int = 0) -> None:
         """umount2(2) of what is mounted on the name in this very directory."""
         point = f"/proc/self/fd/{self.descriptor}/{_single(name)}"
-        if _libc().umount2(os.fsencode(point), ctypes.c_int(flags | _UMOUNT_NOFOLLOW)) != 0:
+        if libc().umount2(os.fsencode(point), ctypes.c_int(flags | _UMOUNT_NOFOLLOW)) != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), str(self.path / name))
 
@@ -311,7 +311,7 @@ _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
 def _by_openat2(directory: int, parts: Sequence[str], flags: int, mode: int) -> int:
     how = _HOW.pack(flags, mode, _NO_MAGICLINKS | _NO_SYMLINKS | _BENEATH)
     name = os.fsencode("/".join(parts))
-    found = int(_libc().syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(directory), name, how, ctypes.c_size_t(len(how))))
+    found = int(libc().syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(directory), name, how, ctypes.c_size_t(len(how))))
     if found < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -333,5 +333,6 @@ def _has_openat2() -> bool:
 
 
 @functools.cache
-def _libc() -> ctypes.CDLL:
+def libc() -> ctypes.CDLL:
+    """The C library of this process, for the system calls that Python does not have."""
     return ctypes.CDLL(None, use_errno=True)

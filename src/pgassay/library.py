@@ -101,8 +101,6 @@ class Progress:
 
 
 class _Reporter(Watcher):
-    """Turns what a watcher sees into values for a callback."""
-
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self._tell = tell
 

@@ -16,7 +16,6 @@ class FileLock:
 
     @property
     def held(self) -> bool:
-        """Do we have it?"""
         return self._descriptor is not None
 
     def take(self) -> bool:
@@ -37,7 +36,6 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Let others have it."""
         if self._descriptor is not None:
             unlock(self._descriptor)
             self._descriptor = None

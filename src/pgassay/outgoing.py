@@ -82,12 +82,10 @@ class Output:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """As a stream's."""
         self._stream.write(visible(text))
         return len(text)
 
     def writelines(self, texts: Iterable[str]) -> None:
-        """As a stream's."""
         for text in texts:
             self.write(text)
 

@@ -4,15 +4,20 @@ A package names its factor, load, probe, report section, importer or command in 
 (`[project.entry-points."pgassay.loads"]`), and pgassay finds it once the package is installed. A registry loads what
 its own group holds, so a broken plug-in stops only the commands that need it, and stops those with a message.
 
+What we lack ourselves is here, too: pgassay is on no package index, so `pip install "pgassay[live]"` finds nothing, and
+the packages of an extra are named one by one, the same for a wheel, a checkout and pipx.
+
 See the Python packaging user guide, "Creating and discovering plugins".
 """
 
+import shlex
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, requires
+from importlib.util import find_spec
 from typing import Generic, TypeVar
 
 from pgassay.errors import PgassayError
@@ -133,3 +138,16 @@ def _package(point: EntryPoint) -> str:
 
 def _version(point: EntryPoint) -> str:
     return point.dist.version if point.dist else "unknown"
+
+
+def install_command(extra: str) -> str:
+    """The command that installs the packages of an extra here; raises `LookupError` where there is no such extra.
+
+    An environment without pip (uv's, the Debian package's) takes packages from another Python's pip.
+    """
+    asked = [line.partition(";") for line in requires("pgassay") or ()]
+    packages = [each.strip() for each, _, marker in asked if marker.replace('"', "'").strip() == f"extra == '{extra}'"]
+    if not packages:
+        raise LookupError(extra)
+    pip = [sys.executable, "-m", "pip"] if find_spec("pip") else ["python3", "-m", "pip", "--python", sys.executable]
+    return shlex.join([*pip, "install", *packages])

@@ -1,4 +1,6 @@
-"""Places that a process needs only while it lives: every temporary folder or file of ours is made here.
+"""Places that a process needs only while it lives, and the state directory, where they are noted.
+
+Every temporary folder or file of ours is made here.
 
 Before a place is made, a note of it is written in the state directory: where it is, what for, and who makes it. The
 note is locked (flock(2)) while the place is needed. The kernel frees that lock however its process ends, so a process
@@ -13,7 +15,7 @@ import secrets
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,6 @@ from pathlib import Path
 from pgassay import untrusted
 from pgassay.files import Directory, UntrustedError
 from pgassay.locks import alone, unlock
-from pgassay.state import state_directory
 
 PREFIX = "pgassay-"
 NOTES = "scratch"
@@ -156,3 +157,20 @@ def _take(descriptor: int) -> bool:
 def _host() -> str:
     """A home directory may be that of several machines."""
     return socket.gethostname()
+
+
+VARIABLE = "PGASSAY_STATE_DIR"
+
+
+def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """$PGASSAY_STATE_DIR; /var/lib/pgassay/state for root; else the user's state home.
+
+    It is the machine's, so it does not move with the clusters.
+    """
+    named = environment.get(VARIABLE)
+    if named:
+        return Path(named).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/lib/pgassay/state")
+    home = Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return home.absolute() / "pgassay"

@@ -155,3 +155,21 @@ def _require_regular(mode: int, path: Path) -> None:
     if not stat.S_ISREG(mode):
         what = _KINDS.get(stat.S_IFMT(mode), "a device")
         raise OSError(errno.EINVAL, f"it is {what}, not a regular file", str(path))
+
+
+def json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file with one JSON object a line, written before what they say is done; none without a file.
+
+    So a line that a crash cut short was not acted upon, and is passed over.
+    """
+    try:
+        lines = read_bytes(path).splitlines()
+    except OSError:
+        return
+    for line in lines:
+        try:
+            found = json(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found

@@ -10,7 +10,7 @@ from pgassay.advise import search
 from pgassay.advise.folder import SavedTask, begin
 from pgassay.advise.question import Question
 from pgassay.cli import main
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 from tests.advise.test_walk import task
 
 Captured = pytest.CaptureFixture[str]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.cli import _cut
+from pgassay.cli import drive
 
 STUDY = """
 [study]
@@ -33,10 +33,10 @@ def laid_over(
         seen.append(arguments)
         return 0
 
-    monkeypatch.setattr(_cut, "run_document", kept)
+    monkeypatch.setattr(drive, "run_document", kept)
     parser = argparse.ArgumentParser()
-    _cut.add_arguments(parser)
-    assert _cut.run(parser.parse_args([str(path), *words])) == 0
+    drive.add_cut_arguments(parser)
+    assert drive.cut(parser.parse_args([str(path), *words])) == 0
     return dict(each.split("=", 1) for each in seen[0].set), seen[0]
 
 
@@ -44,7 +44,7 @@ def test_a_load_gets_a_ledger_a_rate_and_time_for_its_cuts(tmp_path: Path, monke
     found, arguments = laid_over(tmp_path, monkeypatch, "scale = 1", "--cuts", "100")
     assert found["load.cuts"] == "20"
     assert found["load.duration"] == "20s"
-    assert (found["load.script"], found["load.rate"]) == ("ledger", _cut.RATE_TPS)
+    assert (found["load.script"], found["load.rate"]) == ("ledger", drive.RATE_TPS)
     assert (found["drive.data"], found["drive.cache"]) == ("ssd", "volatile")
     assert arguments.blocks == "5..5"
     assert arguments.primary == "unsafe_cuts"
@@ -60,7 +60,7 @@ def test_checkpoints_come_in_every_window_unless_somebody_said_how_often(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     found, _ = laid_over(tmp_path, monkeypatch, "scale = 1")
-    assert found["server.max_wal_size"] == _cut.MAX_WAL_SIZE
+    assert found["server.max_wal_size"] == drive.MAX_WAL_SIZE
     found, _ = laid_over(tmp_path, monkeypatch, "scale = 1", "--set", given)
     name, value = given.split("=")
     assert found[name] == value
@@ -77,12 +77,12 @@ def test_what_was_given_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_tpc_c_has_rules_and_no_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = laid_over(tmp_path, monkeypatch, 'driver = "tpcc"')
     assert "load.script" not in found
-    assert found["load.rate"] == _cut.RATE_TPS
+    assert found["load.rate"] == drive.RATE_TPS
 
 
 def test_no_cuts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
-    _cut.add_arguments(parser)
+    drive.add_cut_arguments(parser)
     with pytest.raises(SystemExit):
         parser.parse_args(["fillfactor", "--cuts", "0"])
     assert "--cuts" in capsys.readouterr().err

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from pgassay.cli import _live, serve
-from pgassay.cli._live import live_pages, require_live
+from pgassay.cli import serve
+from pgassay.cli.serve import live_pages, require_live
 from pgassay.errors import PgassayError
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 from pgassay.testing.planted import make_run
 
 ASKED, NOT_ASKED = argparse.Namespace(live=True), argparse.Namespace(live=False)
@@ -24,7 +24,7 @@ ASKED, NOT_ASKED = argparse.Namespace(live=True), argparse.Namespace(live=False)
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(_live, "READY_S", 600.0)  # on a busy machine Python alone may take half a minute to begin
+    monkeypatch.setattr(serve, "READY_S", 600.0)  # on a busy machine Python alone may take half a minute to begin
     return make_run(tmp_path / "run", finished=False).path
 
 
@@ -116,10 +116,10 @@ def test_a_server_that_tells_nothing_is_ended_and_the_run_goes_on(
     served: "list[subprocess.Popen[bytes]]",
 ) -> None:  # fmt: skip
     instead_of_python(run.parent, monkeypatch, "echo '{'; exec sleep 3600")
-    monkeypatch.setattr(_live, "READY_S", 0.5)
+    monkeypatch.setattr(serve, "READY_S", 0.5)
     with live_pages(run, ASKED):
         assert ended(served)
-    assert "told no address within 0.5 s" in capsys.readouterr().err
+    assert "printed no address within 0.5 s" in capsys.readouterr().err
 
 
 def test_nothing_is_started_unasked(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ def precondition(device: Path, *more: str) -> int:
 def test_the_command_tells_its_course_and_answers_in_json(
     loop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_preparing, "TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr(_preparing, "SAID_EVERY_S", 0.0)
     assert precondition(loop, "--i-own", str(loop), "--json") == 0
     said = capsys.readouterr()
     answer = json.loads(said.out)
@@ -117,7 +117,7 @@ def test_the_command_tells_its_course_and_answers_in_json(
 def test_a_run_that_preconditions_its_device_tells_so_in_its_plan_and_meanwhile(
     place: Path, loop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_preparing, "TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr(_preparing, "SAID_EVERY_S", 0.0)
     levels = {"data": f"device:{loop}", "data.precondition": "2"}
     asked = [word for name, level in levels.items() for word in ("--set", f"drive.{name}={level}")]
     words = ["fillfactor", "--quick", *asked, "--i-own", str(loop), "--data-dir", str(place / "data")]

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay.cli import resume
-from pgassay.cli.reboots import command_of, reboots_of
-from pgassay.cli.run import bench_options
+from pgassay.cli.run import bench_options, command_of, reboots_of
 from pgassay.errors import UsageError
 from pgassay.lab.run import More, options_of
 from pgassay.lab.workbench import BenchOptions

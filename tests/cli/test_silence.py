@@ -11,8 +11,8 @@ from functools import partial
 import pytest
 
 from pgassay import cli
-from pgassay.cli import _silence
-from pgassay.cli._silence import Silence
+from pgassay.cli import printing
+from pgassay.cli.printing import Silence, silence_broken
 from pgassay.host.processes import Process
 
 PATIENCE_S = 180.0
@@ -44,7 +44,7 @@ def on_terminal() -> Iterator[Pty]:
 
 def test_every_command_that_is_silent_on_a_terminal_says_that_it_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["pgassay", "check", "runs/a"])
-    monkeypatch.setattr(_silence, "broken", partial(_silence.broken, patience_s=0.01))
+    monkeypatch.setattr(cli, "silence_broken", partial(silence_broken, patience_s=0.01))
     with on_terminal() as terminal:
 
         def slow() -> int:
@@ -62,16 +62,16 @@ def test_every_command_that_is_silent_on_a_terminal_says_that_it_is_at_work(monk
 def test_what_is_for_scripts_or_serves_others_stays_silent(words: tuple[str, ...]) -> None:
     with on_terminal():
         before = sys.stderr
-        with _silence.broken(words):
+        with silence_broken(words):
             assert sys.stderr is before
-        with _silence.broken(["check"]):
+        with silence_broken(["check"]):
             assert sys.stderr is not before, "it would be heard"
         assert sys.stderr is before
 
 
 def test_a_pipe_gets_no_word() -> None:
     before = sys.stderr
-    with _silence.broken(["check"]):
+    with silence_broken(["check"]):
         assert sys.stderr is before
 
 
@@ -81,7 +81,7 @@ def now(silence: Silence, clock: list[float], seconds: float) -> str:
 
 
 def test_a_word_comes_after_a_silence_and_then_after_twice_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_silence, "processes", dict)
+    monkeypatch.setattr(printing, "processes", dict)
     clock = [0.0]
     silence = Silence("report", 5.0, lambda: clock[0])
     said = {seconds: word for seconds in range(50) if (word := now(silence, clock, seconds))}
@@ -90,7 +90,7 @@ def test_a_word_comes_after_a_silence_and_then_after_twice_the_time(monkeypatch:
 
 
 def test_whatever_is_printed_ends_the_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_silence, "processes", dict)
+    monkeypatch.setattr(printing, "processes", dict)
     clock = [4.0]
     silence = Silence("report", 5.0, lambda: clock[0])
     silence.heard("block 1 of at most 12\n")
@@ -99,7 +99,7 @@ def test_whatever_is_printed_ends_the_silence(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_word_is_written_into_a_question_or_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_silence, "processes", dict)
+    monkeypatch.setattr(printing, "processes", dict)
     clock = [0.0]
     silence = Silence("rerun", 5.0, lambda: clock[0])
     silence.heard("Run it? [y/N] ")
@@ -117,7 +117,7 @@ def test_the_newest_program_that_we_run_says_what_is_being_done(monkeypatch: pyt
         Process(12, mine, "pg_restore", "S", 7, 0),
         Process(13, 12, "gzip", "R", 8, 0),
     ]
-    monkeypatch.setattr(_silence, "processes", lambda: {each.pid: each for each in running})
+    monkeypatch.setattr(printing, "processes", lambda: {each.pid: each for each in running})
     clock = [0.0]
     silence = Silence("ask", 5.0, lambda: clock[0])
     assert now(silence, clock, 5.0) == "pgassay: ask is still at work, 5 s without output: pg_restore is running\n"

@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pgassay
-from pgassay.cli._program import actions_of, program, subcommands_of, walk
+from pgassay.cli.man import actions_of, program, subcommands_of, walk
 from tests.docs import gallery
 from tests.docs.pages import ROOT
 from tests.docs.tables import code, row

@@ -3,9 +3,7 @@
 import random
 from collections.abc import Callable, Mapping
 
-from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.crew import Tell
-from pgassay.fleet.errors import nobody_left
+from pgassay.fleet.blocks import BlockOrder, Tell, nobody_left
 from pgassay.fleet.parcels import Arrived
 from pgassay.lab.notes import HostState
 

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 import msgspec
 from distributed import get_worker
 
-from pgassay.fleet.job import Job
-from pgassay.fleet.task import HostError, Shipped, is_wanted
+from pgassay.fleet.blocks import Job
+from pgassay.fleet.worker import HostError, Shipped, is_wanted
 from tests.fleet.fleet_of_fakes import hosted
 
 HANGS = "hangs"
@@ -23,7 +23,7 @@ def work(job: bytes) -> Shipped:
     import os
 
     order = msgspec.json.decode(job, type=Job)
-    if order.block == 3 and order.bench.document and Path(order.bench.document).exists():
+    if order.order.block == 3 and order.bench.document and Path(order.bench.document).exists():
         Path(order.bench.document).unlink()
         if Path(order.bench.document).name != HANGS:
             os._exit(9)

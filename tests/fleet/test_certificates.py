@@ -13,10 +13,9 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import main
 from pgassay.errors import UsageError
-from pgassay.fleet import addresses, certificates, own_files, task, worker
+from pgassay.fleet import FleetError, certificates, own_files, worker
+from pgassay.fleet.blocks import names_its_postgres
 from pgassay.fleet.dask_crew import Terms, checked, differences
-from pgassay.fleet.errors import FleetError
-from pgassay.fleet.job import names_its_postgres
 from pgassay.testing import real
 
 STUDY = """
@@ -35,7 +34,7 @@ driver = "pgbench"
 
 @pytest.mark.parametrize("text", ["tls://head:8786", "tls://[2001:db8::1]:8786", "tcp://127.0.0.1:1", "tcp://[::1]:1"])
 def test_tls_goes_anywhere_and_plain_tcp_stays_here(text: str) -> None:
-    assert addresses.parse(text).encrypted == text.startswith("tls")
+    assert certificates.parse_address(text).encrypted == text.startswith("tls")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ def test_tls_goes_anywhere_and_plain_tcp_stays_here(text: str) -> None:
 )  # fmt: skip
 def test_every_other_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
-        addresses.parse(text)
+        certificates.parse_address(text)
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def test_hosts_with_other_versions_of_postgresql_are_refused_unless_the_study_na
 
 
 def test_the_facts_of_a_host_have_its_postgresql() -> None:
-    told = task.facts()["facts"]["postgres"]["version"]
+    told = worker.facts()["facts"]["postgres"]["version"]
     assert told == str(real.installation().version)
 
 
@@ -160,7 +159,7 @@ def test_a_worker_of_another_fleet_is_told_so(folder: Path, tmp_path: Path) -> N
 
         thread = Thread(target=answer)
         thread.start()
-        address = addresses.parse(f"tls://127.0.0.1:{bound.getsockname()[1]}")
+        address = certificates.parse_address(f"tls://127.0.0.1:{bound.getsockname()[1]}")
         with pytest.raises(UsageError, match="is of another fleet") as caught:
             worker.serve(address, ours, "host-1")
         thread.join()

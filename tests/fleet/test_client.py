@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.fleet import client, playing
-from pgassay.fleet.errors import FleetError
+from pgassay.fleet import FleetError, client
 from tests.fakes.runner import FakeRunner
 
 ADDRESS = "tls://198.18.0.2:39811"
@@ -64,12 +63,12 @@ class FakeDask:
         self.cancelled.append(future)
 
 
-def worker(**changes: Any) -> tuple[client.Worker, FakeDask]:
+def worker(**changes: Any) -> tuple[client.WorkerClient, FakeDask]:
     dask = FakeDask(**{"workers": {ADDRESS: {"name": "h1", "last_seen": 1.0}}, **changes})
-    return client.Worker("h1", dask), dask
+    return client.WorkerClient("h1", dask, FakeRunner()), dask
 
 
-def running(future: FakeFuture, made: client.Worker, place: Path) -> client.WorkerRunning:
+def running(future: FakeFuture, made: client.WorkerClient, place: Path) -> client.WorkerRunning:
     texts = place / "pgbench.out", place / "pgbench.err"
     return client.WorkerRunning(("pgbench",), future, made, ADDRESS, {}, *texts)
 
@@ -83,8 +82,8 @@ def test_paths_travel_as_names_and_come_back_as_paths(tmp_path: Path) -> None:
     assert str(tmp_path) not in "".join((*order.words, *order.environment.values()))
     assert list(order.files.values()) == [b"SELECT 1;"]
     assert (order.program, order.cpus, order.postgres) == ("pgbench", (1,), 15)
-    assert tuple(playing.replaced(word, paths) for word in order.words) == command[1:]
-    assert playing.replaced(order.environment["PGPASSFILE"], paths) == str(script)
+    assert tuple(client.replaced(word, paths) for word in order.words) == command[1:]
+    assert client.replaced(order.environment["PGPASSFILE"], paths) == str(script)
 
 
 @given(
@@ -92,9 +91,9 @@ def test_paths_travel_as_names_and_come_back_as_paths(tmp_path: Path) -> None:
     st.text("abc/=", max_size=20),
 )
 def test_what_is_replaced_comes_back_whole(names: dict[str, int], text: str) -> None:
-    marks = {path: playing.mark(f"file-{number}-{place}") for place, (path, number) in enumerate(names.items())}
+    marks = {path: client.mark(f"file-{number}-{place}") for place, (path, number) in enumerate(names.items())}
     back = {each: path for path, each in marks.items()}
-    assert playing.replaced(playing.replaced(text, marks), back) == text
+    assert client.replaced(client.replaced(text, marks), back) == text
 
 
 def test_an_address_of_a_worker_and_ours_towards_it() -> None:
@@ -179,7 +178,6 @@ def test_a_worker_that_does_not_come_is_named_with_those_that_did() -> None:
 
 def test_an_order_of_no_program_of_postgresql_asks_for_no_version(tmp_path: Path) -> None:
     made, _ = worker()
-    runner = client.WorkerRunner(made, lambda: ADDRESS, FakeRunner())
-    assert runner._major("sysbench") is None
+    assert made._major("sysbench") is None
     order, _ = client.order_of(("sysbench", "run"), {}, [], tmp_path, ANYWHERE)
     assert order.postgres is None

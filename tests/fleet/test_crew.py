@@ -12,12 +12,10 @@ from distributed import Client, LocalCluster, get_worker
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import dask_crew, own_files
-from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.crew import Crew
+from pgassay.fleet import FleetError, dask_crew, own_files
+from pgassay.fleet.blocks import BlockOrder, Crew
 from pgassay.fleet.dask_crew import DaskCrew, Terms
-from pgassay.fleet.errors import FleetError
-from pgassay.fleet.task import Shipped
+from pgassay.fleet.worker import Shipped
 from pgassay.record.journal import Kind
 from tests.fakes.crew import FakeCrew
 from tests.fleet.clusters import SLOW_DISK, in_process

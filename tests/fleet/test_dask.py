@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from pgassay.fleet import addresses, certificates
-from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard, names
-from pgassay.fleet.errors import FleetError
+from pgassay.fleet import FleetError, certificates
+from pgassay.fleet.blocks import Bench
+from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, names
 from pgassay.fleet.head import FleetConductor
-from pgassay.fleet.job import Bench, Jobs
 from pgassay.lab.notes import HostState
 from pgassay.lab.runner import Watcher
 from pgassay.record.check import check
@@ -102,9 +101,11 @@ def test_a_study_of_fakes_over_two_workers_one_of_which_dies(tmp_path: Path, fol
     simulation = simulate(tmp_path)
     with ExitStack() as stack:
         address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
-        client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
+        client = stack.enter_context(
+            connect(certificates.parse_address(address), certificates.find(folder, "head"), READY_S)
+        )
         terms = Terms(3, shared_machine=True, wait_s=READY_S)
-        crew = DaskCrew(client, terms, Jobs(Bench("simulated", str(dies))).of, fake_worker.work)
+        crew = DaskCrew(client, terms, Bench("simulated", str(dies)).job, fake_worker.work)
         assert set(crew.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
@@ -122,9 +123,11 @@ def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, fo
     told: list[HostState] = []
     with ExitStack() as stack:
         address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
-        client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
+        client = stack.enter_context(
+            connect(certificates.parse_address(address), certificates.find(folder, "head"), READY_S)
+        )
         terms = Terms(2, shared_machine=True, wait_s=READY_S, spare=1)
-        crew = DaskCrew(client, terms, Jobs(Bench("simulated", str(hangs))).of, fake_worker.work)
+        crew = DaskCrew(client, terms, Bench("simulated", str(hangs)).job, fake_worker.work)
         assert set(crew.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
@@ -146,9 +149,11 @@ def test_a_host_that_cannot_do_what_others_do_is_left_out(tmp_path: Path, folder
     told: list[HostState] = []
     with ExitStack() as stack:
         address = stack.enter_context(fleet(folder, ("h1", "h2", "h3")))
-        client = stack.enter_context(connect(addresses.parse(address), certificates.find(folder, "head"), READY_S))
-        jobs = Jobs(Bench("simulated", fake_worker.FAILS))
-        crew = DaskCrew(client, Terms(3, shared_machine=True, wait_s=READY_S), jobs.of, fake_worker.work)
+        client = stack.enter_context(
+            connect(certificates.parse_address(address), certificates.find(folder, "head"), READY_S)
+        )
+        bench = Bench("simulated", fake_worker.FAILS)
+        crew = DaskCrew(client, Terms(3, shared_machine=True, wait_s=READY_S), bench.job, fake_worker.work)
         crew.gather()
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
@@ -161,16 +166,15 @@ def test_a_host_that_cannot_do_what_others_do_is_left_out(tmp_path: Path, folder
 def test_nobody_comes_in_without_a_certificate_of_the_fleet(tmp_path: Path, folder: Path) -> None:
     certificates.make(tmp_path / "others", 2)
     with fleet(folder, ()) as address:
-        parsed = addresses.parse(address)
+        parsed = certificates.parse_address(address)
         with connect(parsed, certificates.find(folder, "head"), READY_S) as client:
-            crew = DaskCrew(client, Terms(1, wait_s=1.0), Jobs(Bench("none", "")).of)
-            assert dashboard(client) is None, "the line of docs/fleet.md asks for none"
+            crew = DaskCrew(client, Terms(1, wait_s=1.0), Bench("none", "").job)
             with pytest.raises(FleetError, match="0 of 1 hosts came"):
                 crew.gather()
         with pytest.raises(FleetError, match="no scheduler answers"):
             connect(parsed, certificates.find(tmp_path / "others", "head"), 5.0)
         with pytest.raises(FleetError, match="no scheduler answers"):
-            connect(addresses.parse(address.replace("tls", "tcp")), None, 5.0)
+            connect(certificates.parse_address(address.replace("tls", "tcp")), None, 5.0)
 
 
 @pytest.mark.system
@@ -183,7 +187,7 @@ def test_real_servers_on_two_workers_and_a_head_that_is_killed(place: Path, fold
         "load.scale=1", "--blocks", "5..5", "--pairing", "sequential",
     ]  # fmt: skip
     with fleet(folder, ("h1", "h2"), PGASSAY_DATA_DIR=str(data)) as address:
-        with connect(addresses.parse(address), certificates.find(folder, "head"), READY_S) as client:
+        with connect(certificates.parse_address(address), certificates.find(folder, "head"), READY_S) as client:
             awaited("the workers are there", lambda: len(names(client)) == 2, READY_S)  # a head waits for a minute
         where = ["--on", address, "--certs", str(folder), "--hosts", "2", "--shared-machine", "--allow-busy",
                  "--allow-volatile"]  # fmt: skip

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from pgassay.fleet import addresses, certificates
+from pgassay.fleet import certificates
 from pgassay.fleet.dask_crew import connect, names
 from pgassay.record.check import check
 from pgassay.record.journal import FILE
@@ -82,7 +82,7 @@ def test_a_script_and_a_schema_of_the_head_alone_are_played_by_a_worker(
     (mine / "schema.sql").write_text("CREATE TABLE mine AS SELECT generate_series(1, 1000) AS i;\n", encoding="utf-8")
     monkeypatch.chdir(mine)
     with fleet(certs, ()) as address, blind_worker(mine, address, certs, data):
-        with connect(addresses.parse(address), certificates.find(certs, "head"), READY_S) as client:
+        with connect(certificates.parse_address(address), certificates.find(certs, "head"), READY_S) as client:
             awaited("the worker is there", lambda: names(client), READY_S)
         where = ["--on", address, "--certs", str(certs), "--allow-busy", "--allow-volatile", "--data-dir", str(data)]
         assert main(["run", "study.toml", *where, "--out", str(out), "--quiet"]) == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.fleet import addresses, certificates
+from pgassay.fleet import certificates
 from pgassay.fleet.dask_crew import connect, names
 from pgassay.lab.replay import replay
 from pgassay.testing import real
@@ -70,7 +70,7 @@ def test_a_study_ends_whole_where_links_are_slow_and_break_now_and_then(place: P
             relays[name] = stack.enter_context(Relay(int(address.rpartition(":")[2]), LATE_S))
             words = ("fleet", "worker", f"tls://127.0.0.1:{relays[name].port}", "--certs", str(folder), "--name", name)
             stack.enter_context(started("pgassay", *words, PGASSAY_DATA_DIR=str(place / name)))
-        with connect(addresses.parse(address), certificates.find(folder, "head"), READY_S) as client:
+        with connect(certificates.parse_address(address), certificates.find(folder, "head"), READY_S) as client:
             awaited("the workers are there", lambda: len(names(client)) == 2, READY_S)  # a head waits for a minute
         where = ["--on", address, "--certs", str(folder), "--hosts", "2", "--shared-machine"]
         run = ("run", "fillfactor", "--quick", *SMALL, "--blocks", f"{BLOCKS}..{BLOCKS}", *where, "--out", str(out))

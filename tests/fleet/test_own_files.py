@@ -16,8 +16,7 @@ from pgassay.bench.own_files import OwnFiles
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.fleet import own_files
-from pgassay.fleet.blocks import BlockOrder, HostedBlock
-from pgassay.fleet.job import Bench, Job, Jobs
+from pgassay.fleet.blocks import Bench, BlockOrder, HostedBlock, Job
 from pgassay.fleet.own_files import DamagedError, OwnFile
 from pgassay.fleet.parcels import Arrived
 from pgassay.host import accounts
@@ -71,7 +70,7 @@ class FleetWithFiles(Fleet):
 
     def _host(self, changes: dict[str, object]) -> Callable[[BlockOrder, str], Arrived]:
         def run(order: BlockOrder, host: str) -> Arrived:
-            job = msgspec.json.decode(Jobs(Bench("simulated", "", files=self.files)).of(order), type=Job)
+            job = msgspec.json.decode(Bench("simulated", "", files=self.files).job(order), type=Job)
             with own_files.laid_out(job.bench.files) as own:
                 self.seen += own.places.values()
                 simulation = scripted(self.place, self.head.study, own)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.fleet import inbox
+from pgassay.fleet import FleetError
 from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.errors import FleetError
-from pgassay.fleet.parcels import Arrived, Parcel, unpack
+from pgassay.fleet.parcels import Arrived, Inbox, Parcel, unpack
 from pgassay.record.disk import RealDisk
 from tests.fleet.fleet_of_fakes import hosted
 from tests.lab.simulation import SEED
@@ -75,7 +74,7 @@ def test_a_flipped_byte_another_block_and_no_archive_are_refused(arrived: Arrive
 def test_the_inbox_keeps_a_block_whole_and_believes_no_names(tmp_path: Path, arrived: Arrived) -> None:
     disk, run = RealDisk(), tmp_path / "run"
     run.mkdir()
-    kept = inbox.Inbox(disk, run)
+    kept = Inbox(disk, run)
     kept.keep(arrived)
     kept.keep(replace(arrived, host="later"))  # a trial of the first may be committed: it stays
     assert kept.blocks() == {4}
@@ -87,5 +86,5 @@ def test_the_inbox_keeps_a_block_whole_and_believes_no_names(tmp_path: Path, arr
     kept.forget_before(5)
     assert kept.blocks() == frozenset()
     (run / "inbox/.000009").mkdir()
-    assert inbox.Inbox(disk, run).blocks() == frozenset()
+    assert Inbox(disk, run).blocks() == frozenset()
     assert not (run / "inbox/.000009").exists()

@@ -15,9 +15,8 @@ from pgassay.bench.hosting import ANYWHERE
 from pgassay.bench.load import Tools
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
-from pgassay.fleet import client
-from pgassay.fleet.client import Worker, WorkerClient
-from pgassay.fleet.errors import FleetError
+from pgassay.fleet import FleetError, client
+from pgassay.fleet.client import WorkerClient
 from pgassay.host.clock import SystemClock
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -35,17 +34,10 @@ PATIENCE_S = 300.0
 """For what a busy machine does late."""
 
 
-class NumberedClient(WorkerClient):
-    """A cluster in one process numbers its workers."""
-
-    def __post_init__(self) -> None:
-        self._worker = Worker(0, self.client)  # type: ignore[arg-type]
-
-
 @pytest.fixture
-def host(tmp_path: Path) -> Iterator[NumberedClient]:
+def host(tmp_path: Path) -> Iterator[WorkerClient]:
     with clusters.in_process(tmp_path, 1) as cluster, Client(cluster) as dask:  # type: ignore[no-untyped-call,unused-ignore]
-        yield NumberedClient(WORKER, dask, real.runner())
+        yield WorkerClient(WORKER, dask, real.runner())
 
 
 def awaited_end() -> None:
@@ -55,7 +47,7 @@ def awaited_end() -> None:
         time.sleep(0.05)
 
 
-def tools(host: NumberedClient) -> Tools:
+def tools(host: WorkerClient) -> Tools:
     return Tools(
         real.installation().bindir, real.runner(), SystemClock(), elsewhere=host.runner, player_host=host.player_host
     )
@@ -71,7 +63,7 @@ def clients_of(server: Server) -> int:
 
 
 @pytest.mark.system
-def test_slices_are_played_there_and_have_moments_of_our_clock(host: NumberedClient, tmp_path: Path) -> None:
+def test_slices_are_played_there_and_have_moments_of_our_clock(host: WorkerClient, tmp_path: Path) -> None:
     script = tmp_path / "own.sql"
     script.write_text("SELECT 1;\n", encoding="utf-8")
     levels = {"script": str(script), "clients": "2", "host": "h1"}
@@ -93,7 +85,7 @@ def test_slices_are_played_there_and_have_moments_of_our_clock(host: NumberedCli
 
 
 @pytest.mark.system
-def test_a_log_is_played_there_and_comes_home(host: NumberedClient, tmp_path: Path) -> None:
+def test_a_log_is_played_there_and_comes_home(host: WorkerClient, tmp_path: Path) -> None:
     log = replayed.write(tmp_path / "server.log", replayed.sums(2, 2.0, 10))
     levels = {"log": str(log), "log_prefix": replayed.PREFIX, "duration": "2s", "host": "h1"}
     load = ReplayLoad(ReplayOptions.from_levels(levels), tools(host))
@@ -111,7 +103,7 @@ def test_a_log_is_played_there_and_comes_home(host: NumberedClient, tmp_path: Pa
 
 
 @pytest.mark.system
-def test_a_player_that_nobody_waits_for_any_more_ends(host: NumberedClient) -> None:
+def test_a_player_that_nobody_waits_for_any_more_ends(host: WorkerClient) -> None:
     with served() as server:
         dialogue = host.player_host.converse(described(server.client_endpoint), server.client_endpoint, ANYWHERE)
         assert clients_of(server) == 1
@@ -122,7 +114,7 @@ def test_a_player_that_nobody_waits_for_any_more_ends(host: NumberedClient) -> N
 
 
 @pytest.mark.system
-def test_a_server_that_refuses_it_is_told_in_its_words(host: NumberedClient, tmp_path: Path) -> None:
+def test_a_server_that_refuses_it_is_told_in_its_words(host: WorkerClient, tmp_path: Path) -> None:
     with served() as server:
         endpoint = server.client_endpoint
         assert endpoint.network is not None
@@ -136,7 +128,7 @@ def test_a_server_that_refuses_it_is_told_in_its_words(host: NumberedClient, tmp
 
 
 def test_a_worker_without_a_player_and_one_with_another_are_refused(
-    host: NumberedClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    host: WorkerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(LoadError, match="pgassay-player, which plays loads in slices, is not installed"):

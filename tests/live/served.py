@@ -7,8 +7,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from pgassay.live.app import application
-from pgassay.live.catalogue import Catalogue
-from pgassay.live.summary import identity_of
+from pgassay.live.catalogue import Catalogue, identity_of
 from pgassay.testing.planted import make_run
 
 TOKEN = "a-token"

@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from pgassay.live import app
+from pgassay.live.catalogue import identity_of
 from pgassay.live.progress import KILLED
-from pgassay.live.summary import identity_of
 from pgassay.report.files import DATA
 from pgassay.report.page import embedded
 from tests.live.served import HOSTILE, address

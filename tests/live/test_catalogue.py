@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.live import catalogue
-from pgassay.live.catalogue import Catalogue, Query, runs_below
-from pgassay.live.summary import FINISHED, OPEN, UNREADABLE, identity_of
+from pgassay.live.catalogue import FINISHED, OPEN, UNREADABLE, Catalogue, Query, identity_of, runs_below
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import Kind
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from pgassay.live import figures
+from pgassay.live import stream
+from pgassay.live.catalogue import FINISHED, INTERRUPTED
 from pgassay.live.progress import KILLED, NOTHING_YET, Watched
 from pgassay.live.stream import Seconds, events
-from pgassay.live.summary import FINISHED, INTERRUPTED
 from pgassay.probe.waits import KINDS
 from pgassay.record import glance
 from pgassay.record.decisions import Decision, Step
@@ -221,13 +221,13 @@ def test_before_its_server_ends_a_page_hears_that_the_run_has_finished(path: Pat
 
 
 def test_backends_are_counted_by_what_the_probe_names() -> None:
-    assert [kind.name.replace("_", " ") for kind in KINDS] == list(figures.WAITS)
+    assert [kind.name.replace("_", " ") for kind in KINDS] == list(stream.WAITS)
 
 
 def test_an_arm_has_one_colour_in_the_report_and_while_it_runs(path: Path) -> None:
     study = Findings(Run.open(path)).study
     of_report = charts.colour(tuple(each.name for each in study.treatments)).to_dict()["scale"]
-    layers = figures.seconds([arm.name for arm in study.arms])["spec"]["layer"]
+    layers = stream.seconds([arm.name for arm in study.arms])["spec"]["layer"]
     of_arms = next(each for each in layers if each["transform"][0]["filter"].startswith("!"))["encoding"]["color"][
         "scale"
     ]

@@ -16,8 +16,8 @@ import httpx2
 import pytest
 
 from pgassay.cli import main, serve
-from pgassay.extras import install_command
 from pgassay.live.server import _runs, listening
+from pgassay.plugins import install_command
 
 PATIENCE_S = 300.0
 

@@ -14,10 +14,9 @@ from pgassay.report.published import judged as judge
 from pgassay.report.section import Sentences
 from pgassay.report.words import MISSING
 from pgassay.study import builtin
-from pgassay.study.claims import parse_claims
 from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Claim, Published, PublishedFigure, Study
-from pgassay.study.parsing import parse_recorded
+from pgassay.study.parsing import parse_claims, parse_recorded
 from pgassay.testing.planted import make_run
 from tests.report.blocks import body, plain, tables
 from tests.report.driven import make_driven

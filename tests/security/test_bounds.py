@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pgassay import cli, untrusted
-from pgassay.live.summary import listed
+from pgassay.live.catalogue import listed
 from pgassay.testing.planted import make_run
 from tests.security.forging import bounded
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from pgassay import cli, json_lines
+from pgassay import cli, untrusted
 from pgassay.advise import folder as advice
 from pgassay.advise import laboratory
 from pgassay.capture import files as captures
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.errors import PgassayError
 from pgassay.live.app import pieces
+from pgassay.live.catalogue import listed
 from pgassay.live.stream import Seconds
-from pgassay.live.summary import listed
 from pgassay.record import (
     calibrations,
     counter_proofs,
@@ -119,7 +119,7 @@ def test_no_file_that_a_record_may_lack_keeps_a_command_waiting(original: Path, 
         lambda path: advice.advised(path.parent),
         lambda path: advice.answered(path.parent),
         lambda path: laboratory.refused_in(path.parent),
-        lambda path: list(json_lines.whole(path)),
+        lambda path: list(untrusted.json_lines(path)),
         lambda path: list(pieces(path)),
         lambda path: stopping.ask(path.parent),
         lambda path: RealDisk().append(path, b"line\n"),

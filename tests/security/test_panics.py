@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from pgassay import cli
-from pgassay.fleet import parcels
-from pgassay.fleet.errors import FleetError
+from pgassay.fleet import FleetError, parcels
 from pgassay.record import compaction
 from pgassay.record.disk import RealDisk
 from pgassay.record.series import unpanicked

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay import scratch, state
+from pgassay import scratch
 from pgassay.host.changes import Ledger
 from pgassay.live.catalogue import Catalogue, Query
 from pgassay.live.server import index_of
@@ -21,7 +21,7 @@ from tests.record import test_calibrations, test_counter_proofs, test_disk_capac
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home directory without anything of ours, and the usual umask."""
-    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", state.VARIABLE):
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", scratch.VARIABLE):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     before = os.umask(0o022)
     yield tmp_path
@@ -39,7 +39,7 @@ def open_to_others(home: Path) -> dict[str, str]:
 
 
 def test_state_is_closed_to_others(home: Path) -> None:
-    disk, place = RealDisk(), state.state_directory()
+    disk, place = RealDisk(), scratch.state_directory()
     with scratch.folder("test"):
         pass
     assert FileLock(place / "host-changes.lock").take()
@@ -58,7 +58,7 @@ def test_state_is_closed_to_others(home: Path) -> None:
 
 @pytest.mark.parametrize("first", ["scratch", "lock", "proofs"])
 def test_whatever_is_kept_first_closes_the_state_directory(home: Path, first: str) -> None:
-    place = state.state_directory()
+    place = scratch.state_directory()
     if first == "scratch":
         with scratch.folder("test"):
             pass

@@ -18,7 +18,7 @@ from pgassay.drive.root import MARKER_FILE, NAME, find_root, put_marker
 from pgassay.drive.sessions import killed_runs
 from pgassay.host.changes import FILE, Change, boot_of
 from pgassay.lab.drives import remove_left
-from pgassay.state import VARIABLE as STATE_VARIABLE
+from pgassay.scratch import VARIABLE as STATE_VARIABLE
 from pgassay.study.findings import Severity
 from tests.drive.block.real import mounting
 from tests.security.attackers import as_account, as_root, fingerprint, nobody

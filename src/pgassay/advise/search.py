@@ -20,7 +20,7 @@ from pgassay.advise.smoothing import Batches, Gains, expected, hopeful, promisin
 from pgassay.advise.space import Configuration, Dimension, Space, index_of
 from pgassay.advise.task import Measure, Task
 from pgassay.errors import UsageError
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 
 if TYPE_CHECKING:
     import optuna

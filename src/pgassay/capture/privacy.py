@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from pgassay.errors import PgassayError
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 
 _CONSTANTS = frozenset(("ICONST", "FCONST", "SCONST", "BCONST", "XCONST", "USCONST"))
 _COMMENTS = ("C_COMMENT", "SQL_COMMENT")

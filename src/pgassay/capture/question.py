@@ -70,7 +70,7 @@ def parse(
     builds: Sequence[str] = (),
 ) -> Question:
     """`work_mem=4MB,64MB` and statements of SQL as a question; a name without a dot is a setting of the server.
-    Settings of extensions, which have a dot, come with `server.` before them (`study.catalogue.full_name`).
+    Settings of extensions, which have a dot, come with `server.` before them (`study.levels.full_name`).
 
     `versions` are words such as `17` or `16,17`, `builds` sources as for `build.source`, or directories. Raises
     `UsageError`.

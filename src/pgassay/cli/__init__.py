@@ -12,9 +12,8 @@ from importlib import import_module
 from typing import cast
 
 from pgassay import __version__, outgoing, plugins
-from pgassay.cli import _silence
 from pgassay.cli.parser import Command, Parser, unknown_command
-from pgassay.cli.printing import FAULT, INTERRUPTED, SUCCESS, print_error
+from pgassay.cli.printing import FAULT, INTERRUPTED, SUCCESS, print_error, silence_broken
 from pgassay.errors import PgassayError
 from pgassay.lab.interruption import Interruption
 from pgassay.plugins import Plugin
@@ -79,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return FAULT
     except OSError as error:
-        print_error(_operating_system(error))
+        where = f'"{error.filename}": ' if error.filename else ""  # the system refused what no layer foresaw
+        print_error(PgassayError(f"{where}{(error.strerror or str(error)).lower()}"))
         return FAULT
 
 
@@ -113,7 +113,7 @@ def find_command(name: str) -> tuple[Command, str]:
 def console() -> None:
     """The entry point of the installed program."""
     outgoing.guard()
-    with Interruption().listening(), _silence.broken(sys.argv[1:]):
+    with Interruption().listening(), silence_broken(sys.argv[1:]):
         sys.exit(main())
 
 
@@ -139,11 +139,4 @@ def _help_text(others: Sequence[Plugin]) -> str:
 
 
 def _of_package(plugin: Plugin) -> str:
-    """What is known of another package's command without importing it."""
     return f"from package {plugin.package} {plugin.version}"
-
-
-def _operating_system(error: OSError) -> PgassayError:
-    """The system refused something that no layer foresaw."""
-    where = f'"{error.filename}": ' if error.filename else ""
-    return PgassayError(f"{where}{(error.strerror or str(error)).lower()}")

@@ -20,10 +20,10 @@ from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import mount_of
 from pgassay.lab.drives import keep_proof, linux_kernel, owned
 from pgassay.record import counter_proofs
-from pgassay.state import state_directory
+from pgassay.scratch import state_directory
 from pgassay.study.units import format_size, parse_memory
 
-TOLD_EVERY_S = 10.0
+SAID_EVERY_S = 10.0
 
 
 def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
@@ -44,7 +44,7 @@ def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
     )
     runner = LocalRunner(accounts.choose())
     counters = counters_of(path, runner)
-    found = device.prepare(path, wanted, runner, linux_kernel(), counters, time.sleep, Told())
+    found = device.prepare(path, wanted, runner, linux_kernel(), counters, time.sleep, PreparationLines())
     written = found.overwritten
     answer = {
         "device": str(path),
@@ -73,7 +73,7 @@ def prove(arguments: argparse.Namespace) -> Mapping[str, Any]:
             f'nothing here counts what is written to the drive of "{directory}" ({mount.device})',
             "counters of NVMe drives need nvme-cli, of SATA drives smartmontools, and both need root",
         )
-    proof = prove_in(mount, directory, counters, time.sleep, amount_bytes, Told())
+    proof = prove_in(mount, directory, counters, time.sleep, amount_bytes, PreparationLines())
     not_kept = _not_kept(path) or ("other programs wrote meanwhile" if proof.disturbed else "")
     answer = {
         "directory": str(directory),
@@ -116,7 +116,7 @@ def _of_proof(proof: Proof, path: Path, counters: DriveCounters | None, level: s
     }
 
 
-class Told:
+class PreparationLines:
     """Says on standard error what is being done, now and then, with the time left at most."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Told:
         now_s = time.monotonic()
         if doing != self._doing:
             self._doing, self._began_s = doing, now_s
-        elif now_s - self._said_s < TOLD_EVERY_S:
+        elif now_s - self._said_s < SAID_EVERY_S:
             return
         self._said_s = now_s
         left = f", at most {(now_s - self._began_s) * (most - done) / done / 60:.0f} min left" if done else ""

@@ -29,7 +29,6 @@ _SETTINGS = ("_command", "_library", "_libraries", "_library_path", "jit_provide
 
 
 def add_trust_option(parser: argparse._ActionsContainer) -> None:
-    """To run what somebody else wrote."""
     parser.add_argument(
         "--trust", action="store_true", help="run what another account or a capsule says, without being asked"
     )
@@ -76,7 +75,7 @@ def of_study(study: "Study", files: "OwnFiles", known: "FactorCatalogue | None" 
     from pgassay.lab.named_files import paths_of
     from pgassay.load import drivers
 
-    catalogue, told = known or every_factor(), set[str]()
+    catalogue, listed = known or every_factor(), set[str]()
     for arm in study.arms:
         for bound in bind(study, arm, catalogue):
             name, text = bound.name, bound.level.typed
@@ -88,8 +87,8 @@ def of_study(study: "Study", files: "OwnFiles", known: "FactorCatalogue | None" 
             owner = drivers.find(text).options if name == _DRIVER else type(bound.factor)
             if not owner.__module__.startswith("pgassay."):
                 lines.append(f"{name}: the plug-in {owner.__module__}")
-            yield from (line for line in lines if line not in told)
-            told |= set(lines)
+            yield from (line for line in lines if line not in listed)
+            listed |= set(lines)
 
 
 def of_capture(capture: Path, settings: Mapping[str, str]) -> Iterator[str]:

@@ -6,24 +6,25 @@ pgbench's short options mean what they mean there. `--resume` walks the way agai
 import argparse
 import secrets
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import _trust
 from pgassay.cli._runs import add_form_options
-from pgassay.cli.compare import add_load_options, load_of
-from pgassay.cli.parser import timed, whole
+from pgassay.cli.ask import tried
+from pgassay.cli.compare import PGBENCH, add_load_options, load_of
+from pgassay.cli.parser import add_options, excluded, timed, whole
 from pgassay.cli.postgres import add_build_options
-from pgassay.cli.printing import INTERRUPTED, SUCCESS
+from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.run import add_owned_option, bench_options, run_path, silent
 from pgassay.study.document import set_needs_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pgassay.advise.asking import Request
     from pgassay.advise.folder import SavedTask
     from pgassay.advise.laboratory import RealLaboratory
@@ -44,7 +45,6 @@ QUICK_MARGIN, MARGIN = "10%", "5%"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument(
         "capture", nargs="?", type=Path, metavar="CAPTURE", help="the load, data and settings of a server, by capture"
     )
@@ -98,14 +98,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", metavar="NAME", help="say what is known of a setting; with --resume what was found"
     )
-    parser.add_argument(
-        "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
-    )
-    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
+    add_options(parser, "--pg-bindir", "--data-dir")
     add_owned_option(parser)
     parser.add_argument("--out", type=Path, metavar="RUN", help="the folder to make (default: runs/advise-UTC)")
-    parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
-    parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
+    add_options(parser, "--allow-busy", "--allow-volatile")
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be tried; create and run nothing")
     parser.set_defaults(discard_snapshots=False, snapshots_in=None)
     add_build_options(parser)
@@ -115,30 +111,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and prove, go on with it, or explain a setting; returns the exit status. Raises `PgassayError`."""
+    from pgassay.advise import explain, folder
     from pgassay.advise.search import require_optimiser
-
-    if arguments.explain and not arguments.resume:
-        return _explain(arguments)
-    require_optimiser()
-    if arguments.resume:
-        from pgassay.advise import folder
-        from pgassay.advise.explain import require_known
-
-        kept = folder.read(arguments.resume)
-        if arguments.explain:
-            require_known(arguments.explain, kept.task)
-        return _walk(arguments, arguments.resume.absolute(), kept)
-    return _begin(arguments)
-
-
-def _explain(arguments: argparse.Namespace) -> int:
-    from pgassay.advise.explain import explain, known_values, require_known
     from pgassay.report.json_values import to_json
 
     name = arguments.explain
-    require_known(name, None)
-    print(to_json(known_values(name)) + "\n" if arguments.json else explain(name, None, None), end="")
-    return SUCCESS
+    if name and not arguments.resume:
+        explain.require_known(name, None)
+        print(to_json(explain.known_values(name)) if arguments.json else explain.explain(name, None, None).rstrip("\n"))
+        return SUCCESS
+    require_optimiser()
+    if not arguments.resume:
+        return _begin(arguments)
+    kept = folder.read(arguments.resume)
+    if name:
+        explain.require_known(name, kept.task)
+    return _walk(arguments, arguments.resume.absolute(), kept)
 
 
 def _begin(arguments: argparse.Namespace) -> int:
@@ -172,7 +160,6 @@ def _begin(arguments: argparse.Namespace) -> int:
 
 
 def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Request, tuple[str, ...]]":
-    """What is asked for, and what of a configuration or a capture is left out."""
     from pgassay.advise.asking import Request, objectives_of, read_configuration, read_space
     from pgassay.advise.question import Question
     from pgassay.study import quantities
@@ -192,7 +179,14 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         else:
             own[name.strip().removeprefix("server.").lower()] = value.strip()
     objective, *others = objectives_of(arguments.objective)
-    load, start, remarks = _load(arguments, bench)
+    load: Mapping[str, Any] = {}
+    start: Mapping[str, str] = {}
+    remarks: Sequence[str] = ()
+    if arguments.capture is None:
+        load = load_of(arguments, QUICK if quick else {})
+    else:
+        usual = {name: value for name, value in QUICK.items() if name != "scale"} if quick else {}
+        load, start, remarks = _captured(arguments.capture, arguments, usual, bench)
     question = Question(
         {**load, **{name[len(LOAD) :]: value for name, value in held.items() if name.startswith(LOAD)}},
         objective,
@@ -215,19 +209,6 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         arguments.robust,
     )
     return request, (*left_out, *remarks)
-
-
-def _load(
-    arguments: argparse.Namespace, bench: "Workbench"
-) -> "tuple[Mapping[str, Any], Mapping[str, str], tuple[str, ...]]":
-    """The load, the settings that come with it, and what is to be said of it."""
-    if arguments.capture is None:
-        return load_of(arguments, QUICK if arguments.quick else {}), {}, ()
-    from pgassay.cli._captured import captured
-
-    usual = {name: value for name, value in QUICK.items() if name != "scale"} if arguments.quick else {}
-    found = captured(arguments.capture, arguments, usual, bench)
-    return found.load, found.start, found.remarks
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -298,3 +279,61 @@ def _finished(
         values["by_setting"] = {each: explain.values(each, task, advice, objectives) for each in names}
     (path / folder.RESULT_FILE).write_text(to_json(values) + "\n", encoding="utf-8")
     return advice, values
+
+
+_VARIED = {"server.jit": ("on", "off")}
+"""A study varies something; what an advice varies is found later, and no statement's answer hangs on either."""
+_OWN = ("scale", "script", "variables")
+"""Options of a load that a capture has of its own."""
+
+
+def _captured(
+    path: Path, arguments: argparse.Namespace, usual: Mapping[str, str], bench: "Workbench"
+) -> tuple[Mapping[str, Any], Mapping[str, str], Sequence[str]]:
+    """A capture's load and its server's settings, and what is to be said with every answer.
+
+    Its scripts are written, and tried once on its data, as `pgassay ask` does, so that what cannot be played is known
+    beforehand, and how like the source's load it is. Options of the load on the command line go first, then `usual`,
+    then what is usual for a capture. Raises `UsageError` and `CaptureError`.
+    """
+    from pgassay.capture import asking, files, likeness, texts
+    from pgassay.capture.errors import CaptureError
+    from pgassay.capture.question import Question
+    from pgassay.lab.run import write_study
+
+    given = {option: getattr(arguments, f"load_{option}") for _, _, option in PGBENCH}
+    refused = [short for short, _, option in PGBENCH if given[option] is not None and option in _OWN]
+    refused += ["--init"] if arguments.load_init is not None else []
+    refused += ["-S" if arguments.select_only else "-N"] if arguments.select_only or arguments.skip_some_updates else []
+    if refused:
+        raise excluded(refused[0], "a capture")
+    capture = files.read(path)
+    _trust.require(path, _trust.of_capture(path, capture.source.settings), arguments)
+    if capture.data.physical is not None:
+        raise CaptureError(
+            f'"{path}" holds a server\'s files, on which advise does not search yet',
+            "capture again with --data dump; pgassay ask compares any settings on the files",
+        )
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    question = Question(_VARIED)
+    written = asking.write(path, capture, question, [bench.installation()], bench.runner, stamp)
+    remarks = list(written.warnings.values())
+    if not silent(arguments):
+        print(texts.played(written.load), end="")
+    if not arguments.dry_run:
+        found = tried(write_study("advise", written.document()).study, written, bench)
+        written = found.written
+        if found.load is not None and capture.load is not None:
+            alike = likeness.compare(capture.load, found.load)
+            print("" if silent(arguments) else texts.likeness(alike), end="")
+            remarks += [texts.unlike(alike)] if alike.unlike else []
+        remarks += [texts.fail_with(found.failures.values())] if found.failures else []
+    for each in remarks:
+        warn(each)
+    document = written.document()
+    load = {**document["load"], **usual, **{name: value for name, value in given.items() if value is not None}}
+    if "transactions" in usual or given["transactions"] is not None:
+        load.pop("duration", None)
+    fixed: Mapping[str, str] = document["fixed"]
+    start = {name.removeprefix("server."): value for name, value in fixed.items() if name.startswith("server.")}
+    return load, start, remarks

@@ -1,31 +1,46 @@
-"""`pgassay ask CAPTURE NAME=A,B`: a study of a captured server's data and load, written and run like any other."""
+"""`pgassay ask CAPTURE NAME=A,B`: a study of a captured server's data and load, written and run like any other.
+
+Before it is measured the load is tried on clones of the data that the study's own trials will start from: what fails,
+how like the source's it is, what each variant answers. Arms whose servers would be the same (another number of clients,
+say) are tried once. `pgassay advise CAPTURE` tries it in the same way.
+"""
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgassay import scratch
 from pgassay.cli import _trust
-from pgassay.cli._rehearsals import replayed as played_once
-from pgassay.cli._rehearsals import tried
 from pgassay.cli.compare import with_full_names
 from pgassay.cli.parser import excluded
 from pgassay.cli.printing import warn
 from pgassay.cli.run import add_bench_options, add_study_options, bench_options, overrides, run_document, silent
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pgassay.bench.server import Installation
-    from pgassay.capture.format import Capture
+    from pgassay.bench.server import Installation, Server
+    from pgassay.capture.asking import Asked
+    from pgassay.capture.examining import Examined
+    from pgassay.capture.format import Capture, Load
+    from pgassay.capture.playing import Stage
     from pgassay.capture.question import Question
+    from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
+    from pgassay.record.statements import StatementRecord
+    from pgassay.study.model import Study
 
 NAME = "ask"
+_PACED_MS = 60_000
+"""At most, for which a load at the source's pace is played to be compared."""
+Answers = Mapping[str, "Examined"]
+"""By script, of one arm."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("capture", type=Path, metavar="CAPTURE", help="a directory that pgassay capture made")
     parser.add_argument(
         "levels_given",
@@ -82,9 +97,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write scripts into the capture, try them on its data, say how like the source's the load is, run the study."""
-    from pgassay.capture import asking, files, likeness, question, texts
+    from pgassay.capture import asking, files, likeness, question, replaying, texts
     from pgassay.capture import pace as paces
     from pgassay.lab.run import Remark, write_study
+    from pgassay.lab.workbench import Workbench
     from pgassay.record import likeness as alike_file
     from pgassay.record import statements as statements_file
 
@@ -95,10 +111,15 @@ def run(arguments: argparse.Namespace) -> int:
     paces.require(arguments.pace, capture.load)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    with _workbench(arguments) as bench:
+    with Workbench(bench_options(arguments)) as bench:
         asked = question.with_programs(asked, capture.source, lambda version: _is_installed(bench, version))
         asking.require_versions(capture, asked)
-        replayed = _replayed(arguments, bench) if arguments.replay else None
+        log = _set(arguments, "load.log")
+        replayed = (
+            replaying.load_table(arguments.capture, bench.runner, Path(log[-1]) if log else None)
+            if arguments.replay
+            else None
+        )
         serving = _serving(asked, capture, arguments, bench, replayed)
         written = asking.write(
             arguments.capture,
@@ -114,38 +135,30 @@ def run(arguments: argparse.Namespace) -> int:
         for warning in written.warnings.values():
             warn(warning)
         found, said, load, pace = None, "", None, None
-        if written.load.played and not arguments.dry_run:
-            study = write_study(NAME, written.document(), overrides(arguments, "")).study
-            found = tried(study, written, bench)
-            written, load = found.written, found.load
-            pace = None if written.paced is None else written.paced.multiple
-        elif written.replayed is not None and not arguments.dry_run:
-            once = played_once(
-                write_study(NAME, written.document(), overrides(arguments, "")).study, capture.load, bench
-            )
-            said, load, pace = once.told, once.load, once.speed
+        if not arguments.dry_run and (written.load.played or written.replayed is not None):
+            study = write_study(NAME, written.document(), overrides(arguments)).study
+            if written.load.played:
+                found = tried(study, written, bench)
+                written, load = found.written, found.load
+                pace = None if written.paced is None else written.paced.multiple
+            else:
+                said, load, pace = _replayed(study, capture.load, bench)
     remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load) if replayed is None else said, end="")
         print("" if written.paced is None else paces.told(written.paced), end="")
-    beside = {} if found is None else {statements_file.FILE: statements_file.encode(found.statements)}
+    more_files = {} if found is None else {statements_file.FILE: statements_file.encode(found.statements)}
     if load is not None and capture.load is not None:
         alike = likeness.compare(capture.load, load, pace)
         if not silent(arguments):
             print(texts.likeness(alike), end="")
-        beside[alike_file.FILE] = alike_file.encode(alike)
+        more_files[alike_file.FILE] = alike_file.encode(alike)
         if alike.unlike:
             remarks.append(Remark("likeness", texts.unlike(alike), texts.unlike(alike)))
     if found is not None and found.failures:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
-    return run_document(NAME, written.document(), arguments, remarks, beside)
-
-
-def _workbench(arguments: argparse.Namespace) -> "Workbench":
-    from pgassay.lab.workbench import Workbench
-
-    return Workbench(bench_options(arguments))
+    return run_document(NAME, written.document(), arguments, remarks, more_files)
 
 
 def _asked(arguments: argparse.Namespace) -> "Question":
@@ -170,13 +183,6 @@ def _asked(arguments: argparse.Namespace) -> "Question":
     return asked
 
 
-def _replayed(arguments: argparse.Namespace, bench: "Workbench") -> "Mapping[str, object]":
-    from pgassay.capture import replaying
-
-    given = _set(arguments, "load.log")
-    return replaying.load_table(arguments.capture, bench.runner, Path(given[-1]) if given else None)
-
-
 def _set(arguments: argparse.Namespace, name: str) -> list[str]:
     """The values that `--set` gives a factor, in order."""
     parts = [each.partition("=") for each in arguments.set]
@@ -184,8 +190,6 @@ def _set(arguments: argparse.Namespace, name: str) -> list[str]:
 
 
 def _is_installed(bench: "Workbench", version: str) -> bool:
-    from pgassay.errors import UsageError
-
     try:
         bench.installation(version)
     except UsageError:
@@ -211,7 +215,7 @@ def _serving(
 
     data = arguments.capture / capture.data.file
     outline = document(capture.source, capture.load, data, {}, asked, replayed=replayed)
-    study = write_study(NAME, outline, overrides(arguments, "")).study
+    study = write_study(NAME, outline, overrides(arguments)).study
     arms = resolve(study, bench.site()).arms
     if not arguments.dry_run:
         bench.require_room(bench.missing_builds(each.setup.build for each in arms))
@@ -219,3 +223,172 @@ def _serving(
     found = {each.installation.bindir: each.installation for each in first}
     real = [each for each in found.values() if each.found_by != STAND_IN]
     return real or list(found.values())
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of it: `written` without the scripts that fail, what the `load` was like on the baseline (None where
+    nothing could be counted), and each statement as the arms answered it. `failures` are those of one arm alone."""
+
+    written: "Asked"
+    load: "Load | None"
+    statements: tuple["StatementRecord", ...]
+    failures: Mapping[str, str]
+
+
+def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
+    """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
+    from pgassay.capture.playing import SETTINGS, play, try_each
+    from pgassay.lab.arms import resolve
+    from pgassay.lab.rehearsal import rehearse
+
+    arms = resolve(study, bench.site()).arms
+    baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
+    stage = _stage(baseline, bench)
+    _prepare(arms)
+    alone = rehearse(baseline, SETTINGS, lambda server: try_each(written.load.tried, stage(server)))
+    written = written.without(alone.failed)
+    load, owners = None, alone.owners
+
+    def paced(stage: "Stage") -> "Stage":
+        """A load that is due at the source's pace takes longer until it has made enough calls."""
+        pace = written.paced
+        return stage if pace is None else replace(stage, rate_tps=pace.rate_tps, most_ms=_PACED_MS)
+
+    if owners is not None:
+        load = rehearse(baseline, SETTINGS, lambda server: play(written.load.played, paced(stage(server)), owners))
+    answers = _answers(written, arms, baseline, bench)
+    failures = {
+        script: f"with {arm.arm.name}: {found.failed}"
+        for arm in arms
+        for script, found in answers.get(arm.arm.name, {}).items()
+        if found.failed
+    }
+    written = written.without(failures)
+    records = statement_records(written, answers, baseline.arm.name)
+    if any(each.differs(arm.arm.name, baseline.arm.name) for each in records for arm in arms):
+        again = _answered(written, baseline, bench)
+        records = statement_records(written, answers, baseline.arm.name, again)
+    return Tried(written, load, records, failures)
+
+
+def _replayed(study: "Study", source: "Load | None", bench: "Workbench") -> "tuple[str, Load | None, float]":
+    """Play warm-up and window of a log once on the baseline, and count what `source`'s server counted.
+
+    Returns what came of it in words, what the load was like (None where nothing could be counted), and how many times
+    as fast as in the log it was due. Raises `CaptureError` where that fails: each of its trials would.
+    """
+    from pgassay.capture.counting import LIBRARY
+    from pgassay.capture.errors import CaptureError
+    from pgassay.capture.replaying import play
+    from pgassay.lab.arms import resolve
+    from pgassay.lab.rehearsal import rehearse
+    from pgassay.load.replay import FILE, ReplayOptions, described
+
+    arms = resolve(study, bench.site()).arms
+    baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
+    baseline.load.check()
+    _prepare(arms)
+    options = baseline.setup.load
+    speed = options.speed if isinstance(options, ReplayOptions) else 1.0
+    whole = replace(options, warmup_s=0, duration_s=options.warmup_s + (options.duration_s or 0))
+    load = bench.site().load(whole, baseline.installation)
+    with scratch.folder("replay") as folder:
+        result, made = rehearse(
+            baseline,
+            {} if source is None else LIBRARY,
+            lambda server: play(load, server, folder, bench.clock, source),
+        )
+        for code, detail in result.problems.items():
+            hints = {
+                "failed_transactions": (
+                    "data first, then the log: capture the data (--without-load), and play a log that begins"
+                    " afterwards, by --set load.log=FILE"
+                ),
+                "fell_behind": "--set load.speed=0.5x plays it slower",
+            }
+            raise CaptureError(f"the log cannot be played on the baseline: {detail}", hints.get(code))
+        return described((folder / FILE).read_bytes(), result), made, speed
+
+
+def _prepare(arms: "Sequence[ResolvedArm]") -> None:
+    """Make the data of all arms: what cannot be made as it was asked ends the command before anything is played.
+
+    Raises `UsageError`; where a treatment fails by itself the run will say why.
+    """
+    from pgassay.bench.errors import BenchError
+    from pgassay.lab.preparation import prepare
+
+    for arm in arms:
+        with suppress(BenchError):
+            prepare(arm)
+
+
+def statement_records(
+    written: "Asked", answers: Mapping[str, Answers], baseline: str, again: Answers | None = None
+) -> tuple["StatementRecord", ...]:
+    """As the record keeps them; `again` is what the baseline answered when it was asked a second time."""
+    from pgassay.record.statements import StatementRecord
+
+    def of(script: str) -> Mapping[str, "Examined"]:
+        return {arm: each[script] for arm, each in answers.items() if script in each and not each[script].failed}
+
+    def repeats(script: str) -> bool:
+        mine = of(script).get(baseline)
+        return again is None or mine is None or script not in again or again[script].rows == mine.rows
+
+    return tuple(
+        StatementRecord(
+            each.name,
+            each.label,
+            max((found.calls for found in of(each.name).values()), default=0),
+            {arm: found.plan for arm, found in of(each.name).items() if found.plan},
+            {arm: found.rows for arm, found in of(each.name).items()},
+            repeats(each.name),
+        )
+        for each in written.load.tried
+    )
+
+
+def _stage(arm: "ResolvedArm", bench: "Workbench") -> "Callable[[Server], Stage]":
+    from pgassay.capture.playing import Stage
+    from pgassay.load.pgbench.options import PgbenchOptions
+
+    options = arm.setup.load
+    if not isinstance(options, PgbenchOptions):
+        raise UsageError(
+            f'the load of a capture is played by pgbench, not by "{options.driver}"', "leave load.driver out"
+        )
+    clients, protocol = options.clients, options.protocol
+    return lambda server: Stage(server, bench.runner, bench.clock, clients, protocol)
+
+
+def _answers(
+    written: "Asked", arms: "Sequence[ResolvedArm]", baseline: "ResolvedArm", bench: "Workbench"
+) -> dict[str, Answers]:
+    """By arm; one whose server does not start has none, and the run will say why."""
+    from pgassay.bench.errors import BenchError
+
+    alike: dict[object, list[ResolvedArm]] = {}
+    for arm in (baseline, *arms):
+        key = arm.snapshot_key, tuple(sorted(arm.settings.items())), getattr(arm.setup.load, "protocol", "")
+        alike.setdefault(key, []).append(arm)
+    found: dict[str, Answers] = {}
+    for mine in alike.values():
+        try:
+            answered = _answered(written, mine[0], bench)
+        except BenchError:
+            if mine[0] is baseline:
+                raise
+            continue
+        found |= {arm.arm.name: answered for arm in mine}
+    return found
+
+
+def _answered(written: "Asked", arm: "ResolvedArm", bench: "Workbench") -> Answers:
+    from pgassay.capture.examining import examine
+    from pgassay.capture.playing import SETTINGS
+    from pgassay.lab.rehearsal import rehearse
+
+    stage = _stage(arm, bench)
+    return rehearse(arm, SETTINGS, lambda server: examine(written.load.tried, stage(server)))

@@ -1,17 +1,18 @@
 """`pgassay bisect STUDY --good REF --bad REF --git DIR`: which commit of PostgreSQL changed it?
 
-Builds only the commits that it needs, sets them beside each other in paired blocks, and names the commit with its
+Builds only the commits that it needs, compares them in paired blocks, and names the commit with its
 effect. Called again with the same `--out` it goes on where it was cut short.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pgassay.cli.commits import (
+from pgassay.cli.parser import whole
+from pgassay.cli.printing import INTERRUPTED, SUCCESS
+from pgassay.cli.run import bench_options
+from pgassay.cli.track import (
     TREES,
     add_commit_options,
     quiet_watch,
@@ -20,17 +21,9 @@ from pgassay.cli.commits import (
     subject_of,
     teller,
 )
-from pgassay.cli.parser import whole
-from pgassay.cli.printing import INTERRUPTED, SUCCESS
-from pgassay.cli.run import bench_options
-
-if TYPE_CHECKING:
-    from pgassay.lab.bisection import Question
-    from pgassay.lab.run import WrittenStudy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("--good", required=True, metavar="REF", help="a commit or tag before the change")
     parser.add_argument("--bad", required=True, metavar="REF", help="one after it")
     parser.add_argument(
@@ -44,13 +37,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Find the commit and print it; returns the exit status. Raises `PgassayError`."""
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab.bisection import Question
+    from pgassay.lab import bisection_answer as answers
+    from pgassay.lab.bisection import BISECTIONS, Bisection, Limits, Question, keep_answer
+    from pgassay.lab.commit_blocks import CommitBlocks
     from pgassay.postgres.builds.commits import between
     from pgassay.record.directory import unused_path
+    from pgassay.record.disk import RealDisk
+    from pgassay.report.json_values import to_json
 
     require_own_options("bisect", arguments)
     subject = subject_of(arguments)
-    commits = between(LocalRunner(choose()), Path(subject.repository), arguments.good, arguments.bad)
+    runner = LocalRunner(choose())
+    commits = between(runner, Path(subject.repository), arguments.good, arguments.bad)
     name, written = study_of(arguments)
     asked = Question(
         study=name,
@@ -63,44 +61,23 @@ def run(arguments: argparse.Namespace) -> int:
         blocks=arguments.most,
     )
     if arguments.dry_run:
-        print(_commits_between(commits[0].name, [each.name for each in commits[1:]]), end="")
+        print(f"good: {commits[0].name}")
+        for each in commits[1:]:
+            print(f"      {each.name}")
         return SUCCESS
     out = arguments.out.absolute() if arguments.out else unused_path("bisect", datetime.now(UTC)).absolute()
-    try:
-        return _conduct(asked, written, out, arguments)
-    except KeyboardInterrupt:
-        _tell_bisection_interrupted(out)
-        return INTERRUPTED
-
-
-def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: argparse.Namespace) -> int:
-    from pgassay.host.accounts import choose
-    from pgassay.host.runner import LocalRunner
-    from pgassay.lab import bisection_answer as answers
-    from pgassay.lab.bisection import BISECTIONS, Bisection, Limits, keep_answer
-    from pgassay.lab.commit_blocks import CommitBlocks
-    from pgassay.record.disk import RealDisk
-    from pgassay.report.json_values import to_json
-
     disk, tell = RealDisk(), teller(arguments)
     tell(f"record: {out}")
-    with BISECTIONS.opened(disk, out, asked) as question:
-        options, command = bench_options(arguments), ("pgassay", "bisect")
-        runner = LocalRunner(choose())
-        source = CommitBlocks(written, question.subject, out / TREES, runner, options, quiet_watch, command)
-        limits = Limits(arguments.first, arguments.most)
-        found = Bisection(question.commits, source, out, disk, limits, tell).run()
-        plain = to_json(answers.plain(found))
-        keep_answer(disk, out, plain + "\n")
+    try:
+        with BISECTIONS.opened(disk, out, asked) as question:
+            options, command = bench_options(arguments), ("pgassay", "bisect")
+            source = CommitBlocks(written, question.subject, out / TREES, runner, options, quiet_watch, command)
+            limits = Limits(arguments.first, arguments.most)
+            found = Bisection(question.commits, source, out, disk, limits, tell).run()
+            plain = to_json(answers.plain(found))
+            keep_answer(disk, out, plain + "\n")
+    except KeyboardInterrupt:
+        print(f"pgassay: interrupted; go on with the same command and --out {out}", file=sys.stderr)
+        return INTERRUPTED
     print(plain if arguments.json else answers.headline(found) if arguments.quiet else answers.text(found))
     return SUCCESS
-
-
-def _tell_bisection_interrupted(path: Path) -> None:
-    """Ctrl-C during a bisection: said on standard error, not an error."""
-    print(f"pgassay: interrupted; go on with the same command and --out {path}", file=sys.stderr)
-
-
-def _commits_between(good: str, others: Sequence[str]) -> str:
-    """What `bisect --dry-run` prints: all commits that could be the one."""
-    return "".join(f"{line}\n" for line in (f"good: {good}", *(f"      {each}" for each in others)))

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli.compare import PGBENCH, USUAL, add_load_options
-from pgassay.cli.parser import timed, whole
+from pgassay.cli.compare import add_load_options, load_of
+from pgassay.cli.parser import add_options, timed, whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.run import run_path
 from pgassay.errors import PgassayError, UsageError
@@ -32,7 +32,6 @@ BLOCKS_MAX = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     add_load_options(parser)
     parser.add_argument("--warmup", dest="load_warmup", metavar="TIME", help="warm-up before each run (default: 3s)")
     parser.add_argument(
@@ -41,50 +40,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clusters", type=whole(0), default=3, metavar="N", help="initdb this many times (default: 3)")
     parser.add_argument("--runs", type=whole(0), default=2, metavar="N", help="runs after each restart (default: 2)")
     parser.add_argument("--blocks", type=whole(0), default=BLOCKS_MAX, metavar="N", help="restart each at most N times")
-    parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
-    parser.add_argument(
-        "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
-    )
-    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
+    add_options(parser, "--seed", "--pg-bindir", "--data-dir")
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make")
     parser.add_argument("--show", type=Path, metavar="RUN", help="print what a calibration found; run nothing")
-    parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
-    parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
+    add_options(parser, "--allow-busy", "--allow-volatile")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Calibrate, or show an earlier calibration; returns the exit status. Raises `PgassayError`."""
-    if arguments.show is not None:
-        _show(arguments.show, as_json=arguments.json)
-        return SUCCESS
-    for option, least in (("clusters", 2), ("runs", 2), ("blocks", 2)):
-        if getattr(arguments, option) < least:
-            raise UsageError(
-                f"{f'--{option}'} must be at least {least}", "with fewer, the sources of noise cannot be separated"
-            )
-    return _calibrate(arguments)
-
-
-def _calibrate(arguments: argparse.Namespace) -> int:
     from pgassay.host.capacity import measure
     from pgassay.lab.arms import resolve
     from pgassay.lab.calibration import SEQUENTIAL_SHARE, CalibrationBench, document_of
     from pgassay.lab.run import WrittenStudy, begin, prepare
+    from pgassay.lab.workbench import BenchOptions, default_directory
     from pgassay.study.parsing import parse
     from pgassay.study.quantities import seconds
 
+    if arguments.show is not None:
+        _show(arguments.show, as_json=arguments.json)
+        return SUCCESS
+    for option in ("clusters", "runs", "blocks"):
+        if getattr(arguments, option) < 2:
+            raise UsageError(f"--{option} must be at least 2", "with fewer, the sources of noise cannot be separated")
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
     blocks = (min(5, arguments.blocks), arguments.blocks)
     budget = str(SEQUENTIAL_SHARE * seconds("[design]", arguments.budget))
-    document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, budget, seed)
+    load = load_of(arguments, {"warmup": arguments.load_warmup} if arguments.load_warmup else {})
+    document = document_of(load, arguments.clusters, arguments.runs, blocks, budget, seed)
     path = run_path(arguments, STUDY)
-    options = _bench_options(arguments)
+    # Clusters live in a directory of their own, so that removing them removes no snapshot of a study.
+    place = arguments.data_dir or default_directory(os.environ)
+    options = BenchOptions(
+        arguments.pg_bindir,
+        place / STUDY,
+        allow_volatile=arguments.allow_volatile,
+        allow_busy=arguments.allow_busy,
+    )
     with CalibrationBench(options) as bench:
         site = bench.site()
         study = parse(STUDY, document, site.catalogue)
         prepared = prepare(resolve(study, site), bench)
-        _warn(prepared)
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         capacities: dict[str, str | float] = {"measured_utc": today, **measure(prepared.checked.mount.path)}
         written = WrittenStudy(study, document, seed, {})
@@ -104,15 +100,9 @@ def go_on(arguments: argparse.Namespace, options: "BenchOptions") -> int:
     if found is None or not found.pending:
         with CalibrationBench(options) as bench:
             reopened = reopen(arguments.run, bench)
-            _warn(reopened.prepared)
             mark_resumed(reopened)
             status = _conduct(reopened.prepared, reopened.run, quiet=arguments.json)
     return _end(status, arguments.run, options, as_json=arguments.json)
-
-
-def _warn(prepared: "Prepared") -> None:
-    for remark in prepared.remarks:
-        warn(remark.warning)
 
 
 def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
@@ -124,6 +114,8 @@ def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
     from pgassay.record.reading import Run
     from pgassay.report.calibration import CalibrationFindings
 
+    for remark in prepared.remarks:
+        warn(remark.warning)
     resolved = prepared.resolved
     with watcher_for(resolved.study, sys.stderr, quiet=quiet) as watcher:
         try:
@@ -137,7 +129,7 @@ def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
 
 
 def _keep(found: "Calibration", path: Path) -> None:
-    """Write what is known beside the run, and into the user's file where it tells a noise."""
+    """Write what is known next to the run, and where it has a noise into the user's file."""
     from pgassay.lab.machine import user_file
     from pgassay.record import calibrations
     from pgassay.record.disk import RealDisk
@@ -201,31 +193,6 @@ def _show(path: Path, *, as_json: bool) -> None:
     print(f"record: {run.path}")
 
 
-def _load(arguments: argparse.Namespace) -> dict[str, str]:
-    load = {"driver": arguments.load, "script": "select-only" if arguments.select_only else "simple-update", **USUAL}
-    for option in (*(option for _, _, option in PGBENCH), "init", "warmup"):
-        value = getattr(arguments, f"load_{option}")
-        if value is not None:
-            load[option] = value
-    if "transactions" in load:
-        load.pop("duration")
-    return load
-
-
-def _bench_options(arguments: argparse.Namespace) -> "BenchOptions":
-    """Clusters live in a directory of their own, so that removing them removes no snapshot of a study."""
-    from pgassay.lab.workbench import BenchOptions, default_directory
-
-    place = arguments.data_dir or default_directory(os.environ)
-    return BenchOptions(
-        arguments.pg_bindir,
-        place / STUDY,
-        allow_volatile=arguments.allow_volatile,
-        allow_busy=arguments.allow_busy,
-    )
-
-
 def _tell_calibration_interrupted(path: Path) -> None:
-    """Ctrl-C during a calibration: said on standard error, not an error."""
     print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
     print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     add = parser.add_argument
     add("conninfo", metavar="CONNINFO", help="connection string or URI of the server, as for psql")
     add("--for", dest="window", default="10min", metavar="TIME", help="how long the load is watched (default: 10min)")
@@ -130,29 +129,20 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
     elif text in (None, "dump", "synthetic", "none"):
         return text or "dump", None
     else:
-        raise _not_data(text)
+        raise UsageError(
+            f'--data cannot be "{text}"',
+            "it takes dump, synthetic, none, basebackup, or backup:DIR; --restore-command"
+            " fills a directory by a program of yours",
+        )
     if arguments.no_literals:
-        raise _all_values("--restore-command" if text is None else f"--data {text}")
+        option = "--restore-command" if text is None else f"--data {text}"
+        raise UsageError(
+            f"--no-literals and {option} exclude each other: the server's files hold every value, of all databases",
+            "--data synthetic captures no value of yours",
+        )
     return wish.kind, wish
 
 
 def _tick(left_s: float) -> None:
     if sys.stderr.isatty():
         control(sys.stderr, f"\rwatching the load: {left_s:.0f} s left \r")
-
-
-def _all_values(option: str) -> UsageError:
-    """`--no-literals` with the files themselves."""
-    return UsageError(
-        f"--no-literals and {option} exclude each other: the server's files hold every value, of all databases",
-        "--data synthetic captures no value of yours",
-    )
-
-
-def _not_data(text: str) -> UsageError:
-    """`--data` with another word."""
-    return UsageError(
-        f'--data cannot be "{text}"',
-        "it takes dump, synthetic, none, basebackup, or backup:DIR; --restore-command"
-        " fills a directory by a program of yours",
-    )

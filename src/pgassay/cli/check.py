@@ -5,14 +5,14 @@ import json
 from pathlib import Path
 
 from pgassay import outgoing
+from pgassay.cli.parser import add_options
 from pgassay.cli.printing import FAULT, SUCCESS
-from pgassay.study.findings import Finding, Severity
+from pgassay.study.findings import Severity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_options(parser, "--json")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,14 +24,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not any(finding.severity is Severity.ERROR for finding in findings):
         findings += replay(arguments.run)
     if arguments.json:
-        print(json.dumps([_plain(finding) for finding in findings], indent=2))
+        plain = [{"severity": each.severity, "where": each.where, "what": each.text} for each in findings]
+        print(json.dumps(plain, indent=2))
     else:
         for finding in findings:
             print(outgoing.visible(f"{finding.severity}: {finding.where}: {finding.text}", keep=""))
         if not findings:
             print("the record is whole and consistent")
     return FAULT if any(finding.severity is Severity.ERROR for finding in findings) else SUCCESS
-
-
-def _plain(finding: Finding) -> dict[str, str]:
-    return {"severity": finding.severity, "where": finding.where, "what": finding.text}

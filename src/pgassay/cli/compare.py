@@ -6,7 +6,6 @@ without the namespace of a factor is a setting of the server: `work_mem` is `ser
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pgassay.cli.parser import excluded
 from pgassay.cli.run import add_bench_options, add_study_options, run_document
@@ -21,7 +20,6 @@ PGBENCH = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument(
         "levels_given",
         nargs="+",
@@ -33,21 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bench_options(parser, server=True)
 
 
-class _Lines(argparse.Action):
-    """An option that may be repeated: its values, a line each."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Add a line."""
-        before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, values if before is None else f"{before}\n{values}")
-
-
 def add_load_options(parser: argparse.ArgumentParser) -> None:
     """Declare `--load` and pgbench's short options, as `arguments.load_NAME`; `calibrate` has the same."""
     parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
@@ -57,7 +40,7 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
             long,
             dest=f"load_{option}",
             metavar="X",
-            action=_Lines if option == "variables" else "store",
+            action="append" if option == "variables" else "store",
             help=f"load.{option}, as for pgbench",
         )
     parser.add_argument("--init", dest="load_init", metavar="FILE", help="load.init: your own schema and data")
@@ -67,7 +50,6 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make a study of the words and run it."""
     arguments = with_full_names(arguments)
     return run_document("compare", document_of(arguments), arguments)
 
@@ -81,7 +63,7 @@ def with_full_names(arguments: argparse.Namespace) -> argparse.Namespace:
 def _full(text: str) -> str:
     """`work_mem=4MB` as `server.work_mem=4MB`."""
     from pgassay.lab.catalogue import every_factor
-    from pgassay.study.catalogue import full_name
+    from pgassay.study.levels import full_name
 
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
@@ -115,15 +97,22 @@ def load_of(
     arguments: argparse.Namespace, usual: Mapping[str, str], factors: Mapping[str, object] | None = None
 ) -> dict[str, str]:
     """The load that the command line asks for; `usual` goes before what is usual for compare, `factors` are no part."""
+    from pgassay.load import drivers
+
     varied = factors or {}
-    load = _usual(arguments)
+    # Of pgbench's options here, those that the asked driver knows, too.
+    known = {driver.name: driver for driver in drivers.known()}.get(arguments.load)
+    load = {"driver": arguments.load}
+    load |= {option: value for option, value in USUAL.items() if known is None or known.takes(option)}
+    if arguments.load == drivers.DEFAULT or arguments.select_only or arguments.skip_some_updates:
+        load["script"] = "select-only" if arguments.select_only else "simple-update"
     if arguments.load_init is not None:
         load.pop("scale", None)  # of pgbench's own tables, which these data need not have
     load |= {option: value for option, value in usual.items() if option in load}
     for option in (*(option for _, _, option in PGBENCH), "init"):
         value = getattr(arguments, f"load_{option}")
         if value is not None:
-            load[option] = value
+            load[option] = "\n".join(value) if isinstance(value, list) else value
     _refuse_contradictions(arguments, varied)
     if "transactions" in load or "load.transactions" in varied:
         load.pop("duration")
@@ -137,19 +126,8 @@ USUAL: Mapping[str, str] = {
 """The load of `compare` and `calibrate` where nothing else was asked for."""
 
 
-def _usual(arguments: argparse.Namespace) -> dict[str, str]:
-    """The load unless options say otherwise: of pgbench's options here, those that the asked driver knows too."""
-    from pgassay.load import drivers
-
-    known = {driver.name: driver for driver in drivers.known()}.get(arguments.load)
-    usual = {option: value for option, value in USUAL.items() if known is None or known.takes(option)}
-    if arguments.load == drivers.DEFAULT or arguments.select_only or arguments.skip_some_updates:
-        usual["script"] = "select-only" if arguments.select_only else "simple-update"
-    return {"driver": arguments.load, **usual}
-
-
 def _refuse_contradictions(arguments: argparse.Namespace, factors: Mapping[str, object]) -> None:
-    """Raise `UsageError` for options of which one would silently win; pgbench refuses -T with -t too."""
+    """Of some options one would silently win; pgbench refuses -T with -t too."""
     given = {option: short for short, _, option in PGBENCH if getattr(arguments, f"load_{option}") is not None}
     if arguments.select_only or arguments.skip_some_updates:
         if "script" in given:

@@ -9,11 +9,11 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay.cli import COMMANDS
-from pgassay.cli._program import actions_of, program, walk
+from pgassay.cli.man import actions_of, program, walk
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import PgassayError
 
@@ -36,7 +36,6 @@ _LEVELS = ("set", "levels", "levels_given")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
 
 
@@ -57,13 +56,16 @@ def script(shell: str, studies: Sequence[str], factors: Sequence[str]) -> str:
     commands = next(each for each in whole._actions if isinstance(each, argparse._SubParsersAction))
     helped = commands.add_parser("help", help="show the help of a command")
     helped.add_argument("command", choices=[*COMMANDS])
-    functions = _functions(shell, studies, factors)
+    given = {_STUDIES: shlex.join(studies), _FACTORS: shlex.join(factors), _RUNS: ""}
+    texts = {_STUDIES: _STUDY_WORDS, _FACTORS: _FACTOR_WORDS, _RUNS: _RUN_WORDS}
+    functions = {kind: text[shell].replace("@WORDS@", given[kind]) for kind, text in texts.items()}
     for parser in walk(whole):
         for action in actions_of(parser):
             _adapt(action)
             kind = _kind(action)
             if kind in functions:
-                action.complete = {shell: _call(shell, kind)}  # type: ignore[attr-defined]
+                call = f"(__pgassay_{kind})" if shell == "fish" else f"_pgassay_{kind}"
+                action.complete = {shell: call}  # type: ignore[attr-defined]
             elif kind:
                 action.complete = shtab.CHOICE_FUNCTIONS[kind]  # type: ignore[attr-defined]
     text: str = shtab.complete(whole, shell, preamble="\n".join(functions.values()))
@@ -114,17 +116,6 @@ def _adapt(action: argparse.Action) -> None:
     action.option_strings = [each for each in action.option_strings if each != "-?"]
     if isinstance(action.metavar, str) and action.metavar not in _BY_METAVAR:
         action.metavar = re.sub(r"[:\"`$\\\[\]]", " ", action.metavar).strip()
-
-
-def _call(shell: str, kind: str) -> str:
-    return f"(__pgassay_{kind})" if shell == "fish" else f"_pgassay_{kind}"
-
-
-def _functions(shell: str, studies: Sequence[str], factors: Sequence[str]) -> Mapping[str, str]:
-    """The shell's own functions that print, or add, the words of a kind."""
-    found = {_STUDIES: _STUDY_WORDS[shell], _FACTORS: _FACTOR_WORDS[shell], _RUNS: _RUN_WORDS[shell]}
-    given = {_STUDIES: shlex.join(studies), _FACTORS: shlex.join(factors)}
-    return {kind: text.replace("@WORDS@", given.get(kind, "")) for kind, text in found.items()}
 
 
 _STUDY_WORDS = {

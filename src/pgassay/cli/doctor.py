@@ -11,14 +11,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli.parser import Command, add_strict_options, strict_status
+from pgassay.cli.parser import Command, add_options, strict_status
 from pgassay.cli.printing import paint, warn
 from pgassay.errors import PgassayError
 from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from pgassay.host.changes import Ledger
-    from pgassay.plugins import Group
     from pgassay.scratch import Left
 
 _REPAIR = "pgassay doctor --repair"
@@ -29,15 +28,13 @@ COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Se
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters would live")
     parser.add_argument(
         "--repair",
         action="store_true",
         help="put back or remove what a killed pgassay left",
     )
-    add_strict_options(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_options(parser, "--strict", "--strict-from", "--json")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.places import default_directory
     from pgassay.load.responses import IMPOSSIBLE_US
     from pgassay.postgres.attached import attachment
-    from pgassay.state import state_directory
+    from pgassay.scratch import state_directory
 
     ledger = Ledger(state_directory(os.environ), boot_of())
     place = (arguments.data_dir or default_directory(os.environ)).absolute()
@@ -69,7 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
     left = (killed_runs(place), left_processes(orphans(ours)), *left_files(scratch.left))
     findings = [*examine([place]), clock, *owed, *left, *plugin_findings()]
     if arguments.json:
-        print(json.dumps([_plain(finding) for finding in findings], indent=2))
+        plain = [
+            {"check": each.code, "severity": each.severity, "text": each.text, "remedy": each.remedy}
+            for each in findings
+        ]
+        print(json.dumps(plain, indent=2))
         return strict_status(arguments, findings)
     width = max(len(finding.code) for finding in findings)
     for finding in findings:
@@ -101,19 +102,19 @@ def _repair(ledger: "Ledger", place: Path, accounts: Collection[int]) -> None:
 
     for mark in orphans(accounts):
         end_orphans(mark)
-        _tell_removed(f"processes of the killed run {mark.partition('-')[0]}")
+        _say("removed", f"processes of the killed run {mark.partition('-')[0]}")
     for path in LocalHost(ledger).repair():
-        _tell_put_back(path)
+        _say("put back", path)
     done, failed = attachment.repair(ledger.path.parent)
     for what in done:
-        _tell_put_back(what)
+        _say("put back", what)
     for error in failed:
         warn(error.message, error.hint)
     for name in remove_left(place):
-        _tell_removed(name)
+        _say("removed", name)
     removed, kept = scratch.remove_left()
     for each in removed:
-        _tell_removed(f'{each.kind}: "{each.path}"')
+        _say("removed", f'{each.kind}: "{each.path}"')
     for each, why in kept:
         warn(f'{each.kind}: "{each.path}" was not removed: {why}')
 
@@ -155,7 +156,7 @@ def plugin_findings() -> list[Finding]:
     findings = []
     for group in plugins.Group:
         installed = plugins.installed(group)
-        kind, taken = _required_of(group) if installed else (object, ())
+        kind, taken = _required()[group] if installed else (object, ())
         for plugin in installed:
             try:
                 plugin.load(kind)
@@ -169,8 +170,8 @@ def plugin_findings() -> list[Finding]:
     return findings or [Finding("plugins", Severity.OK, "no plug-ins are installed")]
 
 
-def _required_of(group: "Group") -> tuple[type, Collection[str]]:
-    """The class of a group's objects, and the names that are ours."""
+def _required() -> dict[str, tuple[type, Collection[str]]]:
+    """The class of each group's objects, and the names that are ours."""
     from pgassay.bench.factor import Factor
     from pgassay.bench.load import Driver
     from pgassay.bench.probe import Probe
@@ -183,7 +184,7 @@ def _required_of(group: "Group") -> tuple[type, Collection[str]]:
     from pgassay.report.contents import SECTIONS
     from pgassay.report.section import Section
 
-    required: dict[Group, tuple[type, Collection[str]]] = {
+    return {
         Group.FACTORS: (Factor, ()),
         Group.LOADS: (Driver, [each.name for each in BUILT_IN]),
         Group.PROBES: (Probe, [each.name for each in PROBES]),
@@ -191,18 +192,7 @@ def _required_of(group: "Group") -> tuple[type, Collection[str]]:
         Group.IMPORTERS: (Reader, [each.name for each in READERS]),
         Group.COMMANDS: (Command, COMMANDS),
     }
-    return required[group]
 
 
-def _plain(finding: Finding) -> dict[str, str]:
-    return {"check": finding.code, "severity": finding.severity, "text": finding.text, "remedy": finding.remedy}
-
-
-def _tell_put_back(path: str) -> None:
-    """Something that a killed pgassay had changed."""
-    print(f"pgassay: put back: {path}", file=sys.stderr)
-
-
-def _tell_removed(name: str) -> None:
-    """Something that a killed run had left."""
-    print(f"pgassay: removed: {name}", file=sys.stderr)
+def _say(done: str, what: str) -> None:
+    print(f"pgassay: {done}: {what}", file=sys.stderr)

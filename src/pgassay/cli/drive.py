@@ -1,9 +1,9 @@
 """`pgassay drive`: drives of your own, what runs have left, and what a load or a cluster would become on a drive.
 
-`pgassay drive precondition` brings a real device to a steady state, and shows whether its counters can be trusted;
-`pgassay drive prove` shows that of a drive in use.
-`pgassay drive snapshots` lists what prepared data are kept for later runs, and removes the least recently used.
-What needs no drive of yours, or makes one for itself, is in modules of its own: `OTHERS`.
+`precondition` brings a real device to a steady state, and shows whether its counters can be trusted; `prove` shows that
+of a drive in use (`_preparing`). `snapshots` lists what prepared data are kept for later runs, and removes the least
+recently used. `cut` runs the load of a study under power cuts, on an emulated drive. What needs no drive, since it is
+computed, is in `_estimates`.
 """
 
 import argparse
@@ -14,12 +14,14 @@ import sys
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import _compressibility, _cut, _predict, _simulate
-from pgassay.cli.parser import Action, Command
+from pgassay.cli import _estimates
+from pgassay.cli.parser import Action, add_options, whole
 from pgassay.cli.printing import SUCCESS
+from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, read_study, run_document
 from pgassay.errors import UsageError
 from pgassay.record.calibrations import STUDY
 from pgassay.study.drives import DriveKind, kind_of
@@ -36,18 +38,26 @@ _FOR_EVER_S = 1e6
 _DRIVE_WRITES = 5
 _ERASURES = ("discard", "format", "crypto", "sanitize", "none")
 
-OTHERS: Mapping[str, tuple[Command, str]] = {
-    "cut": (_cut, "cut the power of an emulated drive under a load, and check what a server recovers"),
-    "simulate": (_simulate, "simulate what a load becomes inside a drive"),
-    "predict": (_predict, "simulate a run's load on drives of any size: write amplification, space, life"),
-    "compressibility": (_compressibility, "estimate what a compressing drive would store of an existing cluster"),
-}
+BLOCKS = 5
+"""The least of which a study makes a verdict; each brings a load of its own."""
+BLOCKS_MAX = 1000
+"""With `--risk-below` the bound ends the run, or its budget."""
+CUT_S = 1.0
+"""What a cut takes at most on a machine with two cores, for the length of a window that nobody gave."""
+PGBENCH = "pgbench"
+"""The load that can write a ledger."""
+RATE_TPS = "200"
+"""A load that nobody gave a rate leaves the CPUs to the servers that recover."""
+CHECKPOINTS = ("server.max_wal_size", "server.checkpoint_timeout", "init.wal_segment_size")
+"""Where none of these is given, checkpoints come every few seconds: without any in a window nothing is called safe."""
+MAX_WAL_SIZE, ARCHIVE_TIMEOUT = "32MB", "5s"
+"""The second one ends WAL segments, so that a load which writes little has checkpoints, too."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
     create = actions.add_parser("create", help="make a drive with a mounted file system")
+    create.set_defaults(do=_create)
     create.add_argument("name", metavar="NAME")
     create.add_argument("kind", metavar="KIND", help="image, ssd, csd or a description file ending in .toml")
     for level in _LEVELS:
@@ -55,25 +65,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--timing", metavar="PROFILE", help="as drive.timing: tlc-nvme, sata-ssd, hdd-7200, on or off")
     create.add_argument("--dilation", metavar="N", help="as drive.dilation: service times by a clock N times slower")
     listing = actions.add_parser("list", help="the drives, whether they are mounted, and where")
+    listing.set_defaults(do=_list)
     listing.add_argument("--repair", action="store_true", help="first remove what killed runs have left")
     kept = actions.add_parser("snapshots", help="prepared data that are kept for later runs, and what they take")
+    kept.set_defaults(do=_snapshots)
     kept.add_argument(
         "--keep", metavar="SIZE", help="remove the least recently used until the others fit in SIZE: 20GB, 0"
     )
-    named = {
-        "stats": "what an emulated drive counts",
-        "age": "bring an emulated drive to its steady state",
-        "fsck": "check its file system (unmounted for that long), and the emulated drive itself",
-        "destroy": "unmount and remove drives with all that is on them",
-    }
-    for action, summary in named.items():
-        one = actions.add_parser(action, help=summary)
-        one.add_argument("name", nargs="+" if action == "destroy" else None, metavar="NAME")
-        if action == "age":
-            one.add_argument("--trace", type=Path, metavar="FILE", help="a recorded write trace to replay")
-            one.add_argument("--live-share", type=float, default=0.8, metavar="SHARE", help="default: 0.8")
-            one.add_argument("--compressed-to", type=float, default=0.5, metavar="SHARE", help="default: 0.5")
+    stats = actions.add_parser("stats", help="what an emulated drive counts")
+    age = actions.add_parser("age", help="bring an emulated drive to its steady state")
+    fsck = actions.add_parser(
+        "fsck", help="check its file system (unmounted for that long), and the emulated drive itself"
+    )
+    for one, do in ((stats, _ask), (age, _ask), (fsck, _fsck)):
+        one.set_defaults(do=do)
+        one.add_argument("name", metavar="NAME")
+    age.add_argument("--trace", type=Path, metavar="FILE", help="a recorded write trace to replay")
+    age.add_argument("--live-share", type=float, default=0.8, metavar="SHARE", help="default: 0.8")
+    age.add_argument("--compressed-to", type=float, default=0.5, metavar="SHARE", help="default: 0.5")
+    destroy = actions.add_parser("destroy", help="unmount and remove drives with all that is on them")
+    destroy.set_defaults(do=_destroy)
+    destroy.add_argument("name", nargs="+", metavar="NAME")
     record = actions.add_parser("record", help="record what is written to a drive, for pgassay drive simulate --trace")
+    record.set_defaults(do=_record)
     record.add_argument("name", metavar="NAME", help="a drive of yours, or any block device by its path")
     record.add_argument("--output", type=Path, required=True, metavar="FILE", help="the trace, a new file")
     record.add_argument("--duration", metavar="TIME", help="how long; default: until Ctrl-C")
@@ -96,26 +110,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     proof = actions.add_parser("prove", help="prove the counters of the drive under a directory that is in use")
     proof.add_argument("directory", type=Path, metavar="DIR", help="a directory on the drive; nothing stays in it")
     for each in (prepare, proof):
+        each.set_defaults(do=_prepare_or_prove)
         each.add_argument(
             "--proof", default="8GB", metavar="SIZE",
             help="zeros, and random data, written to prove counters; default: 8GB",
         )  # fmt: skip
     for each in actions.choices.values():
         each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives are kept")
-        each.add_argument("--json", action="store_true", help="as JSON")
-    for name, (module, summary) in OTHERS.items():
-        module.add_arguments(actions.add_parser(name, help=summary))
+        add_options(each, "--json")
+    power = actions.add_parser(
+        "cut", help="cut the power of an emulated drive under a load, and check what a server recovers"
+    )
+    add_cut_arguments(power)
+    power.set_defaults(do=cut)
+    _estimates.add_actions(actions)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action that the command line names; returns the exit status. Raises `PgassayError`."""
-    if arguments.action in OTHERS:
-        return OTHERS[arguments.action][0].run(arguments)
-    actions = {
-        "create": _create, "list": _list, "snapshots": _snapshots, "stats": _stats, "age": _age, "record": _record,
-        "fsck": _fsck, "destroy": _destroy, "precondition": _precondition, "prove": _prove,
-    }  # fmt: skip
-    return actions[arguments.action](arguments)
+    status: int = arguments.do(arguments)
+    return status
 
 
 def _directory(arguments: argparse.Namespace) -> Path:
@@ -173,21 +187,36 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _snapshots(arguments: argparse.Namespace) -> int:
-    plain, text = _kept(_directory(arguments), arguments.keep)
-    _say(arguments, plain, text)
+    """The snapshots, after removing what does not fit in `--keep`; raises `DriveError` while a run lives there."""
+    from pgassay.drive import snapshots
+    from pgassay.drive.root import find_root
+
+    directory = _directory(arguments)
+    roots = [root for place in (directory, directory / STUDY) if (root := find_root(place)) is not None]
+    removed = []
+    if arguments.keep is not None:
+        limit = 0 if arguments.keep.strip() == "0" else parse_memory(arguments.keep)
+        if limit < 0:
+            raise UsageError(f'--keep cannot be "{arguments.keep}"', "give a size such as 20GB, or 0")
+        removed = snapshots.trim(roots, limit)
+    kept = snapshots.all_stored(roots)
+    lines = [f"removed: {_line(each)}" for each in removed] + [_line(each) for each in kept]
+    total = format_size(sum(each.size_bytes for each in kept))
+    lines.append(f"{len(kept)} kept in {directory}, {total}" if kept else f"no snapshots in {directory}")
+    plain = {"snapshots": [_snapshot_row(each) for each in kept], "removed": [_snapshot_row(each) for each in removed]}
+    _say(arguments, plain, "\n".join(lines))
     return SUCCESS
 
 
-def _stats(arguments: argparse.Namespace) -> int:
-    return _answer(arguments, _found(arguments).ask("stats"))
-
-
-def _age(arguments: argparse.Namespace) -> int:
-    values = {"live_share": arguments.live_share, "compressibility": arguments.compressed_to}
+def _ask(arguments: argparse.Namespace) -> int:
+    """What an emulated drive counts, or what its ageing came to."""
+    if arguments.action == "stats":
+        return _answer(arguments, _found(arguments).ask("stats"))
     recorded: dict[str, Any] = {"mode": "uniform"}
     if arguments.trace is not None:
         recorded = {"mode": "trace", "trace": str(arguments.trace.absolute())}
-    return _answer(arguments, _found(arguments).ask("age", **values, **recorded))
+    shares = {"live_share": arguments.live_share, "compressibility": arguments.compressed_to}
+    return _answer(arguments, _found(arguments).ask("age", **shares, **recorded))
 
 
 def _record(arguments: argparse.Namespace) -> int:
@@ -214,25 +243,18 @@ def _record(arguments: argparse.Namespace) -> int:
     return _answer(arguments, answer)
 
 
-def _precondition(arguments: argparse.Namespace) -> int:
+def _prepare_or_prove(arguments: argparse.Namespace) -> int:
     from pgassay.cli import _preparing
 
-    return _answer(arguments, _preparing.precondition(arguments))
-
-
-def _prove(arguments: argparse.Namespace) -> int:
-    from pgassay.cli import _preparing
-
-    return _answer(arguments, _preparing.prove(arguments))
+    prepares = arguments.action == "precondition"
+    return _answer(arguments, _preparing.precondition(arguments) if prepares else _preparing.prove(arguments))
 
 
 def _fsck(arguments: argparse.Namespace) -> int:
     from pgassay.drive import named
     from pgassay.lab.drives import linux_kernel
 
-    drive = _found(arguments)
-    found = named.check(drive, linux_kernel())
-    return _answer(arguments, {"file_system": "clean", **found})
+    return _answer(arguments, {"file_system": "clean", **named.check(_found(arguments), linux_kernel())})
 
 
 def _destroy(arguments: argparse.Namespace) -> int:
@@ -272,33 +294,6 @@ def _say(arguments: argparse.Namespace, plain: Mapping[str, Any], text: str) -> 
     print(json.dumps(plain, indent=2) if arguments.json else text)
 
 
-def _kept(directory: Path, keep: str | None) -> tuple[dict[str, Any], str]:
-    """The snapshots as plain values and as text, after removing what does not fit in `keep` (`20GB`, `0`; None: all).
-
-    Raises `UsageError` for no size, `DriveError` while a run lives there.
-    """
-    from pgassay.drive import snapshots
-    from pgassay.drive.root import find_root
-
-    roots = [root for place in (directory, directory / STUDY) if (root := find_root(place)) is not None]
-    removed = [] if keep is None else snapshots.trim(roots, _limit_bytes(keep))
-    kept = snapshots.all_stored(roots)
-    lines = [f"removed: {_line(each)}" for each in removed] + [_line(each) for each in kept]
-    total = format_size(sum(each.size_bytes for each in kept))
-    lines.append(f"{len(kept)} kept in {directory}, {total}" if kept else f"no snapshots in {directory}")
-    return {
-        "snapshots": [_snapshot_row(each) for each in kept],
-        "removed": [_snapshot_row(each) for each in removed],
-    }, "\n".join(lines)
-
-
-def _limit_bytes(keep: str) -> int:
-    limit = 0 if keep.strip() == "0" else parse_memory(keep)
-    if limit < 0:
-        raise UsageError(f'--keep cannot be "{keep}"', "give a size such as 20GB, or 0")
-    return limit
-
-
 def _line(kept: "StoredSnapshot") -> str:
     return f"{_used(kept):%Y-%m-%d %H:%M} UTC  {format_size(kept.size_bytes):>8}  {kept.what}".rstrip()
 
@@ -310,3 +305,46 @@ def _snapshot_row(kept: "StoredSnapshot") -> dict[str, Any]:
 
 def _used(kept: "StoredSnapshot") -> datetime:
     return datetime.fromtimestamp(kept.used_s, UTC)
+
+
+def add_cut_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
+    parser.add_argument(
+        "--cuts", type=whole(1), default=200, metavar="N",
+        help=f"cuts of each treatment in {BLOCKS} blocks (default: 200)",
+    )  # fmt: skip
+    add_size_options(parser)
+    add_study_options(parser)
+    add_bench_options(parser)
+
+
+def cut(arguments: argparse.Namespace) -> int:
+    """Run the study with so many cuts, its load and drive replaced where they could not be cut."""
+    from pgassay.design.risk import UNSAFE
+    from pgassay.study import document
+
+    name, written = read_study(arguments)
+    each = ceil(arguments.cuts / BLOCKS)
+    given = {option.partition("=")[0].strip() for option in (*arguments.set, *arguments.levels)}
+    load = written.get("load")
+    given |= {*document.names_in(written), *(f"load.{option}" for option in (load if isinstance(load, dict) else ()))}
+    driver = load.get("driver", PGBENCH) if isinstance(load, dict) else PGBENCH
+    usual = {
+        **({"load.script": "ledger"} if driver == PGBENCH else {}),
+        "load.rate": RATE_TPS,
+        "drive.data": DriveKind.SSD,
+        "drive.cache": "volatile",
+        "init.data_checksums": "on",
+        **(
+            {}
+            if given.intersection(CHECKPOINTS)
+            else {"server.max_wal_size": MAX_WAL_SIZE, "server.archive_timeout": ARCHIVE_TIMEOUT}
+        ),
+    }
+    forced = [f"load.cuts={each}"]
+    if not any(option.startswith("load.duration=") for option in arguments.set):
+        forced.append(f"load.duration={max(10, ceil(each * CUT_S))}s")
+    arguments.set = [*arguments.set, *forced, *(f"{key}={value}" for key, value in usual.items() if key not in given)]
+    arguments.blocks = arguments.blocks or f"{BLOCKS}..{BLOCKS if arguments.risk_below is None else BLOCKS_MAX}"
+    arguments.primary = arguments.primary or UNSAFE
+    return run_document(name, written, arguments)

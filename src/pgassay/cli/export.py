@@ -24,7 +24,6 @@ FORMS = ("trials", "cache-csv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="a row a trial, with a header (the default); COPY takes it")
@@ -81,6 +80,7 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
 
     A record that was changed or damaged is named, and nothing is written.
     """
+    from pgassay.capture.asking import FOLDER
     from pgassay.lab.named_files import files_of
     from pgassay.lab.replay import replay
     from pgassay.record import capsule
@@ -101,7 +101,11 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
         return FOUND
     with paused(), scratch.folder("report") as folder:
         page.write(Findings(run), folder, pictures=False)
-        named = [replace(each, holds_rows=each.holds_rows or _is_captured(each.path)) for each in files_of(run)]
+        # Scripts that `pgassay ask` wrote into a capture have values of the server's rows, too.
+        named = [
+            replace(each, holds_rows=each.holds_rows or each.path.parent.parent.name == FOLDER)
+            for each in files_of(run)
+        ]
         strange = [each for each in named if _is_strange(each, run.path)]
         ours = [each for each in named if each not in strange]
         contents = capsule.contents_of(run, folder, ours, with_data=arguments.with_data)
@@ -114,20 +118,12 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _is_captured(path: Path) -> bool:
-    """Is it one of the scripts that `pgassay ask` wrote into a capture, with values of the server's rows?"""
-    from pgassay.capture.asking import FOLDER
-
-    return path.parent.parent.name == FOLDER
-
-
 def _is_strange(named: "NamedFile", run: Path) -> bool:
     """Is it a file of this machine that somebody else's record names?"""
     return not named.sources[0].is_relative_to(run) and _trust.foreign(run)
 
 
 def _listed(contents: "Contents", file: Path) -> str:
-    """What will be in the capsule and what is left out, a line each."""
     from pgassay.record.capsule import RECORD, REPORT
     from pgassay.report.words import size
 

@@ -8,12 +8,13 @@ columns. The dispatcher imports this module by its name, so a keyword for a name
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import outgoing
-from pgassay.cli import _foreign_options
+from pgassay.cli.lint import add_reading_options, parse_options
 from pgassay.cli.printing import SUCCESS
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files, or folders of them")
-    _foreign_options.add_arguments(parser)
+    add_reading_options(parser)
     add = parser.add_argument
     add("--baseline", metavar="NAME=VALUE", default="", help="the treatment to compare with (default: the first)")
     add("--primary", metavar="RESPONSE", default="", help="the response that verdicts are about (default: the first)")
@@ -41,19 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.importing.imported_run import Question, import_files
     from pgassay.record.directory import unused_path
 
-    options = _foreign_options.parse_options(arguments)
+    options = parse_options(arguments)
     path = arguments.out.absolute() if arguments.out else unused_path("imported", datetime.now(UTC))
     question = Question(arguments.baseline, arguments.primary, arguments.resolution, arguments.title)
     imported = import_files(arguments.files, options, question, path, ("pgassay", *sys.argv[1:]))
     if arguments.json:
-        print(json.dumps(plain(imported), indent=2))
+        print(json.dumps(_plain(imported), indent=2))
     else:
-        print(text(imported), end="")
+        print(outgoing.lines(_lines(imported)), end="")
     return SUCCESS
 
 
-def plain(imported: "Imported") -> dict[str, object]:
-    """What was imported, for scripts."""
+def _plain(imported: "Imported") -> dict[str, object]:
     return {
         "format": 1,
         "run": str(imported.path),
@@ -69,21 +68,20 @@ def plain(imported: "Imported") -> dict[str, object]:
     }
 
 
-def text(imported: "Imported") -> str:
-    """The same for people; of long lists the first lines."""
+def _lines(imported: "Imported") -> Iterator[str]:
+    """What was imported, for people; of long lists the first lines."""
     outcomes, left_out = imported.outcomes, imported.left_out
     counted = f"{len(imported.placed)} runs of {len(imported.treatments)} treatments"
-    lines = [f"{imported.kind}: {counted} imported, not measured by pgassay"]
+    yield f"{imported.kind}: {counted} imported, not measured by pgassay"
     for each in outcomes[:SHOWN]:
         reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in each.reasons)
-        lines.append(f"not counted as a result: {each.run.place}: {reasons}")
-    lines += _more(len(outcomes), "runs are not counted")
-    lines += [f"left out: {left.place}: {left.reason}" for left in left_out[:SHOWN]]
-    lines += _more(len(left_out), "are left out")
-    lines += [f"note: {remark}" for remark in imported.remarks]
-    lines.append(f"record: {imported.path}")
-    return outgoing.lines(lines)
-
-
-def _more(count: int, what: str) -> list[str]:
-    return [f"{count - SHOWN} more {what}; all are in the record"] if count > SHOWN else []
+        yield f"not counted as a result: {each.run.place}: {reasons}"
+    if len(outcomes) > SHOWN:
+        yield f"{len(outcomes) - SHOWN} more runs are not counted; all are in the record"
+    for left in left_out[:SHOWN]:
+        yield f"left out: {left.place}: {left.reason}"
+    if len(left_out) > SHOWN:
+        yield f"{len(left_out) - SHOWN} more are left out; all are in the record"
+    for remark in imported.remarks:
+        yield f"note: {remark}"
+    yield f"record: {imported.path}"

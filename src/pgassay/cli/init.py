@@ -4,6 +4,7 @@ The server under test is always a private one on this machine; what is taken ove
 """
 
 import argparse
+import json
 from pathlib import Path
 
 from pgassay.cli.printing import SUCCESS
@@ -45,20 +46,13 @@ budget     = "1h"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
-    parser.add_argument(
-        "--from",
-        dest="dsn",
-        metavar="DSN",
-        required=True,
-        help="connection string or URI of the server",
-    )
+    connection = "connection string or URI of the server"
+    parser.add_argument("--from", dest="dsn", metavar="DSN", required=True, help=connection)
     parser.add_argument("--out", type=Path, default=Path("study.toml"), help="file to write (default: study.toml)")
     parser.add_argument("--force", action="store_true", help="overwrite the file if it is there")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the server, write the file."""
     from pgassay.postgres.inspection import inspect
 
     if arguments.out.exists() and not arguments.force:
@@ -76,8 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def study_text(name: str, version: str, settings: dict[str, str], left_out: dict[str, str]) -> str:
     """The text of a study file `name` with these settings held, and those left out as comments."""
-    import json
-
     lines = [f'"server.{key}" = {json.dumps(value)}' for key, value in settings.items()]
     if left_out:
         lines += ["# left out, because they belong to that server's place:"]

@@ -9,26 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import outgoing
-from pgassay.cli import _foreign_options
-from pgassay.cli.parser import add_strict_options, strict_status
+from pgassay.cli.parser import add_options, strict_status
+from pgassay.errors import UsageError
+from pgassay.importing.fields import ALL, parse_given, parse_pattern, parse_roles
+from pgassay.importing.reader import Options
 from pgassay.study.findings import Finding, Severity
+from pgassay.study.responses import Better
 
 if TYPE_CHECKING:
     from pgassay.importing.benchmark import Judged
+
 
 SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("files", metavar="FILE|RUN", nargs="+", type=Path, help="files, folders, or a run directory")
-    _foreign_options.add_arguments(parser)
+    add_reading_options(parser)
     add = parser.add_argument
     add("--baseline", metavar="NAME=VALUE", default="", help="the treatment that claims are made against")
     add("--primary", metavar="RESPONSE", default="", help="the response that is claimed (default: the first)")
     add("--resolution", metavar="SHARE", help="the smallest effect that is claimed (default: 5%%, or the study's own)")
-    add_strict_options(parser)
-    add("--json", action="store_true", help="as JSON")
+    add_options(parser, "--strict", "--strict-from", "--json")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.importing import benchmark
     from pgassay.study import quantities
 
-    options = _foreign_options.parse_options(arguments)
+    options = parse_options(arguments)
     paths = arguments.files
     if len(paths) == 1 and (paths[0] / "run.json").is_file():
         judged = benchmark.of_run(paths[0], arguments.primary)
@@ -103,3 +105,37 @@ def plain(judged: "Judged", found: tuple[Finding, ...]) -> dict[str, object]:
         "left_out": [{"place": place, "reason": reason} for place, reason in judged.left_out],
         "remarks": list(judged.remarks),
     }
+
+
+def add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what the user says about files of other tools, for `import` and `lint`."""
+    add = parser.add_argument
+    add("--columns", metavar="ROLE=COLUMN,…", action="append", default=[],
+        help=f"what columns and fields mean; roles: {', '.join(ALL)}")  # fmt: skip
+    add("--header", metavar="A;B;C", default="", help="names for the columns of a table without a header line")
+    add("--pattern", metavar="PATH", help="fields in the path, as in 'pg-{page_kB}/run-{run}/pgbench.log'")
+    add("--treatment", metavar="NAME=VALUE[:FILES]", action="append", default=[],
+        help="a level of every file, or of those that match FILES")  # fmt: skip
+    add("--where", metavar="NAME=VALUE", action="append", default=[], help="take only runs whose field has this value")
+    add("--better", choices=("higher", "lower"), help="which way a column of unknown name is better")
+    add("--log-has", metavar="WHAT", choices=("lag", "retries"), action="append", default=[],
+        help="extra columns of a pgbench log without its output: lag (--rate), retries (--max-tries)")  # fmt: skip
+
+
+def parse_options(arguments: argparse.Namespace) -> Options:
+    """What these options say about the files; raises `UsageError` for one that cannot be read."""
+    filters = []
+    for text in arguments.where:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise UsageError(f'--where wants NAME=VALUE, not "{text}"', "for example --where mode=rw")
+        filters.append((name, value))
+    return Options(
+        roles=parse_roles(arguments.columns),
+        header=arguments.header,
+        pattern=parse_pattern(arguments.pattern) if arguments.pattern else None,
+        given=tuple(map(parse_given, arguments.treatment)),
+        where=tuple(filters),
+        better=Better(arguments.better) if arguments.better else None,
+        log_has=tuple(arguments.log_has),
+    )

@@ -1,20 +1,23 @@
 """`pgassay man [COMMAND]`: manual pages in man(7)'s macros, made from the parsers, for one command or all.
 
 Our own because the one library for it, argparse-manpage, has no wheel: its installation would fetch an unpinned
-setuptools, which no lock file of ours could hold. Exit statuses and variables are here once, for docs/commands.md too.
+setuptools, which no lock file of ours could hold. Completion is made from the same parser (`program`). Exit
+statuses and variables are here once, for docs/commands.md too.
 """
 
 import argparse
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pgassay import __version__
-from pgassay.cli._program import NAME, actions_of, program, subcommands_of
-from pgassay.cli.parser import excluded, unknown_command
+from pgassay import __version__, plugins
+from pgassay.cli import COMMANDS, find_command
+from pgassay.cli.parser import Action, excluded, unknown_command
 from pgassay.cli.printing import SUCCESS
 from pgassay.outgoing import visible
+from pgassay.plugins import PluginError
 
+NAME = "pgassay"
 EXIT_STATUSES: Mapping[str, str] = {
     "0": "the command did its work; for `run`: the study ran, whatever its verdicts"
     " (and thresholds, without `--check`)",
@@ -47,7 +50,6 @@ _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("about", nargs="?", metavar="COMMAND", help="the command (default: the program)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the pages of all commands there, as COMMAND.1")
 
@@ -72,10 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
 def pages() -> dict[str, str]:
     """Every page by its name: `pgassay`, then `pgassay-COMMAND` for each command."""
     whole = program()
-    found = {NAME: _text(_of_program(whole))}
-    for name, summary, parser in subcommands_of(whole):
-        found[f"{NAME}-{name}"] = _text(_of_command(name, summary, parser))
-    return found
+    found = {NAME: _of_program(whole)}
+    found |= {f"{NAME}-{each[0]}": _of_command(*each) for each in subcommands_of(whole)}
+    return {name: "\n".join(lines) + "\n" for name, lines in found.items()}
 
 
 def _of_program(whole: argparse.ArgumentParser) -> Iterator[str]:
@@ -94,7 +95,8 @@ def _of_command(name: str, summary: str, parser: argparse.ArgumentParser) -> Ite
     yield ".SH SYNOPSIS"
     below = list(subcommands_of(parser))
     for each in [each for _, _, each in below] or [parser]:
-        yield from (_usage(each), ".br")
+        words = each.format_usage().removeprefix("usage: ").split()
+        yield from (f"{_bold(each.prog)} {_plain(' '.join(words[len(each.prog.split()) :]))}", ".br")
     if below:
         yield ".SH ACTIONS"
     for action, said, each in below:
@@ -108,12 +110,6 @@ def _of_command(name: str, summary: str, parser: argparse.ArgumentParser) -> Ite
 def _head(name: str, summary: str) -> Iterator[str]:
     yield f'.TH {_plain(name.upper())} 1 "" "{NAME} {_plain(__version__)}" "{NAME}"'
     yield from (".nh", ".ad l", ".SH NAME", f"{_plain(name)} \\- {_plain(summary)}")
-
-
-def _usage(parser: argparse.ArgumentParser) -> str:
-    words = parser.format_usage().removeprefix("usage: ").split()
-    typed = parser.prog.split()
-    return f"{_bold(parser.prog)} {_plain(' '.join(words[len(typed) :]))}"
 
 
 def _options(parser: argparse.ArgumentParser, title: str) -> Iterator[str]:
@@ -173,5 +169,43 @@ def _plain(text: str) -> str:
     return f"\\&{text}" if text.startswith(".") else text
 
 
-def _text(lines: Iterable[str]) -> str:
-    return "\n".join(lines) + "\n"
+def program() -> argparse.ArgumentParser:
+    """The whole program as one parser, with a subparser for each command; only their `add_arguments` has run.
+
+    `main` parses one command at a time, so that `--help` imports nothing else. A broken command of another package is
+    left out, since it stops no other.
+    """
+    whole = Action(prog=NAME, description="a laboratory for PostgreSQL on storage")
+    whole.add_argument(
+        "-V", "--version", action="version", version=f"{NAME} {__version__}", help="output version information"
+    )
+    commands = whole.add_subparsers(metavar="COMMAND", dest="command", parser_class=Action)
+    others = (plugin.name for plugin in plugins.installed(plugins.Group.COMMANDS))
+    for name in dict.fromkeys((*COMMANDS, *others)):
+        try:
+            command, summary = find_command(name)
+        except PluginError:
+            continue
+        command.add_arguments(commands.add_parser(name, prog=f"{NAME} {name}", help=summary, description=summary))
+    return whole
+
+
+def actions_of(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Its options and arguments that are shown, without its subcommands."""
+    for action in parser._actions:
+        if action.help != argparse.SUPPRESS and not isinstance(action, argparse._SubParsersAction):
+            yield action
+
+
+def subcommands_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """Name, summary and parser of each of its subcommands, in the order in which they were added."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            said = {each.dest: each.help or "" for each in action._choices_actions}
+            yield from ((name, said.get(name, ""), each) for name, each in action.choices.items())
+
+
+def walk(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for _, _, each in subcommands_of(parser):
+        yield from walk(each)

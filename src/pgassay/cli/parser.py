@@ -5,7 +5,8 @@ argparse because start-up counts: it adds milliseconds where richer libraries ad
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from pgassay.cli.printing import SUCCESS
@@ -48,7 +49,6 @@ def whole(least: int) -> Callable[[str], int]:
 
 def duration(text: str) -> float:
     """The type of an option that takes a time with its unit, in seconds."""
-    from pgassay.errors import UsageError
     from pgassay.study.units import parse_time_s
 
     try:
@@ -63,6 +63,35 @@ def timed(text: str) -> str:
 
     parse_time_s(text)
     return text
+
+
+_SHARED: Mapping[str, Mapping[str, Any]] = {
+    "--allow-busy": {"action": "store_true", "help": "run although other programs are busy"},
+    "--allow-volatile": {"action": "store_true", "help": "allow clusters on tmpfs or overlay"},
+    "--data-dir": {"type": Path, "metavar": "DIR", "help": "where the clusters live"},
+    "--disk": {
+        "type": Path,
+        "metavar": "RUN",
+        "help": "a disk study of this drive (default: the one that the run has kept)",
+    },
+    "--json": {"action": "store_true", "help": "as JSON"},
+    "--pg-bindir": {"type": Path, "metavar": "DIR", "help": "the PostgreSQL to use (default: the first found)"},
+    "--seed": {"type": whole(0), "metavar": "N", "help": "seed of the order and the load (default: random)"},
+    "--set": {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "hold a factor at this level"},
+    "--strict": {"action": "store_true", "help": "exit 1 if there is a warning or an error"},
+    "--strict-from": {
+        "choices": [each.value for each in _GRAVER],
+        "metavar": "SEVERITY",
+        "help": "exit 1 from this severity on: note, warning or error",
+    },
+}
+"""Options that mean the same in several commands."""
+
+
+def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
+    """Declare options of `_SHARED`."""
+    for name in names:
+        parser.add_argument(name, **_SHARED[name])
 
 
 class _Help(argparse.HelpFormatter):
@@ -86,13 +115,32 @@ _OPTIONS = argparse.Action(["[OPTION]..."], "options", nargs=0, required=True)
 """Stands for all that may be given."""
 
 
-class Parser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "add_help": False, "allow_abbrev": False, "formatter_class": _Help})
+        self.add_argument("-?", "--help", action="help", help="show this help, then exit")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `UsageError` for a command line that cannot be parsed; suggests the nearest option."""
+        try_help = f'try "{self.prog} --help" for '
+        unknown = re.search(r"unrecognized arguments: (\S+)", message)
+        if unknown:
+            options = [option for action in self._actions for option in action.option_strings]
+            hint = did_you_mean(unknown[1].partition("=")[0], options, f"{try_help}the options", _ALIKE)
+            raise UsageError(f'unrecognized argument "{unknown[1]}"', hint)
+        said = re.fullmatch(r"argument ([^\s:]+): (wants .*|expected one argument)", message)
+        if said:
+            option = said[1].rpartition("/")[2]
+            what = said[2] if said[2].startswith("wants") else "wants a value"
+            raise UsageError(f"{option} {what}", f"{try_help}more information")
+        raise UsageError(message[:1].lower() + message[1:], f"{try_help}more information")
+
+
+class Parser(_Parser):
     """The parser of one command."""
 
     def __init__(self, program: str, summary: str) -> None:
-        super().__init__(prog=program, description=f"{program}: {summary}", add_help=False, allow_abbrev=False,
-            formatter_class=_Help)  # fmt: skip
-        self.add_argument("-?", "--help", action="help", help="show this help, then exit")
+        super().__init__(prog=program, description=f"{program}: {summary}")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Options and arguments in any order, as psql takes them; raises `UsageError`.
@@ -101,18 +149,9 @@ class Parser(argparse.ArgumentParser):
         """
         return self.parse_args(words) if self._subparsers else self.parse_intermixed_args(words)
 
-    def error(self, message: str) -> NoReturn:
-        """Raise `UsageError` for a command line that cannot be parsed."""
-        options = [option for action in self._actions for option in action.option_strings]
-        raise bad_usage(message, self.prog, options)
 
-
-class Action(argparse.ArgumentParser):
+class Action(_Parser):
     """The parser of one action of a command that has several (`postgres build`, `drive create`)."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "add_help": False, "allow_abbrev": False, "formatter_class": _Help})
-        self.add_argument("-?", "--help", action="help", help="show this help, then exit")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What argparse calls for an action; an unknown option is refused here, where the known ones are known."""
@@ -120,17 +159,6 @@ class Action(argparse.ArgumentParser):
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
-
-    def error(self, message: str) -> NoReturn:
-        """Raise `UsageError` for a command line that cannot be parsed."""
-        raise bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])
-
-
-def add_strict_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--strict` and `--strict-from`: an exit status for scripts."""
-    parser.add_argument("--strict", action="store_true", help="exit 1 if there is a warning or an error")
-    parser.add_argument("--strict-from", choices=[each.value for each in _GRAVER], metavar="SEVERITY",
-        help="exit 1 from this severity on: note, warning or error")  # fmt: skip
 
 
 def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) -> int:
@@ -143,25 +171,9 @@ def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) ->
 
 
 def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
-    """A word that is no command."""
     return UsageError(
         f'unknown command "{name}"', did_you_mean(name, commands, 'try "pgassay --help" for the commands')
     )
-
-
-def bad_usage(detail: str, program: str, options: Iterable[str]) -> UsageError:
-    """Options or arguments that do not fit; suggests the nearest option."""
-    unknown = re.search(r"unrecognized arguments: (\S+)", detail)
-    if unknown:
-        otherwise = f'try "{program} --help" for the options'
-        hint = did_you_mean(unknown[1].partition("=")[0], options, otherwise, _ALIKE)
-        return UsageError(f'unrecognized argument "{unknown[1]}"', hint)
-    said = re.fullmatch(r"argument ([^\s:]+): (wants .*|expected one argument)", detail)
-    if said:
-        option = said[1].rpartition("/")[2]
-        what = said[2] if said[2].startswith("wants") else "wants a value"
-        return UsageError(f"{option} {what}", f'try "{program} --help" for more information')
-    return UsageError(detail[:1].lower() + detail[1:], f'try "{program} --help" for more information')
 
 
 def excluded(one: str, other: str) -> UsageError:

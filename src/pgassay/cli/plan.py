@@ -9,7 +9,6 @@ from typing import TextIO
 from pgassay import outgoing
 from pgassay.analysis.numbers import bound_per_cent
 from pgassay.host.storage import UNKNOWN
-from pgassay.lab.forecast import Overwriting
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, RiskForecast, WayForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
@@ -31,12 +30,15 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"{each['version']} in {each['bindir']} ({each['found_by']}{_from(each)})" for each in plan.postgres
     )
     budget = f", budget {words.duration(plan.budget_s)}" if plan.budget_s else ""
+    precise = "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
+    others = [name for name in plan.settle if name != plan.primary]
+    settled = f"; until settled, too: {', '.join(others)}" if others else ""
     lines = [
         f"{plan.title}: {plan.question}",
         f"  baseline    {plan.baseline}",
         *_listed("treatments", plan.arms),
         f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
-        f"  response    {plan.primary}{_precise(plan)}{until_safe(plan.risk)}{_settled_too(plan)}",
+        f"  response    {plan.primary}{precise}{until_safe(plan.risk)}{settled}",
         f"  postgres    {postgres or 'built first'}{'' if plan.server else f'; {plan.account}'}",
         *unbuilt_lines(plan.unbuilt),
         *_server(plan),
@@ -49,8 +51,12 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  seed        {plan.seed}",
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
-        *_modelled(plan),
-        *overwriting_lines(plan.overwritings),
+        *_titled("model", scale_model.in_words(plan.scale_model) if plan.scale_model is not None else ()),
+        *(
+            f"  first       {words.counted(each.drive_writes, 'drive write')} of {words.size(each.size_bytes)} to"
+            f" {each.device}, their time not counted"
+            for each in plan.overwritings
+        ),
         *reboot_lines(plan),
         *_listed("differs", plan.differs),
         *(f"  warning     {warning}" for warning in plan.warnings),
@@ -60,7 +66,6 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
 
 
 def _server(plan: Plan) -> list[str]:
-    """The user's own server, and what is done to it."""
     if not plan.server:
         return []
     known = plan.server
@@ -96,38 +101,12 @@ def _from(postgres: Mapping[str, str]) -> str:
     return f" from {postgres['source']}" if "source" in postgres else ""
 
 
-def _modelled(plan: Plan) -> list[str]:
-    """What a scale model keeps of its study."""
-    lines = scale_model.in_words(plan.scale_model) if plan.scale_model is not None else ()
-    return [f"  {'model' if number == 0 else '':<10}  {line}" for number, line in enumerate(lines)]
-
-
-def overwriting_lines(overwritings: Sequence[Overwriting]) -> list[str]:
-    """What is written to devices first: on drives of terabytes that takes hours."""
-    return [
-        f"  first       {words.counted(each.drive_writes, 'drive write')} of {words.size(each.size_bytes)} to"
-        f" {each.device}, their time not counted"
-        for each in overwritings
-    ]
-
-
 def reboot_lines(plan: Plan) -> list[str]:
     """How often this machine is rebooted, where the study asks for it."""
     if not plan.reboots_max:
         return []
     counts = _span(str(plan.reboots_min), words.counted(plan.reboots_max, "reboot"))
     return [f"  reboots     {counts} of this machine, one after each block; only with --reboot-between-blocks"]
-
-
-def _settled_too(plan: Plan) -> str:
-    """The responses that have to be settled beside the primary."""
-    others = [name for name in plan.settle if name != plan.primary]
-    return f"; until settled, too: {', '.join(others)}" if others else ""
-
-
-def _precise(plan: Plan) -> str:
-    """How narrow the intervals are to be."""
-    return "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
 
 
 def until_safe(risk: RiskForecast | None) -> str:
@@ -143,7 +122,10 @@ def until_safe(risk: RiskForecast | None) -> str:
 
 def _listed(title: str, names: Sequence[str]) -> list[str]:
     """A line a name; of many the first ones, since --json has all."""
-    lines = list(names[:LISTED]) + ([f"… and {len(names) - LISTED} more"] if len(names) > LISTED else [])
+    return _titled(title, [*names[:LISTED], *([f"… and {len(names) - LISTED} more"] if len(names) > LISTED else [])])
+
+
+def _titled(title: str, lines: Sequence[str]) -> list[str]:
     return [f"  {title if number == 0 else '':<10}  {line}" for number, line in enumerate(lines)]
 
 
@@ -190,7 +172,7 @@ def forecast_lines(forecasts: Sequence[WayForecast]) -> list[str]:
             low = "less" if each.low is None else f"{each.low * 100:.2g}"
             found = f"about ±{each.width * 100:.2g} % (between ±{low} and {high})"
         lines.append(f"{_WAYS[each.way]}: {found} after {words.counted(each.blocks, 'block')}; {each.source}")
-    return [f"  {'forecast' if place == 0 else '':<10}  {line}" for place, line in enumerate(lines)]
+    return _titled("forecast", lines)
 
 
 def _noise(plan: Plan) -> str:

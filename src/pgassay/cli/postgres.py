@@ -2,12 +2,10 @@
 
 import argparse
 import json
-from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.cli.parser import Action, whole
+from pgassay.cli.parser import Action, add_options, whole
 from pgassay.cli.printing import SUCCESS
 from pgassay.postgres.builds.errors import BuildError
 
@@ -17,10 +15,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
     listing = actions.add_parser("list", help="every build in the cache, and the PostgreSQLs found on this machine")
-    listing.add_argument("--json", action="store_true", help="as JSON")
+    add_options(listing, "--json")
     build = actions.add_parser("build", help="build a page size, or take it from the cache")
     build.add_argument("--block-size", default="8kB", metavar="A,B", help="page sizes (default: 8kB)")
     build.add_argument("--wal-block-size", default="8kB", metavar="SIZE", help="WAL block size (default: 8kB)")
@@ -50,7 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Building":
-    """The command line's wishes for builds."""
     from pgassay.cli.progress import teller
     from pgassay.lab.building import Building
 
@@ -63,7 +59,6 @@ def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Build
 
 
 def builder(building: "Building | None" = None) -> "Builder":
-    """The builder of this machine."""
     from pgassay.lab.building import Building, local_builder
 
     return local_builder(building or Building())
@@ -96,8 +91,6 @@ def _build(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from pgassay.postgres.builds.errors import BuildError
-
     maker = builder()
     rows: list[dict[str, Any]] = []
     for key in maker.cache.all_keys():
@@ -127,12 +120,7 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"cache": str(maker.cache.root), "builds": rows, "found": found}, indent=2))
         return SUCCESS
-    _print_list(maker.cache.root, rows, found)
-    return SUCCESS
-
-
-def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, str]]) -> None:
-    print(f"builds in {root}: {len(rows) or 'none'}")
+    print(f"builds in {maker.cache.root}: {len(rows) or 'none'}")
     for row in rows:
         if "damaged" in row:
             print(f"  {row['key'][:12]}  {row['damaged']}")
@@ -143,6 +131,7 @@ def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, st
     print("found on this machine:")
     for each in found:
         print(f"  {each['version']:<8} {each['bindir']} ({each['found_by']})")
+    return SUCCESS
 
 
 def _verify(arguments: argparse.Namespace) -> int:
@@ -164,7 +153,10 @@ def _verify(arguments: argparse.Namespace) -> int:
             continue
         print(f"{key[:12]}  {', '.join(f'{name} {value}' for name, value in shown.items())}: as its key says")
     if damaged:
-        raise damaged_builds(damaged, len(keys))
+        raise BuildError(
+            f"{len(damaged)} of {len(keys)} builds {'is' if len(damaged) == 1 else 'are'} damaged",
+            f"remove them; a study builds them again: pgassay postgres remove {' '.join(damaged)}",
+        )
     print(f"{len(keys)} verified in {maker.cache.root}" if keys else f"no builds in {maker.cache.root}")
     return SUCCESS
 
@@ -175,11 +167,3 @@ def _remove(arguments: argparse.Namespace) -> int:
         maker.cache.remove(key)
         print(f"removed {key}")
     return SUCCESS
-
-
-def damaged_builds(keys: Sequence[str], looked_at: int) -> BuildError:
-    """What `verify` found, after all builds were looked at."""
-    return BuildError(
-        f"{len(keys)} of {looked_at} builds {'is' if len(keys) == 1 else 'are'} damaged",
-        f"remove them; a study builds them again: pgassay postgres remove {' '.join(keys)}",
-    )

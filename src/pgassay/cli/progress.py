@@ -24,13 +24,13 @@ from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Scale, Status
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
 
     from pgassay.postgres.builds.compilation import Progress as BuildProgress
     from pgassay.postgres.builds.compilation import Tell
 
 _EVERY_S = 30.0
-EFFECTS_TOLD = 4
+EFFECTS_SHOWN = 4
 """Of a block's line."""
 _BAR = 20
 """Characters of a build's bar."""
@@ -64,15 +64,12 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
 class _Bar(Watcher):
     """Draws what happens. The end is not known beforehand: a study stops when it knows enough."""
 
-    def __init__(self, study: Study, progress: object) -> None:
-        from rich.progress import Progress
-
-        assert isinstance(progress, Progress)
+    def __init__(self, study: Study, progress: "Progress") -> None:
         self._study = study
         self._progress = progress
         self._task = progress.add_task("starting", total=1.0, left="")
         self._left = Remaining(study)
-        self._told: Sequence[Effect] = ()
+        self._shown: Sequence[Effect] = ()
         self._hosts: dict[str, TaskID] = {}
 
     def preparing(self, arm: Arm) -> None:
@@ -93,9 +90,9 @@ class _Bar(Watcher):
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
         self._left.used(used_s)
         self._draw()
-        if effects == self._told:
+        if effects == self._shown:
             return  # asked again after a drop: nothing new
-        self._told = effects
+        self._shown = effects
         for effect in effects:
             self._tell(f"after {words.counted(effect.blocks, 'block')}: {_said(effect)}")
 
@@ -167,24 +164,20 @@ class BlockLines(Watcher):
         lost = [trial for trial in self._trials if trial.status is not Status.VALID]
         seconds = sum(trial.length_s for trial in self._trials)
         took = f"{words.counted(len(self._trials), 'trial')} in {words.duration(seconds)}"
-        told = [", ".join(filter(None, (took, str(self._left))))]
-        told += _lost(lost)
+        parts = [", ".join(filter(None, (took, str(self._left))))]
+        kinds = Counter(f"{each.status}: {', '.join(reason.code for reason in each.reasons)}" for each in lost)
+        if len(lost) == 1:
+            parts.append(f"{lost[0].arm} {next(iter(kinds))}")
+        else:
+            parts += [f"{many} {kind}" for kind, many in kinds.items()]
         known = [effect for effect in self._effects if effect.bounded]
-        told += [_said(effect) for effect in known[:EFFECTS_TOLD]]
-        if len(known) > EFFECTS_TOLD:
-            told.append(f"{len(known) - EFFECTS_TOLD} more effects")
+        parts += [_said(effect) for effect in known[:EFFECTS_SHOWN]]
+        if len(known) > EFFECTS_SHOWN:
+            parts.append(f"{len(known) - EFFECTS_SHOWN} more effects")
         block, most = self._trials[-1].block, self._study.design.blocks_max
-        line = "; ".join((*told, *self._dropped))
+        line = "; ".join((*parts, *self._dropped))
         print(f"block {block} of at most {most}: {line}", file=self._stream, flush=True)
         self._trials, self._effects, self._dropped = [], (), []
-
-
-def _lost(lost: Sequence[TrialRecord]) -> list[str]:
-    """What became of trials without a result: one by its arm, of more only how many there were of each kind."""
-    kinds = Counter(f"{each.status}: {', '.join(reason.code for reason in each.reasons)}" for each in lost)
-    return (
-        [f"{lost[0].arm} {next(iter(kinds))}"] if len(lost) == 1 else [f"{many} {kind}" for kind, many in kinds.items()]
-    )
 
 
 def _doing(state: HostState) -> str:
@@ -227,11 +220,11 @@ class _BuildLines:
 
     def __init__(self) -> None:
         self._name = ""
-        self._told_s = 0.0
+        self._printed_s = 0.0
 
     def __call__(self, progress: "BuildProgress") -> None:
-        if progress.name != self._name or progress.seconds - self._told_s >= _EVERY_S:
-            self._name, self._told_s = progress.name, progress.seconds
+        if progress.name != self._name or progress.seconds - self._printed_s >= _EVERY_S:
+            self._name, self._printed_s = progress.name, progress.seconds
             print(build_line(progress), file=sys.stderr, flush=True)
 
 
@@ -249,8 +242,6 @@ def build_bar(progress: "BuildProgress", columns: int) -> str:
 
 
 class _BuildLine:
-    """One line with a bar, written over."""
-
     def __call__(self, progress: "BuildProgress") -> None:
         line = build_bar(progress, shutil.get_terminal_size().columns)
         control(sys.stderr, "\r\x1b[K")

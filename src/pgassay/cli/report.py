@@ -5,29 +5,28 @@ An advice is a folder of runs, of which one has the page with its answer.
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pgassay.cli._runs import REPORT, open_run
-from pgassay.cli._thresholds import add_check_option, add_weigh_option, nothing_to_check, require, status, weighed
+from pgassay.cli._runs import (
+    REPORT,
+    add_check_option,
+    add_weigh_option,
+    nothing_to_check,
+    open_run,
+    require,
+    status,
+    weighed,
+)
+from pgassay.cli.parser import add_options
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
-if TYPE_CHECKING:
-    from pgassay.report.findings import Findings
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or that of an advice")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME"
     )
-    parser.add_argument(
-        "--disk",
-        metavar="RUN",
-        type=Path,
-        help="a disk study of this drive (default: the one that the run has kept)",
-    )
+    add_options(parser, "--disk")
     parser.add_argument("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the thresholds as a JUnit file, for CI")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the answer as Markdown, for CI")
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the pages and their figures, print their paths; returns the exit status. Raises `RecordError`."""
-    from pgassay.report import page
+    from pgassay.report import junit, markdown, page
     from pgassay.report.collection import paused
     from pgassay.report.disk import measured_by
     from pgassay.report.findings import Findings
@@ -52,7 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.junit and not findings.limits:
                 raise nothing_to_check("--junit")
             print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)
-            _write_for_ci(findings, arguments)
+            if arguments.junit:
+                junit.write(findings, arguments.junit)
+            if arguments.markdown:
+                arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")
             worst = max(worst, status(findings, check=arguments.check))
     return worst
 
@@ -60,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _folders(arguments: argparse.Namespace) -> dict[Path, Path]:
     """Where the page of each run goes; raises `UsageError` where several would be one.
 
-    Of an advice it is the run whose page has the answer; several are told apart by the names that were given.
+    Of an advice it is the run whose page has the answer; several are distinguished by the names that were given.
     """
     given = list(dict.fromkeys(path.absolute() for path in arguments.runs))
     runs = [_with_answer(path) for path in given]
@@ -86,12 +88,3 @@ def _with_answer(path: Path) -> Path:
     from pgassay.advise import folder
 
     return folder.answered(path) if (path / folder.TASK_FILE).is_file() else path
-
-
-def _write_for_ci(findings: "Findings", arguments: argparse.Namespace) -> None:
-    from pgassay.report import junit, markdown
-
-    if arguments.junit:
-        junit.write(findings, arguments.junit)
-    if arguments.markdown:
-        arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")

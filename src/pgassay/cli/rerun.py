@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay import scratch
 from pgassay.cli._runs import open_run
-from pgassay.cli.parser import FOUND, timed, whole
+from pgassay.cli.parser import FOUND, add_options, timed
 from pgassay.cli.printing import SUCCESS
-from pgassay.cli.run import add_bench_options, add_study_options, run_document, run_path
+from pgassay.cli.run import add_bench_options, run_document, run_path, study_defaults
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
-    parser.set_defaults(**_unchanged())
+    parser.set_defaults(**study_defaults())
     parser.add_argument("source", metavar="FILE|RUN", type=Path, help="a capsule, or a run directory")
     parser.add_argument(
         "--with", dest="made", metavar="RUN", type=Path, help="compare this run, made already; run nothing"
@@ -40,15 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit 1 if a contrast or a claim differs")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="other repetitions than the original's")
     parser.add_argument("--budget", type=timed, metavar="TIME", help="another budget than the original's")
-    parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
+    add_options(parser, "--seed")
     add_bench_options(parser)
-
-
-def _unchanged() -> dict[str, Any]:
-    """What the options of `run` that change a study are where none was given: a repetition has none of them."""
-    parser = argparse.ArgumentParser(add_help=False)
-    add_study_options(parser)
-    return vars(parser.parse_args([]))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -142,7 +134,6 @@ def _document(original: "Run") -> dict[str, Any]:
 
 
 def _again(study: str, document: dict[str, Any], files: "OwnFiles", arguments: argparse.Namespace, path: Path) -> int:
-    """Make the second run at `path`; returns the exit status."""
     asked = argparse.Namespace(
         **{**vars(arguments), "out": path, "origin": arguments.source, "packed": arguments.source.is_file()}
     )

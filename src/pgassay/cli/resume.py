@@ -12,16 +12,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _fleet, _trust
-from pgassay.cli._client import add_way_options, clients_of
-from pgassay.cli._live import add_live_option, live_pages, require_live
-from pgassay.cli._runs import add_form_options
-from pgassay.cli._thresholds import add_check_option, require
+from pgassay.cli import _trust, fleet
+from pgassay.cli._runs import add_check_option, add_form_options, require
 from pgassay.cli.parser import excluded
 from pgassay.cli.postgres import add_build_options
 from pgassay.cli.printing import warn
-from pgassay.cli.reboots import add_reboot_option, reboots_of
-from pgassay.cli.run import add_owned_option, bench_options, conduct, finish, silent
+from pgassay.cli.run import add_owned_option, add_reboot_option, bench_options, conduct, finish, reboots_of, silent
+from pgassay.cli.serve import add_live_option, live_pages, require_live
 from pgassay.outgoing import visible
 from pgassay.record.calibrations import STUDY
 
@@ -49,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _trust.add_trust_option(parser)
     add_form_options(parser)
     add_check_option(parser)
-    _fleet.add_fleet_options(parser)
-    add_way_options(parser)
+    fleet.add_fleet_options(parser)
+    fleet.add_client_options(parser, named=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,10 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
     _trust.require(arguments.run, chain(programs, executed), arguments)
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)
-    if _fleet.asked(arguments):
-        _fleet.require_own_places(arguments)
+    on_fleet = fleet.over_fleet(arguments)
     with ExitStack() as stack:
-        clients = stack.enter_context(clients_of(arguments))
+        clients = stack.enter_context(fleet.clients_of(arguments))
         bench = stack.enter_context(bench_of(replace(options, clients=clients)))
         reopened = reopen(arguments.run, bench, more)
         stack.enter_context(reopened.run)  # it is closed where the run does not go on, too
@@ -87,14 +83,14 @@ def run(arguments: argparse.Namespace) -> int:
             warn(remark.warning)
         require(arguments, reopened.prepared.resolved.study.decide)
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
-        fleet = None
-        if _fleet.asked(arguments):
-            asked = _fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
-            fleet = stack.enter_context(asked)
-        mark_resumed(reopened, fleet.files if fleet else None)
+        hosts = None
+        if on_fleet:
+            found = fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
+            hosts = stack.enter_context(found)
+        mark_resumed(reopened, hosts.files if hosts else None)
         stack.enter_context(live_pages(arguments.run.absolute(), arguments))
         resolved = reopened.prepared.resolved
-        status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), fleet=fleet)
+        status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), hosts=hosts)
     return finish(status, arguments.run.absolute(), reboots, arguments)
 
 
@@ -105,7 +101,7 @@ def _more(arguments: argparse.Namespace) -> "More | None":
 
     if arguments.more is None and arguments.blocks is None:
         return None
-    if _fleet.asked(arguments):
+    if arguments.on is not None:
         raise excluded("--on", "--more" if arguments.blocks is None else "--blocks")
     seconds = None if arguments.more is None else quantities.seconds("--more", arguments.more, key="more")
     return More(seconds, None if arguments.blocks is None else quantities.blocks(arguments.blocks))

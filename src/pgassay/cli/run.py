@@ -9,37 +9,43 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
-from pgassay.cli import _fleet, _trust
-from pgassay.cli._client import add_client_options, clients_of, settings_of
-from pgassay.cli._live import add_live_option, live_pages, require_live
-from pgassay.cli._runs import add_form_options
-from pgassay.cli._thresholds import add_check_option, add_weigh_option, require
-from pgassay.cli.parser import FOUND, excluded, timed, whole
+from pgassay import children
+from pgassay.cli import _trust, fleet
+from pgassay.cli._runs import NOT_HELD, add_check_option, add_form_options, add_weigh_option, require, show_result
+from pgassay.cli._runs import status as of_thresholds
+from pgassay.cli.parser import FOUND, add_options, excluded, timed
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
-from pgassay.cli.reboots import REBOOTS, Reboots, add_reboot_option, reboots_of
+from pgassay.cli.serve import add_live_option, live_pages, require_live
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.own_files import OwnFiles
+    from pgassay.host.reboot import Continuation
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark
-    from pgassay.lab.workbench import BenchOptions
+    from pgassay.lab.workbench import BenchOptions, Workbench
     from pgassay.record.directory import RunDirectory
     from pgassay.study.document import Overrides
-REBOOTS_NOT_ASKED = "its authors rebooted after each block, and this run does not: --reboot-between-blocks does"
+
+REBOOTS = "--reboot-between-blocks"
+_LASTING_NAMES = "/dev/disk/by-"
+"""Links that udev makes by what a device is; /dev/sdb may be another disk after a reboot."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
     add_size_options(parser)
-    add_scale_options(parser)
+    scale = parser.add_argument_group("scale model").add_mutually_exclusive_group()
+    scale.add_argument("--scale", metavar="1/N", help="run a scale model: every size N times smaller")
+    scale.add_argument("--scale-to", metavar="SIZE", help="run the scale model whose largest data take this: 4GB")
     add_study_options(parser)
     add_bench_options(parser, server=True)
-    _fleet.add_fleet_options(parser.add_argument_group("blocks on other machines"))
-    add_client_options(parser.add_argument_group("load's program on another machine"))
+    fleet.add_fleet_options(parser.add_argument_group("blocks on other machines"))
+    fleet.add_client_options(parser.add_argument_group("load's program on another machine"))
 
 
 def add_size_options(parser: argparse.ArgumentParser) -> None:
@@ -49,20 +55,13 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
     size.add_argument("--as-published", action="store_true", help="the authors' levels, lengths and repetitions")
 
 
-def add_scale_options(parser: argparse.ArgumentParser) -> None:
-    """A scale model of the study."""
-    scale = parser.add_argument_group("scale model").add_mutually_exclusive_group()
-    scale.add_argument("--scale", metavar="1/N", help="run a scale model: every size N times smaller")
-    scale.add_argument("--scale-to", metavar="SIZE", help="run the scale model whose largest data take this: 4GB")
-
-
 def add_study_options(parser: argparse.ArgumentParser) -> None:
     """How the study is changed; its size is not, unless it has several (`add_size_options`).
 
     What most runs give comes first; the rest is under headings of its own.
     """
     parser.set_defaults(quick=False, as_published=False, scale=None, scale_to=None)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a factor at this level")
+    add_options(parser, "--set")
     parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
     parser.add_argument("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
@@ -80,7 +79,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     add_weigh_option(verdicts)
     add_check_option(verdicts)
     order = parser.add_argument_group("order of trials")
-    order.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
+    add_options(order, "--seed")
     order.add_argument(
         "--pairing",
         choices=("auto", "alternate", "sequential"),
@@ -102,15 +101,13 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
 
 def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) -> None:
     """Where and on what it runs; with `server` also a staging server of the user's."""
-    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
+    add_options(parser, "--data-dir")
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
     add_live_option(parser)
     add_form_options(parser.add_argument_group("what is printed"))
     machine = parser.add_argument_group("server and machine")
-    machine.add_argument(
-        "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
-    )
+    add_options(machine, "--pg-bindir")
     add_build_options(machine)
     if server:
         machine.add_argument(
@@ -121,8 +118,7 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
         )
     add_owned_option(machine)
     _trust.add_trust_option(machine)
-    machine.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
-    machine.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
+    add_options(machine, "--allow-busy", "--allow-volatile")
     machine.add_argument(
         "--without-host-factors", action="store_true", help="leave out host.* factors that this machine cannot have"
     )
@@ -138,6 +134,21 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
     add_reboot_option(machine)
 
 
+def study_defaults() -> dict[str, Any]:
+    """What `add_study_options` gives where none was given: for commands that change no study."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_study_options(parser)
+    return vars(parser.parse_args([]))
+
+
+def add_reboot_option(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        REBOOTS,
+        action="store_true",
+        help="reboot this machine after each block and go on by a systemd unit, until the study is done",
+    )
+
+
 def add_owned_option(parser: argparse._ActionsContainer) -> None:
     """Which devices are the user's own, and whether the server of --server is."""
     parser.set_defaults(server="")
@@ -150,6 +161,34 @@ def add_owned_option(parser: argparse._ActionsContainer) -> None:
         metavar="/dev/NAME",
         help="allow pgassay to overwrite this device; without a device: to change the server of --server",
     )
+
+
+class Reboots:
+    """Around the conducting of one block: the unit that goes on with the run is there while the run is.
+
+    Ctrl-C and faults take it away, for a run that was stopped must not start automatically at some later boot; a
+    machine that goes down on its own keeps it. `wanted` is set when the machine shall reboot and go on.
+    """
+
+    def __init__(self, continuation: "Continuation") -> None:
+        self._continuation = continuation
+        self.wanted = False
+
+    def __enter__(self) -> "Reboots":
+        self._continuation.install(os.environ)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self.wanted and not self._continuation.stopping():
+            self._continuation.remove()
+
+    def reboot(self) -> None:
+        """If the block has ended and another one follows; call it when everything is given back."""
+        if self.wanted:
+            print("pgassay: rebooting; the study continues automatically", file=sys.stderr)
+            self._continuation.reboot()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -180,12 +219,12 @@ def run_document(
     document: dict[str, object],
     arguments: argparse.Namespace,
     remarks: "Sequence[Remark]" = (),
-    beside: Mapping[str, bytes] | None = None,
+    more_files: Mapping[str, bytes] | None = None,
     files: "OwnFiles | None" = None,
 ) -> int:
     """Run a study document under the command line's overrides; `remarks` go into its record with those of the lab.
 
-    `beside` are files of the record, by name, that say more about the study; `files` says where those are that the
+    `more_files` are files of the record, by name, that say more about the study; `files` says where those are that the
     study names by their paths elsewhere.
     """
     from pgassay.cli.plan import print_plan
@@ -195,20 +234,20 @@ def run_document(
     from pgassay.lab.plan import plan
     from pgassay.lab.run import begin, prepare, recorded_study, write_study
 
-    size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
     without = arguments.without_host_factors
-    written = write_study(name, document, overrides(arguments, size), without_host_factors=without)
-    require_here(arguments)
-    if on_fleet := _fleet.asked(arguments):
-        _fleet.require_own_places(arguments)
-        written = _fleet.widened(written, arguments.hosts)
+    written = write_study(name, document, overrides(arguments), without_host_factors=without)
+    on_fleet = fleet.over_fleet(arguments)
+    if arguments.server and (on_fleet or arguments.reboot_between_blocks):
+        raise excluded("--server", "--on" if on_fleet else REBOOTS)
+    if on_fleet:
+        written = fleet.widened(written, arguments.hosts)
     require(arguments, written.study.decide)
     require_live(arguments)
     _trust.require_study(arguments, written.study, files)
     path = run_path(arguments, written.study.name)
     options = bench_options(arguments)
     options = options if files is None else replace(options, files=files)
-    with clients_of(arguments) as clients, bench_of(replace(options, clients=clients)) as bench:
+    with fleet.clients_of(arguments) as clients, bench_of(replace(options, clients=clients)) as bench:
         resolved = resolve(written.study, bench.site())
         prepared = prepare(resolved, bench)
         prepared = replace(prepared, remarks=(*prepared.remarks, *remarks))
@@ -222,33 +261,26 @@ def run_document(
             print_plan(planned, as_json=arguments.json)
             return FOUND if planned.lacking else SUCCESS
         if not silent(arguments):
-            written_over = replace(plan(prepared, written.seed), overwritings=())  # it told of them meanwhile
+            written_over = replace(plan(prepared, written.seed), overwritings=())  # they are printed meanwhile
             print_plan(written_over, as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
         if reboots is None and written.study.design.reboots:
-            warn(REBOOTS_NOT_ASKED)
+            warn("its authors rebooted after each block, and this run does not: --reboot-between-blocks does")
         with ExitStack() as stack:
-            fleet = None
+            hosts, recorded = None, None
             if on_fleet:
                 text = recorded_study(prepared.resolved.study, written.document)
-                fleet = stack.enter_context(_fleet.fleet_of(arguments, written.study.name, text))
-                prepared = replace(prepared, remarks=(*prepared.remarks, *fleet.remarks))
-            recorded = {"fleet": dict(fleet.facts), **fleet.files} if fleet else None
-            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, beside=beside)
+                hosts = stack.enter_context(fleet.fleet_of(arguments, written.study.name, text))
+                prepared = replace(prepared, remarks=(*prepared.remarks, *hosts.remarks))
+                recorded = {"fleet": dict(hosts.facts), **hosts.files}
+            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, beside=more_files)
             stack.enter_context(live_pages(path, arguments))
-            status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), fleet=fleet)
+            status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), hosts=hosts)
     return finish(status, path, reboots, arguments)
 
 
-def require_here(arguments: argparse.Namespace) -> None:
-    """A user's own server serves this machine alone, which does not reboot; raises `UsageError`."""
-    for asked, option in ((_fleet.asked(arguments), "--on"), (arguments.reboot_between_blocks, REBOOTS)):
-        if asked and arguments.server:
-            raise excluded("--server", option)
-
-
 def silent(arguments: argparse.Namespace) -> bool:
-    """Is nothing told before the end? So it is for scripts."""
+    """Is nothing printed before the end? So it is for scripts."""
     return bool(arguments.json or arguments.quiet)
 
 
@@ -258,7 +290,7 @@ def conduct(
     reboots: Reboots | None,
     *,
     quiet: bool,
-    fleet: "_fleet.Fleet | None" = None,
+    hosts: "fleet.Fleet | None" = None,
 ) -> int:
     """Conduct to the end, or with `reboots` to the end of a block, with progress on a terminal; the exit status."""
     from pgassay.cli.progress import watcher_for
@@ -271,12 +303,16 @@ def conduct(
         if reboots is not None:
             stack.enter_context(reboots)
         try:
-            if fleet is not None:
-                fleet.conduct(resolved, run, watcher)
+            if hosts is not None:
+                from pgassay.fleet.head import conduct as over_hosts
+
+                over_hosts(resolved, run, watcher, hosts.crew)
                 return SUCCESS
             ended = to_the_end(resolved, run, watcher, one_block=reboots is not None)
         except KeyboardInterrupt:
-            _tell_interrupted(run.path)
+            here = run.path.relative_to(Path.cwd()) if run.path.is_relative_to(Path.cwd()) else run.path
+            print("pgassay: interrupted; every committed trial is kept; continue with:", file=sys.stderr)
+            print(shlex.join(["pgassay", "resume", str(here)]), file=sys.stderr)  # alone, to be copied whole
             return INTERRUPTED
         if reboots is not None:
             reboots.wanted = not ended
@@ -291,38 +327,27 @@ def finish(status: int, path: Path, reboots: Reboots | None, arguments: argparse
     if reboots is not None and reboots.wanted:
         reboots.reboot()
     elif status == SUCCESS:
-        from pgassay.cli._runs import show_result
-        from pgassay.cli._thresholds import NOT_HELD
-        from pgassay.cli._thresholds import status as of_thresholds
-
         findings = show_result(path, arguments)
         return NOT_HELD if findings.unmeasured else of_thresholds(findings, check=arguments.check)
     return status
 
 
-def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
-    """The command line's changes to the study."""
+def overrides(arguments: argparse.Namespace) -> "Overrides":
     from pgassay.study.document import Overrides
 
+    given = {**vars(arguments), "defaults": "plain" if arguments.plain_defaults else None}
     design = {
-        key: value
-        for key, value in (
-            ("blocks", arguments.blocks),
-            ("budget", arguments.budget),
-            ("resolution", arguments.resolution),
-            ("precision", arguments.precision),
-            ("risk_below", arguments.risk_below),
-            ("seed", arguments.seed),
-            ("defaults", "plain" if arguments.plain_defaults else None),
-            ("pairing", arguments.pairing),
-            ("slice", arguments.slice),
-            ("placement", arguments.placement),
+        key: given[key]
+        for key in (
+            "blocks", "budget", "resolution", "precision", "risk_below", "seed", "defaults", "pairing", "slice",
+            "placement",
         )
-        if value is not None
-    }
+        if given[key] is not None
+    }  # fmt: skip
+    client = getattr(arguments, "client", None)
     return Overrides(
-        size,
-        settings_of(arguments),
+        "quick" if arguments.quick else "as-published" if arguments.as_published else "",
+        [*arguments.set, *([f"load.host={client}"] if client else [])],
         arguments.levels,
         design,
         arguments.primary,
@@ -334,7 +359,7 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
 
 def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
     """Where and on what to run, as the command line says."""
-    from pgassay.cli._preparing import Told
+    from pgassay.cli._preparing import PreparationLines
     from pgassay.drive.block.preparation import tell_nobody
     from pgassay.lab.workbench import BenchOptions
 
@@ -348,7 +373,7 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         dry_run=arguments.dry_run,
         snapshots_in=arguments.snapshots_in,
         building=building_of(arguments, quiet=silent(arguments)),
-        tell_overwriting=tell_nobody if silent(arguments) else Told(),
+        tell_overwriting=tell_nobody if silent(arguments) else PreparationLines(),
         server=arguments.server,
         owns_server="" in arguments.i_own,
     )
@@ -367,8 +392,40 @@ def run_path(arguments: argparse.Namespace, name: str) -> Path:
     return path
 
 
-def _tell_interrupted(path: Path) -> None:
-    """Ctrl-C: said on standard error, not an error. The command has a line of its own, to be copied whole."""
-    here = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    print("pgassay: interrupted; every committed trial is kept; continue with:", file=sys.stderr)
-    print(shlex.join(["pgassay", "resume", str(here)]), file=sys.stderr)
+def reboots_of(arguments: argparse.Namespace, run: Path, bench: "Workbench") -> Reboots | None:
+    """What the command line asks for; raises `BenchError` where this machine cannot.
+
+    A device is then written over with nobody there to look, so no other may have its name after a reboot.
+    """
+    from pgassay.host.reboot import ROOT_VARIABLE, Continuation
+
+    if not arguments.reboot_between_blocks:
+        return None
+    for device in arguments.i_own:
+        if not device.startswith(_LASTING_NAMES):
+            raise UsageError(
+                f'"{device}" may name another disk after a reboot',
+                "with --reboot-between-blocks name it in the study and in --i-own by a stable link: /dev/disk/by-id/…",
+            )
+    root = Path(os.environ.get(ROOT_VARIABLE, "/"))
+    continuation = Continuation(bench.runner, command_of(arguments, run), (run, bench.data_directory.absolute()), root)
+    continuation.require()
+    return Reboots(continuation)
+
+
+def command_of(arguments: argparse.Namespace, run: Path) -> Sequence[str]:
+    """What goes on with this run as it was begun."""
+    named = {
+        "--pg-bindir": arguments.pg_bindir,
+        "--data-dir": arguments.data_dir,
+        "--snapshots-in": arguments.snapshots_in,
+    }
+    places = [word for option, path in named.items() if path is not None for word in (option, str(path.absolute()))]
+    places += [word for device in arguments.i_own for word in ("--i-own", device)]
+    allowed = {
+        "--allow-busy": arguments.allow_busy,
+        "--allow-volatile": arguments.allow_volatile,
+        "--trust": arguments.trust,
+    }
+    flags = [option for option, asked in allowed.items() if asked]
+    return (*children.interpreter("pgassay", "resume", str(run), REBOOTS), *places, *flags)

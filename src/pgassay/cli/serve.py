@@ -1,21 +1,35 @@
-"""`pgassay serve [DIR]`: all runs below a directory as pages on this machine, until Ctrl-C."""
+"""`pgassay serve [DIR]`: all runs below a directory as pages on this machine, until Ctrl-C; and `--live` of a run.
+
+With `--live` the pages of a run come from such a server of their own, which ends with the run. It reads the record
+alone. It is in a group of its own, so that Ctrl-C reaches the run first. When the run is killed, it goes on until
+nobody watches. A server that does not come up is a warning, and stops no run.
+"""
 
 import argparse
-from contextlib import suppress
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
+from pgassay import children
 from pgassay.cli.parser import whole
-from pgassay.cli.printing import SUCCESS
+from pgassay.cli.printing import SUCCESS, warn
 from pgassay.errors import PgassayError
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 
 PORT = 8543
 RUNS = Path("runs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument(
         "directory", metavar="DIR", nargs="?", type=Path, default=RUNS, help="where runs are (default: runs)"
     )
@@ -53,3 +67,95 @@ def run(arguments: argparse.Namespace) -> int:
     with suppress(KeyboardInterrupt):  # the way to end it
         serve(arguments.directory, arguments.port, tell, arguments.beside)
     return SUCCESS
+
+
+ERROR = "pgassay: error: "
+"""What an error of ours begins with where it is not coloured."""
+_WITHOUT_PAGE = "the run goes on without the page; pgassay serve shows it, too"
+
+READY_S = 120.0
+"""So long a server may take until it prints its address; the run waits for it."""
+_END_S = 45.0
+"""More than a server takes to send its pages how the run ended."""
+_PIECE_BYTES = 4096
+
+
+def add_live_option(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--live", action="store_true", help="show the run in a browser on this machine while it goes on"
+    )
+
+
+def require_live(arguments: argparse.Namespace) -> None:
+    """Refuse before anything is run: raises `PgassayError` where `--live` is asked for and cannot be."""
+    if arguments.live:
+        require_extra()
+
+
+@contextmanager
+def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
+    """Serve the pages of `run` meanwhile, if it is asked for, and print where."""
+    if not arguments.live:
+        yield
+        return
+    words = ("serve", str(run.absolute()), "--port", "0", "--json", "--beside", str(os.getpid()))
+    with TemporaryFile() as errors:
+        served = subprocess.Popen(
+            children.interpreter("pgassay", *words),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=children.interpreter_environment(),
+            cwd=children.HOME,
+            start_new_session=True,
+        )
+        try:
+            try:
+                print(f"pgassay: live: {_address(served, errors)}", file=sys.stderr, flush=True)
+            except PgassayError as failure:
+                _end(served)
+                warn(failure.message, failure.hint)
+            yield
+        finally:
+            _end(served)
+
+
+def _end(served: "subprocess.Popen[bytes]") -> None:
+    """End it; calling it twice is harmless."""
+    served.terminate()
+    try:
+        served.wait(_END_S)
+    except subprocess.TimeoutExpired:
+        served.kill()
+        served.wait()
+    if served.stdout is not None:
+        served.stdout.close()
+
+
+def _address(served: "subprocess.Popen[bytes]", errors: IO[bytes]) -> str:
+    """What it prints; raises `PgassayError` where it ends before that, takes too long, or prints something else.
+
+    Then the reason is its error message, or the last line of whatever else it wrote.
+    """
+    assert served.stdout is not None
+    output, text, until_s = served.stdout.fileno(), b"", time.monotonic() + READY_S
+    news = select.poll()
+    news.register(output, select.POLLIN)
+    while b"}" not in text:
+        if not news.poll(1000 * max(0.0, until_s - time.monotonic())):
+            raise PgassayError(f"the live page's server printed no address within {READY_S:g} s", _WITHOUT_PAGE)
+        piece = os.read(output, _PIECE_BYTES)
+        if not piece:
+            errors.seek(0)
+            lines = errors.read().decode(errors="replace").splitlines()
+            said = (line.removeprefix(ERROR) for line in lines if line.startswith(ERROR))
+            raise _could_not_begin(next(said, lines[-1] if lines else ""))
+        text += piece
+    try:
+        return str(json.loads(text)["url"])
+    except (ValueError, KeyError, TypeError):
+        raise _could_not_begin(text.decode(errors="replace").strip()) from None
+
+
+def _could_not_begin(why: str) -> PgassayError:
+    return PgassayError(f"the live page's server could not begin{f': {why}' if why else ''}", _WITHOUT_PAGE)

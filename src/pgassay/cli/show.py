@@ -13,8 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import outgoing
-from pgassay.cli._runs import add_form_options, last_run, open_run, shown
-from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
+from pgassay.cli._runs import (
+    add_check_option,
+    add_form_options,
+    add_weigh_option,
+    last_run,
+    open_run,
+    require,
+    shown,
+    status,
+    weighed,
+)
 from pgassay.cli.printing import SUCCESS, warn
 from pgassay.errors import UsageError
 
@@ -24,7 +33,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument(
         "runs", metavar="RUN", nargs="*", type=Path,
         help="a run directory (default: the last of runs); several are compared with the first",
@@ -88,9 +96,9 @@ def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
         more = {"without_host": leave_one_out.plain(runs[0])} if left_out else {}
         print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary), **more}))
         return SUCCESS
-    told = [drift.sentence(each, runs[0].primary) for each in over_days]
+    changed = [drift.sentence(each, runs[0].primary) for each in over_days]
     without = [leave_one_out.sentence(each, runs[0].primary) for each in left_out]
-    print(text(found, everything=arguments.verbose, over_days=told, without=without), end="")
+    print(text(found, everything=arguments.verbose, over_days=changed, without=without), end="")
     return SUCCESS
 
 
@@ -130,13 +138,15 @@ def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = ()
         lines.append("Effects against the baseline, each in its own run")
         lines += [line for row in found.effects for line in _effects(found, row)]
         lines.append("")
-    for title, told in (("Without each host", without), ("Over days", over_days)):
-        if told:
-            lines += [title, *(f"  {each}" for each in told), ""]
+    for title, sentences in (("Without each host", without), ("Over days", over_days)):
+        if sentences:
+            lines += [title, *(f"  {each}" for each in sentences), ""]
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
         if facts:
             lines.append(title)
-            lines += [f"  {fact.name}: {' | '.join(map(_shown, fact.values))}" for fact in facts]
+            for fact in facts:
+                values = ["not recorded" if value is None else str(value) for value in fact.values]
+                lines.append(f"  {fact.name}: {' | '.join(values)}")
             lines.append("")
     if not found.hosts:
         lines += ["the records show no difference between the hosts", ""]
@@ -148,7 +158,6 @@ def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = ()
 
 
 def _differences(found: "SideBySide", *, everything: bool) -> Iterator[str]:
-    """How each other run differs from the first, response by response."""
     from pgassay.report import words
 
     first, *others = found.runs
@@ -191,7 +200,3 @@ def _effects(found: "SideBySide", row: "EffectRow") -> Iterator[str]:
             yield f"{line}; by that of {found.runs[0]}: {shown}{mark}"
         else:
             yield f"{line}; one block has no interval"
-
-
-def _shown(value: object) -> str:
-    return "not recorded" if value is None else str(value)

@@ -5,28 +5,26 @@
 
 import argparse
 import json
-from typing import TYPE_CHECKING
 
+from pgassay.cli.parser import add_options
+from pgassay.cli.printing import SUCCESS
 from pgassay.study import builtin, document
-
-if TYPE_CHECKING:
-    from pgassay.bench.factor import Factor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("study", nargs="?", help="print this built-in study's file")
     parser.add_argument("--factors", action="store_true", help="list every factor: stage, meaning, levels, default")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_options(parser, "--json")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List the studies or factors, or print a study's file; returns the exit status."""
     if arguments.factors:
-        return _factors(arguments.json)
+        _print_factors(as_json=arguments.json)
+        return SUCCESS
     if arguments.study:
         print(builtin.find(arguments.study)[1], end="")
-        return 0
+        return SUCCESS
     rows = []
     for name in builtin.names():
         found = document.read(name, builtin.find(name)[1])
@@ -35,20 +33,22 @@ def run(arguments: argparse.Namespace) -> int:
         rows.append({"name": name, "title": head["title"], "question": head["question"], "sizes": sizes})
     if arguments.json:
         print(json.dumps(rows, indent=2))
-        return 0
+        return SUCCESS
     width = max(len(row["name"]) for row in rows)
     for row in rows:
         print(f"{row['name']:<{width}}  {row['question']}")
-    return 0
+    return SUCCESS
 
 
-def _factors(as_json: bool) -> int:
+def _print_factors(*, as_json: bool) -> None:
     from pgassay.lab.catalogue import every_factor
 
     factors = every_factor().all()
     if as_json:
-        print(json.dumps([_described(each) for each in factors], indent=2))
-        return 0
+        keys = ("stage", "summary", "accepts", "unit", "default")
+        plain = [{"name": each.pattern, **{key: getattr(each, key) for key in keys}} for each in factors]
+        print(json.dumps(plain, indent=2))
+        return
     width = max(len(factor.pattern) for factor in factors)
     for factor in factors:
         print(f"{factor.pattern:<{width}}  {factor.stage:<6}  {factor.summary}")
@@ -57,15 +57,3 @@ def _factors(as_json: bool) -> int:
         details += [f"default {factor.default}"] if factor.default else []
         if details:
             print(f"{'':<{width}}          {'; '.join(details)}")
-    return 0
-
-
-def _described(factor: "Factor") -> dict[str, str]:
-    return {
-        "name": factor.pattern,
-        "stage": factor.stage,
-        "summary": factor.summary,
-        "accepts": factor.accepts,
-        "unit": factor.unit,
-        "default": factor.default,
-    }

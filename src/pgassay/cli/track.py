@@ -1,6 +1,6 @@
 """`pgassay track STUDY --git DIR --reference REF`: is PostgreSQL getting slower, commit by commit, over years?
 
-Each call measures what is due beside the same reference commit, adds it to the history, says where its level changed,
+Each call measures what is due against the same reference commit, adds it to the history, says where its level changed,
 and ends: cron or a systemd timer calls it. `--check` makes a regression an exit status.
 """
 
@@ -9,63 +9,121 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from pgassay.cli.commits import (
-    TREES,
-    add_commit_options,
-    quiet_watch,
-    require_own_options,
-    study_of,
-    subject_of,
-    teller,
-)
-from pgassay.cli.parser import duration, excluded, whole
+from pgassay.cli import _trust
+from pgassay.cli.parser import add_options, duration, excluded, whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS
-from pgassay.cli.run import bench_options
+from pgassay.cli.run import (
+    add_bench_options,
+    add_size_options,
+    bench_options,
+    overrides,
+    read_study,
+    silent,
+    study_defaults,
+)
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.running import Runner
     from pgassay.lab.commit_subject import Subject
     from pgassay.lab.run import WrittenStudy
+    from pgassay.lab.runner import Watcher
     from pgassay.lab.track import History, Tracked
     from pgassay.postgres.builds.commits import Commit
     from pgassay.postgres.find import Finder
+    from pgassay.study.model import Study
 
 
+COMMIT, NIGHT = "commit", "night"
+FAILED = 1
+"""Exit status of `--check` where a regression is not accepted."""
 INSTALLED = "installed"
 """What stands for the branch of an installed PostgreSQL."""
+SOURCE = "build.source="
+TREES = "trees"
+"""Below a history or a bisection: the files of a schema, commit by commit."""
 
 
-class Followed(Protocol):
-    """Where the points of a history come from; every method raises `UsageError` for what is not there."""
+def add_commit_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the study, the repository, and where and how it runs."""
+    parser.set_defaults(**study_defaults())
+    parser.add_argument("study", metavar="STUDY", help="a built-in study, or a study file: its baseline and its load")
+    parser.add_argument(
+        "--git", type=Path, metavar="DIR", help="a git repository: PostgreSQL's own (or --set build.source=git:DIR)"
+    )
+    inside = parser.add_mutually_exclusive_group()
+    inside.add_argument("--extension", action="store_true", help="it is an extension's, which PGXS builds")
+    inside.add_argument(
+        "--schema", metavar="FILE", help="it is an application's; FILE in it makes schema and data (load.init)"
+    )
+    add_options(parser, "--set")
+    parser.add_argument("--primary", metavar="RESPONSE", help="what to go by (default: the study's own)")
+    add_size_options(parser)
+    add_bench_options(parser)
 
-    @property
-    def subject(self) -> "Subject":
-        """What the points are of."""
 
-    @property
-    def branch(self) -> str:
-        """Its name, for the history's question."""
+def require_own_options(command: str, arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` for an option of `run` that runs of commits cannot have."""
+    for option in ("reboot_between_blocks", "live"):
+        if getattr(arguments, option):
+            raise excluded(command, f"--{option.replace('_', '-')}")
 
-    def point(self, name: str) -> "Commit":
-        """The point that a name stands for: a commit or tag, a version."""
 
-    def require_reference(self, reference: "Commit") -> None:
-        """Raise where the points cannot be set beside this one."""
+def subject_of(arguments: argparse.Namespace) -> "Subject":
+    """What the commits of the named repository are commits of; takes `build.source` out of what is held.
 
-    def due(self, history: "History", since: str | None, tell: Callable[[str], None]) -> "Sequence[Commit]":
-        """What comes after the last point that was measured or skipped, oldest first."""
+    Raises `UsageError`.
+    """
+    from pgassay.lab.commit_subject import Subject, SubjectKind
 
-    def unfinished(self, history: "History", line: "Sequence[Commit]") -> "list[Commit]":
-        """Points whose run was cut short and that are due no more, as far as they are still there."""
+    named = [each.removeprefix(SOURCE) for each in arguments.set if each.startswith(SOURCE)]
+    arguments.set = [each for each in arguments.set if not each.startswith(SOURCE)]
+    paths = [*([arguments.git] if arguments.git else []), *(Path(each.removeprefix("git:")) for each in named)]
+    if len(paths) != 1 or any(not each.startswith("git:") for each in named):
+        raise UsageError("no git repository is named, or more than one", "name one with --git DIR")
+    folder = str(paths[0].expanduser().resolve())
+    if arguments.schema is not None:
+        path = PurePosixPath(arguments.schema)
+        if path.is_absolute() or ".." in path.parts or not path.parts or arguments.schema.startswith("-"):
+            raise UsageError(
+                f'"{arguments.schema}" is no path inside the repository', "give it as git shows it: db/schema.sql"
+            )
+        return Subject(SubjectKind.SCHEMA, folder, str(path))
+    return Subject(SubjectKind.EXTENSION if arguments.extension else SubjectKind.POSTGRESQL, folder)
 
-    def parents(self, points: "Sequence[Commit]") -> Mapping[str, str]:
-        """The hash of what came right before each, by hash, where that is known."""
+
+def study_of(arguments: argparse.Namespace) -> "tuple[str, WrittenStudy]":
+    """The study that is named, in the size that is asked for; raises `UsageError`."""
+    from pgassay.lab.run import write_study
+
+    name, document = read_study(arguments)
+    written = write_study(name, document, overrides(arguments), without_host_factors=arguments.without_host_factors)
+    _trust.require_study(arguments, written.study)
+    return name, written
+
+
+def quiet_watch(study: "Study") -> "AbstractContextManager[Watcher]":
+    """A watcher of one run of two commits that prints nothing: the command's own lines do."""
+    from pgassay.cli.progress import watcher_for
+
+    return watcher_for(study, sys.stderr, quiet=True)
+
+
+def teller(arguments: argparse.Namespace) -> Callable[[str], None]:
+    """What prints progress on standard error, unless the output is for scripts."""
+    quiet = silent(arguments)
+
+    def tell(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    return tell
 
 
 @dataclass(frozen=True)
@@ -76,16 +134,11 @@ class Branch:
     branch: str
     runner: "Runner"
 
-    @property
-    def folder(self) -> Path:
-        """Of the repository."""
-        return Path(self.subject.repository)
-
     def point(self, name: str) -> "Commit":
         """A commit, by any name that git knows."""
         from pgassay.postgres.builds.commits import commit_of
 
-        return commit_of(self.runner, self.folder, name)
+        return commit_of(self.runner, Path(self.subject.repository), name)
 
     def require_reference(self, reference: "Commit") -> None:
         """Any commit serves where there is a branch."""
@@ -97,19 +150,17 @@ class Branch:
 
         newest = self.point(self.branch)
         if history.last is not None:
-            try:
-                found = after(self.runner, self.folder, history.last, self.branch)
-            except UsageError:
-                found = None  # gone with a branch that was rewritten
-            if found is not None:
-                return found
+            with contextlib.suppress(UsageError):  # gone with a branch that was rewritten
+                found = after(self.runner, Path(self.subject.repository), history.last, self.branch)
+                if found is not None:
+                    return found
             tell(
                 f'"{self.branch}" no longer has {history.last}, the last measured commit: going on with the newest one'
             )
             return (newest,)
         if since is None:
             return (newest,)
-        found = after(self.runner, self.folder, since, self.branch)
+        found = after(self.runner, Path(self.subject.repository), since, self.branch)
         if found is None:
             raise UsageError(
                 f'"{since}" is not on the line of first parents of "{self.branch}"',
@@ -130,7 +181,7 @@ class Branch:
         """First parents, as git has them."""
         from pgassay.postgres.builds.commits import first_parents
 
-        return first_parents(self.runner, self.folder, points)
+        return first_parents(self.runner, Path(self.subject.repository), points)
 
 
 @dataclass(frozen=True)
@@ -148,7 +199,7 @@ class Package:
         return installed_point(self.finder, name)
 
     def require_reference(self, reference: "Commit") -> None:
-        """Another version than the followed one: of one and the same nothing could be told apart."""
+        """Another version than the followed one: of one and the same there is nothing to distinguish."""
         from pgassay.lab.installed_versions import require_different
 
         require_different(reference, self.point(self.subject.repository))
@@ -167,7 +218,7 @@ class Package:
         return {}
 
 
-def followed_of(arguments: argparse.Namespace) -> Followed:
+def followed_of(arguments: argparse.Namespace) -> Branch | Package:
     """What the options name; raises `UsageError`, also for options that do not go together."""
     from pgassay.host.accounts import choose
     from pgassay.host.clock import SystemClock
@@ -186,13 +237,7 @@ def followed_of(arguments: argparse.Namespace) -> Followed:
     return Package(Subject(SubjectKind.INSTALLED, arguments.installed), finder)
 
 
-COMMIT, NIGHT = "commit", "night"
-FAILED = 1
-"""Exit status of `--check` where a regression is not accepted."""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
     parser.add_argument("--reference", required=True, metavar="REF", help="the commit or tag that all are set beside")
     parser.add_argument("--branch", metavar="REF", help="whose commits are followed (default: HEAD)")
     parser.add_argument(
@@ -245,18 +290,18 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _conduct(asked, followed, written, out, arguments)
     except KeyboardInterrupt:
-        _tell_track_interrupted(out)
+        print(f"pgassay: interrupted; the same command goes on; what was measured is kept in {out}", file=sys.stderr)
         return INTERRUPTED
 
 
 def _conduct(
-    asked: "Tracked", followed: Followed, written: "WrittenStudy", out: Path, arguments: argparse.Namespace
+    asked: "Tracked", followed: Branch | Package, written: "WrittenStudy", out: Path, arguments: argparse.Namespace
 ) -> int:
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
     from pgassay.lab import track_answer as answers
     from pgassay.lab.commit_blocks import CommitBlocks, machine_of
-    from pgassay.lab.track import TRACKS, Track, accepted, read
+    from pgassay.lab.track import TRACKS, Track, accept, accepted, read
     from pgassay.record.disk import RealDisk
     from pgassay.report.json_values import to_json
 
@@ -264,14 +309,20 @@ def _conduct(
     if arguments.dry_run:
         TRACKS.require_same(disk, out, asked)
         line = followed.due(read(disk, out), arguments.since, tell)
-        print(_commits_due([each.name for each in _chosen(line, arguments)]), end="")
+        print("".join(f"due: {each.name}\n" for each in _chosen(line, arguments)) or "no commit is due\n", end="")
         return SUCCESS
     tell(f"history: {out}")
     with TRACKS.opened(disk, out, asked) as tracked:
         history = read(disk, out)
         line = followed.due(history, arguments.since, tell)
         if arguments.accept:
-            _accept(followed, history, out, arguments.accept)
+            commit = followed.point(arguments.accept)
+            if commit.sha not in {each.commit.sha for each in history.points}:
+                raise UsageError(
+                    f"{commit.name} is no measured commit of this history",
+                    'see "points" of the same command with --json',
+                )
+            accept(disk, out, commit)
         elif arguments.every == COMMIT or not history.measured_on(_now()):
             options, command = bench_options(arguments), ("pgassay", "track")
             runner = LocalRunner(choose())
@@ -280,7 +331,8 @@ def _conduct(
                 tracked.reference, source, out, disk, blocks=arguments.each, machine=machine_of, now=_now, tell=tell
             )
             chosen = [*followed.unfinished(history, line), *_chosen(line, arguments)]
-            track.measure(chosen, followed.parents(chosen), _limit(arguments.limit_s))
+            end_s = None if arguments.limit_s is None else time.monotonic() + arguments.limit_s
+            track.measure(chosen, followed.parents(chosen), lambda: end_s is not None and time.monotonic() >= end_s)
             history = read(disk, out)
         waiting = len(history.due(line)) if arguments.every == COMMIT else 0
         answer = answers.answer_of(history, accepted(disk, out), waiting)
@@ -289,36 +341,9 @@ def _conduct(
     return FAILED if arguments.check and answer.worse else SUCCESS
 
 
-def _accept(followed: Followed, history: "History", out: Path, name: str) -> None:
-    from pgassay.lab.track import accept
-    from pgassay.record.disk import RealDisk
-
-    commit = followed.point(name)
-    if commit.sha not in {each.commit.sha for each in history.points}:
-        raise UsageError(
-            f"{commit.name} is no measured commit of this history", 'see "points" of the same command with --json'
-        )
-    accept(RealDisk(), out, commit)
-
-
 def _chosen(line: "Sequence[Commit]", arguments: argparse.Namespace) -> "Sequence[Commit]":
     return line[-1:] if arguments.every == NIGHT else line[: arguments.points]
 
 
-def _limit(limit_s: float | None) -> Callable[[], bool]:
-    end_s = None if limit_s is None else time.monotonic() + limit_s
-    return lambda: end_s is not None and time.monotonic() >= end_s
-
-
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _tell_track_interrupted(path: Path) -> None:
-    """Ctrl-C while a history is measured: said on standard error, not an error."""
-    print(f"pgassay: interrupted; the same command goes on; what was measured is kept in {path}", file=sys.stderr)
-
-
-def _commits_due(names: Sequence[str]) -> str:
-    """What `track --dry-run` prints."""
-    return "".join(f"due: {each}\n" for each in names) or "no commit is due\n"

@@ -1,22 +1,28 @@
-"""A block on one host: all its trials, those that others disturbed once more, packed to be sent home.
+"""A block on one host: what the head asks for, and all its trials, those that others disturbed once more, packed.
 
 What runs, in which order and with which seed is asked of the design, as a run on one machine asks it. A host looks at
 no budget and at no verdict: it may run a repetition or an arm that the head, which decides, will not use.
 """
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
+
+import msgspec
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.history import FinishedTrial, History
-from pgassay.design.schedule import RunBlock, is_reference, next_in_block
+from pgassay.design.schedule import RunBlock, RunTrial, is_reference, next_in_block
+from pgassay.fleet import FleetError
+from pgassay.fleet.own_files import OwnFile
 from pgassay.fleet.parcels import Arrived, Parcel, pack
 from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.live_trial import LiveTrial
-from pgassay.lab.notes import Assignment
+from pgassay.lab.notes import Assignment, HostState
 from pgassay.lab.preparation import prepare
 from pgassay.lab.runner import trial_seed
 from pgassay.lab.trial import Trial
@@ -33,6 +39,78 @@ class BlockOrder:
     block: int
     seed: int
     dropped: tuple[str, ...] = ()
+
+
+Tell = Callable[[Sequence[HostState]], None]
+
+
+class Crew(Protocol):
+    """Hosts that take orders. A block is run whole by one of them, whichever is free; lost with it, by another."""
+
+    @property
+    def hosts(self) -> int:
+        """How many blocks run at once."""
+
+    def within_reach(self) -> frozenset[str]:
+        """Names of the hosts that are there, or have been missing for a short while only."""
+
+    def submit(self, order: BlockOrder) -> None:
+        """Have a block run; one that was ordered already is not ordered again."""
+
+    def next_arrived(self, tell: Tell) -> Arrived:
+        """Wait for any of the ordered blocks, and tell meanwhile what the hosts do.
+
+        A block that is late is begun on a free host as well, and the first that comes home counts. Raises `FleetError`
+        where a block cannot be run, and where none can come any more: all hosts are gone, or hang.
+        """
+
+    def cancel(self) -> None:
+        """Nothing that is still under way is wanted; calling it twice is harmless."""
+
+
+class Bench(msgspec.Struct, frozen=True):
+    """What a host must know of a run. `document` is its study.toml, `files` are those of the user's that this names."""
+
+    study: str
+    document: str
+    allow_busy: bool = False
+    allow_volatile: bool = False
+    files: tuple[OwnFile, ...] = ()
+
+    def job(self, order: BlockOrder) -> bytes:
+        """A block's order as bytes, with all of this: a worker keeps nothing of a run, and a lost one takes nothing."""
+        return msgspec.json.encode(Job(order, self))
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One block of a run."""
+
+    order: BlockOrder
+    bench: Bench
+
+
+def names_its_postgres(document: str) -> bool:
+    """Does a study say which PostgreSQL serves, by version or by build? Then what else a host has does not matter."""
+    return any(name.startswith(("build.", "postgres.")) for name in _names(tomllib.loads(document)))
+
+
+def _names(value: object) -> Iterator[str]:
+    """Every key, those of nested tables joined by dots, too."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _names(each)
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield str(name)
+            if isinstance(inner, dict):
+                yield from (f"{name}.{each}" for each in _names(inner))
+            yield from _names(inner)
+
+
+def nobody_left(failed: Mapping[str, str], seconds: float) -> FleetError:
+    """Blocks that nobody can bring home: every host has been missing, or was left out before."""
+    out = "".join(f"; {host} was left out: {reason}" for host, reason in failed.items())
+    return FleetError(f"no host was heard for {seconds:.0f} s{out}", "start the workers again, and resume the run")
 
 
 @dataclass
@@ -58,8 +136,7 @@ class HostedBlock:
                 return Arrived(self.order.block, self.host, tuple(parcels))
             arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
             assignments = [self._assign(arm, decision.attempt, len(parcels) + place) for place, arm in enumerate(arms)]
-            played = self._in_turns(assignments) if isinstance(decision, RunBlock) else [self._alone(assignments[0])]
-            for assignment, (record, series) in zip(assignments, played, strict=True):
+            for assignment, (record, series) in zip(assignments, self._played(decision, assignments), strict=True):
                 site = self.resolved.site
                 parcels.append(pack(site.disk, assignment.staging, record, series, site.files))
                 finished.append(FinishedTrial(record.block, record.arm, record.attempt, record.status))
@@ -70,13 +147,11 @@ class HostedBlock:
         seed = trial_seed(self.order.seed, self.order.block, attempt)
         return Assignment(place + 1, self.order.block, attempt, arm, seed, staging)
 
-    def _alone(self, assignment: Assignment) -> Done:
-        failure, seconds = self._prepare(assignment.arm)
-        trial = Trial(self.resolved.of(assignment.arm), assignment)
-        return trial.run() if failure is None else (trial.not_prepared(failure, seconds), ())
-
-    def _in_turns(self, assignments: Sequence[Assignment]) -> list[Done]:
+    def _played(self, decision: RunBlock | RunTrial, assignments: Sequence[Assignment]) -> list[Done]:
         prepared = [self._prepare(each.arm) for each in assignments]
+        if isinstance(decision, RunTrial):
+            trial, (failure, seconds) = Trial(self.resolved.of(decision.arm), assignments[0]), prepared[0]
+            return [trial.run() if failure is None else (trial.not_prepared(failure, seconds), ())]
         trials = [LiveTrial(self.resolved.of(each.arm), each) for each in assignments]
         able = [trial for trial, (failure, _) in zip(trials, prepared, strict=True) if failure is None]
         played = dict(zip(able, AlternatingBlock(able, self.order.seed, self.order.block).run(), strict=True))

@@ -16,11 +16,9 @@ from pathlib import Path
 import msgspec
 
 from pgassay.errors import PgassayError
-from pgassay.fleet import inbox, own_files
-from pgassay.fleet.blocks import HostedBlock
-from pgassay.fleet.errors import FleetError
-from pgassay.fleet.job import Bench, Job
-from pgassay.fleet.task import BINDIR_VARIABLE
+from pgassay.fleet import FleetError, own_files, parcels
+from pgassay.fleet.blocks import Bench, HostedBlock, Job
+from pgassay.fleet.worker import BINDIR_VARIABLE
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.workbench import BenchOptions, Workbench
@@ -32,7 +30,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(words: list[str]) -> int:
-    """Run the block and leave it in PLACE/block; 2 for what the bench refused, told on standard error."""
+    """Run the block and leave it in PLACE/block; 2 for what the bench refused, said on standard error."""
     parent, host, place = int(words[0]), words[1], Path(words[2])
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
@@ -46,7 +44,7 @@ def main(words: list[str]) -> int:
             staging.mkdir()
             came = HostedBlock(resolved, job.order, host, staging).run()
             with resolved.site.held():
-                inbox.write(RealDisk(), place / "block", came)
+                parcels.write(RealDisk(), place / "block", came)
     except PgassayError as error:
         print(f"{error.message}{f' ({error.hint})' if error.hint else ''}", file=sys.stderr)
         return 2

@@ -4,14 +4,17 @@ Dask brings the order and the result, over TLS. A worker that has not been heard
 its network did: then nobody knows what the load did meanwhile, and the trial is discarded (`ClientLostError`).
 
 A worker has one thread. The task that keeps the program gives it up (`secede`) once the program is ready, so that each
-order can be a task of its own. The program ends when it is told to, or when nobody waits for it any more: the head has
-gone, or has called its task off (see `task.is_wanted`).
+order can be a task of its own. The program ends when it is asked to, or when nobody waits for it any more: the head has
+gone, or has called its task off (see `worker.is_wanted`).
 
+An order holds the program's words with names in the place of paths, the files that it reads, and nothing else. On the
+worker they lie in a private folder that goes when the program has ended.
 """
 
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import time
@@ -27,25 +30,187 @@ from uuid import uuid4
 import msgspec
 from distributed import Client, Future, get_worker, secede, wait
 
-from pgassay import __version__, scratch
+from pgassay import __version__, children, scratch
 from pgassay.bench.client import ClockExchange, NetworkPath
 from pgassay.bench.errors import ClientLostError, LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Listening
-from pgassay.bench.running import Completed, Runner
+from pgassay.bench.places import Endpoint, Listening, Network
+from pgassay.bench.running import Completed, Elsewhere, Runner
 from pgassay.errors import PgassayError
-from pgassay.fleet import playing
+from pgassay.fleet import FleetError
 from pgassay.fleet.dask_crew import other_version, workers
-from pgassay.fleet.errors import FleetError
-from pgassay.fleet.playing import OUTPUT, Order, Played, environment, laid_out, mark, replaced
-from pgassay.fleet.task import is_wanted
+from pgassay.fleet.worker import BINDIR_VARIABLE, is_wanted
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
-from pgassay.load import player
+from pgassay.lab.places import embedded_directory
+from pgassay.load import network, player
 from pgassay.load.player import DESCRIPTION, PROGRAM, ControlledProgram
+from pgassay.postgres.find import Finder
 
+OUTPUT = "output"
+"""The name of the folder that the program writes to."""
+_OUT, _ERR = "stdout", "stderr"
 _LISTEN_S = 0.2
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One program: `words` after its name, `files` by name. A path among the words is the mark of its name."""
+
+    program: str
+    words: tuple[str, ...]
+    environment: dict[str, str]
+    files: dict[str, bytes]
+    cpus: tuple[int, ...] = ()
+    postgres: int | None = None
+    """The major version, for one of PostgreSQL's programs."""
+
+
+class Played(msgspec.Struct, frozen=True):
+    """What came of it; paths in the texts are marks as in the order."""
+
+    status: int
+    stdout: str
+    stderr: str
+    files: dict[str, bytes]
+    elsewhere: Elsewhere
+
+
+def mark(name: str) -> str:
+    """What stands for the path of this name: no word of a command line can hold it."""
+    return f"\0{name}\0"
+
+
+def replaced(text: str, paths: Mapping[str, str]) -> str:
+    """`text` with each value in the place of its key, the longest keys first."""
+    for one in sorted(paths, key=len, reverse=True):
+        text = text.replace(one, paths[one])
+    return text
+
+
+def play(given: bytes) -> bytes:
+    """Run it on this worker; raises `RuntimeError` where it cannot run here."""
+    worker = get_worker()
+    key = worker.get_current_task()
+    order = msgspec.msgpack.decode(zlib.decompress(given), type=Order)
+    with scratch.folder("client") as place:
+        paths = laid_out(order, place)
+        try:
+            done, elsewhere = _run(order, place, paths, lambda: is_wanted(worker, key))
+        except PgassayError as error:
+            raise RuntimeError(error.message) from None
+        marks = {path: name for name, path in paths.items()}
+        written = sorted(each for each in (place / OUTPUT).iterdir() if each.is_file())
+        return msgspec.msgpack.encode(
+            Played(
+                done.status,
+                replaced(done.stdout, marks),
+                replaced(done.stderr, marks),
+                {each.name: each.read_bytes() for each in written},
+                elsewhere,
+            )
+        )
+
+
+def measure(given: bytes) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """The way from here to the server of an order: trips, and exchanges of clocks; raises `RuntimeError`."""
+    order = msgspec.msgpack.decode(given, type=Order)
+    with scratch.folder("client") as place:
+        paths = laid_out(order, place)
+        try:
+            found = network.measure(_endpoint(order, paths))
+        except PgassayError as error:
+            raise RuntimeError(error.message) from None
+    return list(found.trips_ns), [(each.sent_wall_ns, each.trip_ns, each.server_wall_ns) for each in found.clocks]
+
+
+def laid_out(order: Order, place: Path) -> dict[str, str]:
+    """Marks to paths, once the files are there."""
+    (place / OUTPUT).mkdir()
+    for name, content in order.files.items():
+        path = place / Path(name).name
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_bytes(content)
+    return {mark(name): str(place / name) for name in (OUTPUT, *order.files)}
+
+
+def environment(order: Order, paths: Mapping[str, str]) -> dict[str, str]:
+    """The program's, with paths in the place of marks."""
+    return {name: replaced(value, paths) for name, value in order.environment.items()}
+
+
+def _endpoint(order: Order, paths: Mapping[str, str]) -> Endpoint:
+    filled = environment(order, paths)
+    way = Network(filled["PGHOST"], Path(filled["PGPASSFILE"]), Path(filled["PGSSLROOTCERT"]))
+    return Endpoint(Path("/"), int(filled["PGPORT"]), filled["PGDATABASE"], filled["PGUSER"], way)
+
+
+def _run(
+    order: Order, place: Path, paths: Mapping[str, str], wanted: Callable[[], bool]
+) -> tuple[Completed, Elsewhere]:
+    runner = LocalRunner(accounts.choose(os.environ))
+    words = [str(_program(order, runner)), *(replaced(word, paths) for word in order.words)]
+    busy_before, used_before, began_ns, monotonic_ns = _busy(), _used_us(), time.time_ns(), time.monotonic_ns()
+    running = runner.start(
+        words,
+        stdout=place / _OUT,
+        stderr=place / _ERR,
+        environment=environment(order, paths),
+        placement=Placement(cpus=order.cpus),
+        files=[place / name for name in order.files],
+        output=place / OUTPUT,
+    )
+    try:
+        while True:
+            try:
+                done = running.wait(_LISTEN_S)
+                break
+            except TimeoutError:
+                if not wanted():
+                    raise RuntimeError("nobody waits for it any more") from None
+    finally:
+        running.terminate()
+    ended_ns, used_us = time.time_ns(), _used_us() - used_before
+    all_us, busy_us = (after - before for after, before in zip(_busy(), busy_before, strict=True))
+    path = NetworkPath((), ())
+    if not done.status:
+        with suppress(PgassayError):
+            path = network.measure(_endpoint(order, paths))
+    offset_us = path.responses()["client_clock_offset_us"] or 0.0
+    share = busy_us / all_us if all_us else None
+    return done, Elsewhere(used_us, share, began_ns, ended_ns, offset_us * 1e3, monotonic_ns)
+
+
+def _program(order: Order, runner: LocalRunner) -> Path:
+    """The installed one: our own, of the first PostgreSQL of that version or the one that is named, or in PATH."""
+    if order.program == player.PROGRAM:
+        return player.find()
+    if order.postgres is None:
+        found = children.which(order.program)
+        if found is None:
+            raise FleetError(f"{order.program} is not installed")
+        return Path(found)
+    account = accounts.choose(os.environ)
+    finder = Finder(runner, SystemClock(), account, os.environ, copies=embedded_directory(os.environ))
+    named = os.environ.get(BINDIR_VARIABLE)
+    if named:
+        return Path(named) / order.program
+    return finder.find(version=str(order.postgres)).bindir / order.program
+
+
+def _used_us() -> float:
+    """CPU time of the programs that this worker has run and waited for: there is one at a time."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1e6
+
+
+def _busy(stat: Path = Path("/proc/stat")) -> tuple[float, float]:
+    """This host's CPU time so far, all of it and what was used (proc(5); idle, iowait and steal are not)."""
+    words = stat.read_text(encoding="ascii").splitlines()[0].split()[1:9]
+    times = [float(word) for word in words]
+    return sum(times), sum(times) - times[3] - times[4] - (times[7] if len(times) > 7 else 0.0)
+
+
 _END_S = 60.0
 
 
@@ -144,23 +309,61 @@ _TAKE_S = 60.0
 
 
 @dataclass
-class Worker:
-    """A connected worker by its name: where it is, and whether it is still heard."""
+class WorkerClient:
+    """A worker by its name, as the host of a load: starts programs there, and plays in slices.
+
+    See `bench.client.ClientHost`, `bench.running.Starter` and `bench.client.PlayerHost`.
+    """
 
     name: str
     client: Client
+    local: Runner
+    """Asks a program of PostgreSQL here for its version: the worker's own shall be of the same."""
+    port: int = PORT
+    wait_s: float = WAIT_S
+    _checked: str | None = None
+    _players: set[str] = field(default_factory=set)
+    """The addresses whose player was found to be of our version."""
     _heard: tuple[object, float] = (None, 0.0)
 
-    def address(self) -> str | None:
-        """Its address, as the scheduler knows it; None where it is not connected."""
-        for address, each in self._workers().items():
-            if each["name"] == self.name:
-                return address
-        return None
+    @property
+    def listening(self) -> Listening:
+        """By the address that this machine has towards the worker's; raises `FleetError` where there is no worker."""
+        peer = host_of(self._address())
+        return Listening(towards(peer), peer, self.port)
 
-    def names(self) -> list[str]:
-        """All that are connected."""
-        return [str(each["name"]) for each in self._workers().values()]
+    @property
+    def runner(self) -> "WorkerClient":
+        return self
+
+    @property
+    def player_host(self) -> "WorkerClient":
+        return self
+
+    def _workers(self) -> Mapping[str, Mapping[str, object]]:
+        try:
+            found = workers(self.client)
+        except (OSError, TimeoutError):
+            return {}
+        return found if self.client.status == "running" else {}
+
+    def _address(self) -> str:
+        """Its address, as the scheduler knows it; waits for the worker, and raises `FleetError`."""
+        wait_s = self.wait_s if self._checked is None else BACK_S
+        until = time.monotonic() + wait_s
+        while True:
+            connected = self._workers()
+            for address, each in connected.items():
+                if str(each["name"]) == self.name:
+                    return address
+            if time.monotonic() > until:
+                known = ", ".join(str(each["name"]) for each in connected.values())
+                there = f"connected are {known}" if known else "no worker is connected"
+                raise FleetError(
+                    f'the worker "{self.name}" did not come within {self.wait_s:.0f} s',
+                    f"{there}; start it: pgassay fleet worker … --name {self.name}",
+                )
+            time.sleep(_LOOK_S)
 
     def heard(self, address: str) -> bool:
         """Is it still the same worker, and was it heard lately? The scheduler's clock is only compared with itself."""
@@ -170,47 +373,6 @@ class Worker:
         if found.get("last_seen") != self._heard[0]:
             self._heard = (found.get("last_seen"), time.monotonic())
         return time.monotonic() - self._heard[1] < SILENT_S
-
-    def _workers(self) -> Mapping[str, Mapping[str, object]]:
-        try:
-            found = workers(self.client)
-        except (OSError, TimeoutError):
-            return {}
-        return found if self.client.status == "running" else {}
-
-
-@dataclass
-class WorkerClient:
-    """See `bench.client.ClientHost`."""
-
-    name: str
-    client: Client
-    local: Runner
-    port: int = PORT
-    wait_s: float = WAIT_S
-    _worker: Worker = field(init=False)
-    _checked: str | None = None
-    _players: set[str] = field(default_factory=set)
-    """The addresses whose player was found to be of our version."""
-
-    def __post_init__(self) -> None:
-        self._worker = Worker(self.name, self.client)
-
-    @property
-    def listening(self) -> Listening:
-        """By the address that this machine has towards the worker's; raises `FleetError` where there is no worker."""
-        peer = host_of(self._address())
-        return Listening(towards(peer), peer, self.port)
-
-    @property
-    def runner(self) -> "WorkerRunner":
-        """Starts programs on the worker."""
-        return WorkerRunner(self._worker, self._address, self.local)
-
-    @property
-    def player_host(self) -> "WorkerPlayer":
-        """Plays on the worker."""
-        return WorkerPlayer(self._worker, self._address, self.local, self._players)
 
     def require(self) -> None:
         """Wait for the worker, of our version; raises `FleetError`."""
@@ -225,27 +387,9 @@ class WorkerClient:
         """See `bench.client.ClientHost`; raises `ClientLostError`, `LoadError`."""
         order, _ = order_of(("measure",), endpoint.environment(), _keys(endpoint), None, ANYWHERE)
         address = self._address()
-        future = self.client.submit(playing.measure, msgspec.msgpack.encode(order), pure=False, workers=[address])
-        trips_ns, clocks = _result(future, self._worker, address)
+        future = self.client.submit(measure, msgspec.msgpack.encode(order), pure=False, workers=[address])
+        trips_ns, clocks = _result(future, self, address)
         return NetworkPath(trips_ns, [ClockExchange(*each) for each in clocks])
-
-    def _address(self) -> str:
-        until = time.monotonic() + (self.wait_s if self._checked is None else BACK_S)
-        while (address := self._worker.address()) is None:
-            if time.monotonic() > until:
-                raise _no_worker(self.name, self._worker.names(), self.wait_s)
-            time.sleep(_LOOK_S)
-        return address
-
-
-@dataclass(frozen=True)
-class WorkerRunner:
-    """Starts programs on a worker; see `bench.running.Runner.start`."""
-
-    worker: Worker
-    address: Callable[[], str]
-    local: Runner
-    """Asks a program of PostgreSQL here for its version: the worker's own shall be of the same."""
 
     def start(
         self,
@@ -265,10 +409,10 @@ class WorkerRunner:
         order, paths = order_of(
             command, environment or {}, files, output or stdout.parent, placement, self._major(command[0])
         )
-        address = self.address()
+        address = self._address()
         given = zlib.compress(msgspec.msgpack.encode(order), 1)
-        future = self.worker.client.submit(playing.play, given, pure=False, workers=[address], retries=0)
-        return WorkerRunning(tuple(command), future, self.worker, address, paths, stdout, stderr)
+        future = self.client.submit(play, given, pure=False, workers=[address], retries=0)
+        return WorkerRunning(tuple(command), future, self, address, paths, stdout, stderr)
 
     def _major(self, program: str) -> int | None:
         """None for a program that is no part of PostgreSQL, which is looked for in PATH."""
@@ -277,6 +421,35 @@ class WorkerRunner:
         found = re.search(r"\(PostgreSQL\) (\d+)", self.local.run([program, "--version"]).stdout)
         return int(found[1]) if found else None
 
+    def require_player(self) -> None:
+        """Raise `LoadError` where the worker has no player, `FleetError` for one of another version than ours."""
+        address = self._address()
+        if address in self._players:
+            return
+        future = self.client.submit(version, pure=False, workers=[address], retries=0)
+        theirs, ours = _result(future, self, address), version_of(self.local)
+        if theirs != ours:
+            raise FleetError(
+                f'the host "{self.name}" has {theirs or "a player that says no version"}, and this machine has {ours}',
+                "install the same pgassay on both; $PGASSAY_PLAYER names another program",
+            )
+        self._players.add(address)
+
+    def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> "WorkerDialogue":
+        """Start the player there, and wait until it is connected; raises `LoadError`, `ClientLostError`."""
+        order, _ = order_of((PROGRAM,), endpoint.environment(), _keys(endpoint), None, placement)
+        files = {**order.files, DESCRIPTION: json.dumps(description).encode()}
+        given = zlib.compress(msgspec.msgpack.encode(msgspec.structs.replace(order, files=files)), 1)
+        name, address = uuid4().hex, self._address()
+        kept = self.client.submit(keep, name, given, pure=False, workers=[address], retries=0)
+        dialogue = WorkerDialogue(self, address, name, kept)
+        try:
+            dialogue.begin()
+        except BaseException:
+            self.client.cancel(kept, force=True)
+            raise
+        return dialogue
+
 
 @dataclass
 class WorkerRunning:
@@ -284,7 +457,7 @@ class WorkerRunning:
 
     command: tuple[str, ...]
     future: Future
-    worker: Worker
+    worker: WorkerClient
     address: str
     paths: Mapping[str, str]
     stdout: Path
@@ -330,51 +503,11 @@ class WorkerRunning:
         return Completed(self.command, played.status, *texts, played.elsewhere)
 
 
-@dataclass(frozen=True)
-class WorkerPlayer:
-    """Plays in slices on a worker; see `bench.client.PlayerHost`."""
-
-    worker: Worker
-    address: Callable[[], str]
-    local: Runner
-    checked: set[str]
-
-    def require_player(self) -> None:
-        """Raise `LoadError` where the worker has no player, `FleetError` for one of another version than ours."""
-        address = self.address()
-        if address in self.checked:
-            return
-        future = self.worker.client.submit(version, pure=False, workers=[address], retries=0)
-        theirs, ours = _result(future, self.worker, address), version_of(self.local)
-        if theirs != ours:
-            raise FleetError(
-                f'the host "{self.worker.name}" has {theirs or "a player that says no version"}, '
-                f"and this machine has {ours}",
-                "install the same pgassay on both; $PGASSAY_PLAYER names another program",
-            )
-        self.checked.add(address)
-
-    def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> "WorkerDialogue":
-        """Start the player there, and wait until it is connected; raises `LoadError`, `ClientLostError`."""
-        order, _ = order_of((PROGRAM,), endpoint.environment(), _keys(endpoint), None, placement)
-        files = {**order.files, DESCRIPTION: json.dumps(description).encode()}
-        given = zlib.compress(msgspec.msgpack.encode(msgspec.structs.replace(order, files=files)), 1)
-        name, address, client = uuid4().hex, self.address(), self.worker.client
-        kept = client.submit(keep, name, given, pure=False, workers=[address], retries=0)
-        dialogue = WorkerDialogue(self.worker, address, name, kept)
-        try:
-            dialogue.begin()
-        except BaseException:
-            client.cancel(kept, force=True)
-            raise
-        return dialogue
-
-
 @dataclass
 class WorkerDialogue:
     """A player under way on a worker; see `bench.running.Dialogue`."""
 
-    worker: Worker
+    worker: WorkerClient
     address: str
     name: str
     kept: Future
@@ -462,7 +595,7 @@ def _version() -> str:
     return __version__
 
 
-def _result(future: Future, worker: Worker, address: str, timeout_s: float | None = None) -> Any:
+def _result(future: Future, worker: WorkerClient, address: str, timeout_s: float | None = None) -> Any:
     """What a task gave; raises `TimeoutError`, `ClientLostError`, and `LoadError` for what it raised."""
     until = None if timeout_s is None else time.monotonic() + timeout_s
     while True:
@@ -487,20 +620,9 @@ def _result(future: Future, worker: Worker, address: str, timeout_s: float | Non
     raise _client_lost(worker.name)
 
 
-def _no_worker(name: str, known: Sequence[str], seconds: float) -> FleetError:
-    """The worker that `load.host` names is not connected."""
-    there = f"connected are {', '.join(known)}" if known else "no worker is connected"
-    return FleetError(
-        f'the worker "{name}" did not come within {seconds:.0f} s',
-        f"{there}; start it: pgassay fleet worker … --name {name}",
-    )
-
-
 def _client_lost(name: str) -> ClientLostError:
-    """A window whose load nobody heard the end of."""
     return ClientLostError(f'the host "{name}" of the load is gone, or its network is')
 
 
 def _client_failed(name: str, reason: str) -> LoadError:
-    """The load's program could not run there at all."""
     return LoadError(f'the host "{name}" could not run the load: {reason}')

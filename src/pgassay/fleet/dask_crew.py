@@ -14,23 +14,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from http.client import HTTPException
 from statistics import median
 from typing import Any
-from urllib.request import urlopen
 
 import dask
-from distributed import Client, Future, Security, wait
+from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import task
-from pgassay.fleet.addresses import Address
-from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.certificates import Credentials
-from pgassay.fleet.crew import Tell
-from pgassay.fleet.errors import FleetError, nobody_left
+from pgassay.fleet import FleetError, worker
+from pgassay.fleet.blocks import BlockOrder, Tell, nobody_left
+from pgassay.fleet.certificates import Address, Credentials, security
 from pgassay.fleet.parcels import Arrived, Parcel, host_failed
 from pgassay.lab.notes import HostState
 
@@ -51,7 +45,6 @@ class Pace:
         self._later_s: list[float] = []
 
     def ended(self, host: str, seconds: float) -> None:
-        """A block of this host has come home."""
         if host in self._first_s:
             self._later_s.append(seconds)
         else:
@@ -73,8 +66,6 @@ class Pace:
         return usual_s is not None and seconds > max(HANGS_S, HANGS * usual_s)
 
 
-SCHEDULER_LOST = "the scheduler is gone"
-
 ORDER_BYTES = 64 << 20
 """More than any order has."""
 ANSWER_S = 60.0
@@ -86,7 +77,6 @@ GONE_S = 300.0
 _GIVEN_UP = 5
 """So many times Dask may give one block up, each time after it has lost four workers with it."""
 _LOOK_S = 2.0
-_PAGE_S = 2.0
 _OF_A_KIND = (
     ("cpu", "model"), ("cpu", "usable_processors"), ("memory", "total_bytes"), ("kernel", "release"),
     ("storage.data", "filesystem"), ("storage.data", "model"),
@@ -96,7 +86,7 @@ _POSTGRES = ("postgres", "version")
 """Another such fact, where the study does not say which PostgreSQL serves."""
 _MEMORY_SHARE = 0.02
 
-Work = Callable[[bytes], task.Shipped]
+Work = Callable[[bytes], worker.Shipped]
 
 
 @dataclass(frozen=True)
@@ -121,19 +111,6 @@ class _Ordered:
     futures: list[Future] = field(default_factory=list)
 
 
-def security(credentials: Credentials) -> Security:
-    """TLS, both ends with a certificate of the fleet's authority, nothing plain accepted."""
-    ca, certificate, key = (str(path) for path in (credentials.authority, credentials.certificate, credentials.key))
-    return Security(
-        tls_ca_file=ca,
-        tls_client_cert=certificate,
-        tls_client_key=key,
-        tls_worker_cert=certificate,
-        tls_worker_key=key,
-        require_encryption=True,
-    )
-
-
 def connect(address: Address, credentials: Credentials | None, wait_s: float = WAIT_S) -> Client:
     """A client of the scheduler at `address`; raises `FleetError` where none answers."""
     with_tls = {} if credentials is None else {"security": security(credentials)}
@@ -153,19 +130,14 @@ def large_orders() -> Iterator[None]:
         yield
 
 
-def identity(client: Client) -> Mapping[str, Any]:
-    """What the scheduler says of itself and its workers; raises `OSError` where it does not answer within a minute.
+def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
+    """What the scheduler knows of each connected worker, by address; raises `OSError` where it does not answer.
 
     The scheduler itself is asked. What `Client.scheduler_info` gives is overwritten each few seconds by an answer
     without any worker, and on a busy machine that is what its caller gets.
     """
-    found: Mapping[str, Any] = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
-    return found
-
-
-def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
-    """What the scheduler knows of each connected worker, by address; raises `OSError` where it does not answer."""
-    found: Mapping[str, Mapping[str, Any]] = identity(client)["workers"]
+    said = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
+    found: Mapping[str, Mapping[str, Any]] = said["workers"]
     return found
 
 
@@ -174,28 +146,11 @@ def names(client: Client) -> dict[str, str]:
     return {address: str(each["name"]) for address, each in workers(client).items()}
 
 
-def dashboard(client: Client) -> str | None:
-    """The scheduler's own page, where it has one that this machine reaches by loopback; else None.
-
-    A scheduler names a port although it was started without its page, so the page is asked.
-    """
-    try:
-        port = identity(client).get("services", {}).get("dashboard")
-    except OSError:
-        return None
-    page = f"http://127.0.0.1:{port}/status"
-    try:
-        with urlopen(page, timeout=_PAGE_S) as answer:
-            return page if port is not None and answer.status == HTTPStatus.OK else None
-    except (OSError, ValueError, HTTPException):
-        return None
-
-
 class DaskCrew:
     """Workers of a scheduler; `order` makes the bytes that a worker gets of a block's order."""
 
     def __init__(
-        self, client: Client, terms: Terms, order: Callable[[BlockOrder], bytes], work: Work = task.work
+        self, client: Client, terms: Terms, order: Callable[[BlockOrder], bytes], work: Work = worker.work
     ) -> None:
         self._client = client
         self._terms = terms
@@ -218,7 +173,7 @@ class DaskCrew:
     def hosts(self) -> int:
         return self._terms.hosts
 
-    def gather(self, tell: Callable[[], Mapping[str, Any]] = task.facts) -> dict[str, Mapping[str, Any]]:
+    def gather(self, tell: Callable[[], Mapping[str, Any]] = worker.facts) -> dict[str, Mapping[str, Any]]:
         """Wait for the hosts, and check them; returns their facts by name. Raises `FleetError`."""
         wanted, until = self._terms.hosts + self._terms.spare, time.monotonic() + self._terms.wait_s
         there = 0
@@ -270,13 +225,14 @@ class DaskCrew:
             ordered.futures.remove(future)
             if future.status == "finished":
                 break
-            failure = future.exception() if future.status == "error" else SCHEDULER_LOST
-            if isinstance(failure, task.HostError) and self._elsewhere(block, failure):
+            failure = future.exception() if future.status == "error" else "the scheduler is gone"
+            if isinstance(failure, worker.HostError) and self._elsewhere(block, failure):
                 continue
             if isinstance(failure, KilledWorker) and self._once_more(block):
                 continue
             if not ordered.futures:
-                raise host_failed(block, self._why(block, failure))
+                failed = "; ".join(f"{host}: {reason}" for host, reason in self._failed.get(block, {}).items())
+                raise host_failed(block, failed or str(failure).strip())
         del self._pending[block]
         if ordered.futures:
             self._client.cancel(ordered.futures, force=True)
@@ -285,7 +241,7 @@ class DaskCrew:
         self._pace.ended(str(host), time.monotonic() - self._began[future.key][1])
         return Arrived(block, str(host), tuple(Parcel(*each) for each in shipped))
 
-    def _elsewhere(self, block: int, failure: task.HostError) -> bool:
+    def _elsewhere(self, block: int, failure: worker.HostError) -> bool:
         """Begin a block that one host could not run on others; False where a second one could not either."""
         failed = self._failed.setdefault(block, {})
         failed[failure.host] = failure.reason
@@ -309,16 +265,12 @@ class DaskCrew:
             self._begin(block)
         return True
 
-    def _why(self, block: int, failure: object) -> str:
-        failed = self._failed.get(block, {})
-        return "; ".join(f"{host}: {reason}" for host, reason in failed.items()) or str(failure).strip()
-
     def _leave_out(self, failed: Mapping[str, str], tell: Tell) -> None:
         """Another host ran their block, so the fault is theirs: a full disk, a missing program."""
         self._out.update(failed)
         leave = [address for address, name in self._names().items() if name in failed]
         if leave:
-            self._client.retire_workers(leave, remove=False)  # so that they are told that this is meant
+            self._client.retire_workers(leave, remove=False)  # so that they know that this is meant
             tell([HostState(name, failed=reason) for name, reason in self._out.items()])
 
     def _next_done(self, tell: Tell) -> tuple[int, Future]:
@@ -345,7 +297,9 @@ class DaskCrew:
                     self._began[key] = (address, time.monotonic())
             if keys:
                 oldest = min(keys, key=lambda key: self._began[key][1])
-                states.append(self._state(name, blocks[oldest], time.monotonic() - self._began[oldest][1]))
+                seconds = time.monotonic() - self._began[oldest][1]
+                usual_s, late_now = self._pace.usual_s(name), self._pace.late(name, seconds)
+                states.append(HostState(name, blocks[oldest], seconds, usual_s, late_now))
                 if states[-1].late:
                     late.append(blocks[oldest])
             else:
@@ -357,9 +311,6 @@ class DaskCrew:
             alone = (block for block in late if len(self._pending[block].futures) == 1)
             for block, address in zip(alone, free, strict=False):
                 self._begin(block, [address])
-
-    def _state(self, host: str, block: int, seconds: float) -> HostState:
-        return HostState(host, block, seconds, self._pace.usual_s(host), self._pace.late(host, seconds))
 
     def _hold_to_pace(self, busy: Sequence[HostState]) -> None:
         """Raise `FleetError` where every host that has a block hangs in it: then none comes home."""
@@ -402,16 +353,15 @@ def differences(facts: Mapping[str, Mapping[str, Any]], *, own_postgres: bool = 
     found = []
     for group, name in _OF_A_KIND if own_postgres else (*_OF_A_KIND, _POSTGRES):
         values = {host: each.get("facts", {}).get(group, {}).get(name) for host, each in facts.items()}
-        if not _same(list(values.values())):
-            told = ", ".join(f"{host}: {value}" for host, value in values.items())
-            found.append(f"{group} {name} ({told})")
+        known = list(values.values())
+        if all(isinstance(value, int) for value in known) and min(known, default=0) > 1 << 20:
+            same = max(known) <= min(known) * (1 + _MEMORY_SHARE)
+        else:
+            same = len({str(value) for value in known}) <= 1
+        if not same:
+            listed = ", ".join(f"{host}: {value}" for host, value in values.items())
+            found.append(f"{group} {name} ({listed})")
     return found
-
-
-def _same(values: Sequence[Any]) -> bool:
-    if all(isinstance(value, int) for value in values) and min(values, default=0) > 1 << 20:
-        return bool(max(values) <= min(values) * (1 + _MEMORY_SHARE))
-    return len({str(value) for value in values}) <= 1
 
 
 def other_version(host: str, theirs: str, ours: str) -> FleetError:

@@ -10,13 +10,12 @@ at once, before the head writes anything: no host waits for the head's disk, nor
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from pgassay.bench.counters import Sample
 from pgassay.design.schedule import Decision
-from pgassay.fleet.blocks import BlockOrder
-from pgassay.fleet.crew import Crew
-from pgassay.fleet.inbox import Inbox
-from pgassay.fleet.parcels import Arrived, unpack
+from pgassay.fleet.blocks import BlockOrder, Crew
+from pgassay.fleet.parcels import Arrived, Inbox, unpack
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import hosts_within_reach
 from pgassay.lab.notes import Assignment
@@ -68,14 +67,8 @@ class FleetConductor(Conductor):
         return super()._decide()
 
     def _run_trial(self, block: int, arm: Arm, attempt: int) -> None:
-        arrived = self._arrived(block)
-        seed = trial_seed(self.run.header.seed, block, attempt)
-        site = self.resolved.site
-
-        def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
-            return self._unpacked(arrived, assignment)
-
-        self.trials.append(keep_trial(self.run, site, self.watcher, arm, block, attempt, seed, work))
+        seed, work = trial_seed(self.run.header.seed, block, attempt), partial(self._unpacked, self._arrived(block))
+        self.trials.append(keep_trial(self.run, self.resolved.site, self.watcher, arm, block, attempt, seed, work))
 
     def _run_block(self, block: int, arms: Sequence[Arm], attempt: int) -> None:
         arrived = self._arrived(block)

@@ -20,18 +20,11 @@ from pgassay.bench.own_files import OwnFiles
 from pgassay.design.schedule import DRIVES
 from pgassay.errors import UsageError
 from pgassay.files import Directory
-from pgassay.fleet.errors import FleetError
+from pgassay.fleet import FleetError
 from pgassay.host import accounts
 from pgassay.lab.named_files import bounds_of, paths_of
 from pgassay.load.pgbench.data import reads_files
 from pgassay.study import document as documents
-
-_ALONE = "run the study on one machine, without --on"
-IS_FOLDER = "is a directory"
-IS_NO_FILE = "is no plain file"
-ODD_NAME = "has a quote, a backslash or a control character in its path"
-NOT_SENT = "is named for something that only a file of the host itself can be"
-RELATIVE = "is named by a path that does not begin at the root"
 
 BYTES_MAX = 16 << 20
 """Of all files of a study together: the scheduler holds them once for each block under way."""
@@ -63,7 +56,11 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
             if text in contents or text in refused:
                 continue
             left = BYTES_MAX - sum(map(len, contents.values()))
-            found = _content(path, left) if text in bound.level.typed else RELATIVE
+            found = (
+                _content(path, left)
+                if text in bound.level.typed
+                else "is named by a path that does not begin at the root"
+            )
             if isinstance(found, bytes):
                 contents[text] = found
                 line = reads_files(found) if bound.name == _INIT else None
@@ -72,16 +69,24 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
                 refused[text] = found
     for text in documents.texts(recorded):
         if "/" in text and text not in contents and text not in refused and _is_file(text):
-            refused[text] = NOT_SENT
+            refused[text] = "is named for something that only a file of the host itself can be"
     if refused:
-        raise cannot_travel(refused)
+        listed = "; ".join(f'"{name}" {why}' for name, why in refused.items())
+        raise UsageError(
+            f"the study names files that cannot be sent to the hosts: {listed}",
+            "run the study on one machine, without --on",
+        )
     files = tuple(
         OwnFile(path, hashlib.sha256(content).hexdigest(), zlib.compress(content, 1))
         for path, content in contents.items()
     )
     changed = [each.path for each in files if known and known.get(each.path, each.sha256) != each.sha256]
     if changed:
-        raise _changed_since(changed)
+        listed = ", ".join(f'"{name}"' for name in changed)
+        raise UsageError(
+            f"files of the study have changed since the run began: {listed}",
+            "put back what they held then, or start a new run",
+        )
     return files
 
 
@@ -93,22 +98,21 @@ def _is_file(text: str) -> bool:
 
 
 def _content(path: Path, left: int) -> bytes | str:
-    """What is in a file, or why it cannot travel."""
     if any(letter in '"\\' or not letter.isprintable() for letter in str(path)):
-        return ODD_NAME
+        return "has a quote, a backslash or a control character in its path"
     try:
         found = path.stat()
         if stat.S_ISDIR(found.st_mode):
-            return IS_FOLDER
+            return "is a directory"
         if not stat.S_ISREG(found.st_mode):
-            return IS_NO_FILE
+            return "is no plain file"
         if found.st_size > left:
-            return _too_large(found.st_size, BYTES_MAX)
+            return _too_large(found.st_size)
         with path.open("rb") as file:
             content = file.read(left + 1)
     except OSError as error:
         return f"cannot be read: {(error.strerror or str(error)).lower()}"
-    return content if len(content) <= left else _too_large(len(content), BYTES_MAX)
+    return content if len(content) <= left else _too_large(len(content))
 
 
 @contextmanager
@@ -160,19 +164,9 @@ def _unpacked(file: OwnFile) -> bytes:
     return content
 
 
-def _changed_since(names: Sequence[str]) -> UsageError:
-    """Half a run with one script and half with another would be no experiment."""
-    listed = ", ".join(f'"{name}"' for name in names)
-    return UsageError(
-        f"files of the study have changed since the run began: {listed}",
-        "put back what they held then, or start a new run",
-    )
-
-
-def _too_large(found: int, most: int) -> str:
-    """More than a block's order can hold."""
+def _too_large(size: int) -> str:
     mib = 1 << 20
-    return f"is too large: it has {found / mib:.1f} MiB, and all files together may have {most / mib:.0f} MiB"
+    return f"is too large: it has {size / mib:.1f} MiB, and all files together may have {BYTES_MAX / mib:.0f} MiB"
 
 
 class DamagedError(FleetError):
@@ -180,11 +174,4 @@ class DamagedError(FleetError):
 
 
 def _damaged_file(path: str) -> DamagedError:
-    """A file of the user's whose content is not what its hash says."""
     return DamagedError(f'the file "{path}" came damaged, or its name cannot be used')
-
-
-def cannot_travel(reasons: Mapping[str, str]) -> UsageError:
-    """Files of the user's that cannot be sent to the hosts, each with the reason."""
-    told = "; ".join(f'"{name}" {why}' for name, why in reasons.items())
-    return UsageError(f"the study names files that cannot be sent to the hosts: {told}", _ALONE)

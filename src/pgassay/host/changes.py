@@ -17,8 +17,8 @@ from pathlib import Path
 from pgassay.bench.errors import BenchError, HostError
 from pgassay.files import Directory
 from pgassay.host.storage import chosen
-from pgassay.json_lines import whole
 from pgassay.locks import FileLock
+from pgassay.untrusted import json_lines
 
 FILE = "host-changes.jsonl"
 LOCK = "host-changes.lock"
@@ -69,7 +69,7 @@ class Ledger:
             with Directory.open(self._directory) as state:
                 state.require_ours()
         found = []
-        for line in whole(self.path):
+        for line in json_lines(self.path):
             with contextlib.suppress(TypeError):
                 found.append(Change(**line))
         return tuple(change for change in found if change.boot == self._boot)

@@ -18,7 +18,7 @@ from pathlib import Path
 from pgassay import children
 from pgassay.host import _keeper
 from pgassay.host.processes import parse_stat, processes
-from pgassay.state import state_directory
+from pgassay.scratch import state_directory
 
 VARIABLE = "PGASSAY_LAB"
 """In the environment of each program that a lab starts: its process id, when it started in ticks since boot, and a

@@ -33,7 +33,7 @@ from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.probe.registry import every_probe
-from pgassay.state import state_directory
+from pgassay.scratch import state_directory
 from pgassay.study.units import format_size
 
 FIXED = {

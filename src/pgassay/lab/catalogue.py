@@ -11,7 +11,7 @@ from pgassay.bench.factor import Factor, matches
 
 
 class FactorCatalogue:
-    """Implements `study.catalogue.FactorNames` over the rooms' factors."""
+    """Implements `study.levels.FactorNames` over the rooms' factors."""
 
     def __init__(self, factors: Iterable[Factor]) -> None:
         self._factors = sorted(factors, key=lambda each: ("*" in each.pattern, -len(each.pattern), each.pattern))

@@ -12,8 +12,8 @@ from pgassay.bench.server import Server
 from pgassay.lab.settings import mode_of
 from pgassay.probe.server_views import Checkpoints
 from pgassay.probe.statistics import FIRST_USER_OID, statement, values_by_source
-from pgassay.study.regime import WORK
 from pgassay.study.responses import Better, Response
+from pgassay.study.work import WORK
 
 CHECKPOINT = (
     Response("closing_checkpoint_ms", "CHECKPOINT at the end of the work", "ms", Better.LOWER),

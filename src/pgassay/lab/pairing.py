@@ -19,8 +19,8 @@ from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL
-from pgassay.study.regime import UNPINNED
 from pgassay.study.units import format_size, parse_memory
+from pgassay.study.work import UNPINNED
 
 NOBODY_TO_TAKE_TURNS = "no two treatments are compared with each other"
 CHECKPOINTS_BY_THE_CLOCK = (

@@ -16,7 +16,7 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Notes, Window
 from pgassay.lab.settings import describe_defaults, mode_of
 from pgassay.probe.drives import amplification_by_half
-from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
+from pgassay.study.work import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
 
 _COURSE_OF = "tps"
 _ROUNDING = 1e-9

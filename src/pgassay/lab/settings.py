@@ -16,8 +16,8 @@ from pgassay.errors import UsageError
 from pgassay.lab.setup import Setup
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
-from pgassay.study.regime import CYCLES_WANTED, UNPINNED, WORK
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
+from pgassay.study.work import CYCLES_WANTED, UNPINNED, WORK
 
 PREPARING: Mapping[str, str] = {
     "max_wal_size": "256MB",

@@ -48,8 +48,8 @@ from pgassay.record import glance
 from pgassay.record import power_cuts as cut_records
 from pgassay.record.glance import Glance
 from pgassay.record.values import LevelRecord, TrialRecord
-from pgassay.study.regime import WORK
 from pgassay.study.responses import Response
+from pgassay.study.work import WORK
 
 
 @dataclass

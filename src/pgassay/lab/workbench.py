@@ -52,7 +52,7 @@ from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
 from pgassay.record import counter_proofs, glance
 from pgassay.record.disk import RealDisk
-from pgassay.state import state_directory
+from pgassay.scratch import state_directory
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy

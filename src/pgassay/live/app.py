@@ -8,11 +8,8 @@ up to the length that it had when it was asked for.
 Everything is escaped where it is written (jinja2's autoescape), so a name that is a script is shown as a name. Styles,
 scripts and figures are the report's own, served from here.
 
-The page is the one that `pgassay report` writes, with a menu; its data lie beside it in a temporary folder, so nothing
+The page is the one that `pgassay report` writes, with a menu; its data lie next to it in a temporary folder, so nothing
 is written into a run. Its one script is named to the browser by its hash, so that no other can run.
-
-
-
 """
 
 import base64
@@ -25,10 +22,11 @@ import stat
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -45,21 +43,103 @@ from starlette.routing import Route
 
 from pgassay import scratch, untrusted
 from pgassay.errors import PgassayError
-from pgassay.live import figures, stream
+from pgassay.live import stream
 from pgassay.live.access import FOREIGN_ORIGIN, Guard, policy
-from pgassay.live.catalogue import PAGE, WORDS_MAX, Catalogue, Query, signature
-from pgassay.live.figures import ROWS
-from pgassay.live.pair import FIGURE, pair_of
+from pgassay.live.catalogue import (
+    FINISHED,
+    INTERRUPTED,
+    OPEN,
+    PAGE,
+    WORDS_MAX,
+    Catalogue,
+    Listed,
+    Query,
+    answer_of,
+    signature,
+)
 from pgassay.live.progress import KILLED, RUNNING, Watched, report_failed
-from pgassay.live.summary import FINISHED, INTERRUPTED, OPEN, Listed, answer_of
+from pgassay.live.stream import ROWS
 from pgassay.record import stopping
 from pgassay.record.holder import holder
 from pgassay.record.reading import Run
 from pgassay.report import own_sections, page, vega, words
 from pgassay.report.colours import dark_style
+from pgassay.report.environments import (
+    Fact,
+    drawing,
+    hosts_of,
+    settings_of,
+    side_by_side,
+    written_of,
+)
 from pgassay.report.files import DATA
 from pgassay.report.findings import Findings
+from pgassay.report.headline import headline_of
 from pgassay.report.page import embedded, shown_text
+
+FIGURE = "difference"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two runs side by side: what differs in study, host and settings, and their effects against each other.
+
+    Runs of one study are compared as `pgassay show RUN RUN` does; of others `refused` says why they cannot be, and each
+    has its own headline and effects. `figure` is Vega-Lite's, or empty.
+    """
+
+    headlines: tuple[Sequence[str], Sequence[str]]
+    lines: Sequence[tuple[str, tuple[str, str]]]
+    """Each comparison of the primary response by its place: the effect in each run, empty where it has none."""
+    differences: Sequence[tuple[str, str, bool, str]]
+    """Of the second run against the first: response, place, is it a secondary response, and how large."""
+    tables: Sequence[tuple[str, Sequence[Fact]]]
+    """What differs, with both runs' values."""
+    refused: str = ""
+    figure: Mapping[str, Any] = field(default_factory=dict)
+    caption: str = ""
+
+
+def pair_of(first: Run, second: Run) -> Pair:
+    """Compare two runs; raises `RecordError` where one cannot be read."""
+    from pgassay.report.charts import specified
+
+    runs = (first, second)
+    mine, other = (Findings(run) for run in runs)
+    effects = [
+        {each.effect.place.name: words.effect(each.effect, findings.primary) for each in findings.verdicts}
+        for findings in (mine, other)
+    ]
+    tables = (
+        ("Study", written_of(runs)),
+        ("Host", hosts_of(runs)),
+        ("Settings, as the servers said them", settings_of(runs)),
+    )
+    pair = Pair(
+        (headline_of(mine).sentences, headline_of(other).sentences),
+        [(name, (effects[0].get(name, ""), effects[1].get(name, ""))) for name in dict.fromkeys(chain(*effects))],
+        (),
+        tuple(table for table in tables if table[1]),
+    )
+    try:
+        found = side_by_side((mine, other))
+    except PgassayError as failure:
+        return replace(pair, refused=failure.message)
+    differences = []
+    for row in found.rows:
+        (each,) = row.differences
+        if each is None:
+            continue
+        known = each.low == each.low  # not NaN: of one trial no interval is known
+        text = words.interval(each.estimate, each.low, each.high, each.scale, row.response) if known else words.MISSING
+        text += "" if each.told_apart or not known else " (cannot be distinguished)"
+        differences.append((words.capital(row.response.title), row.place, not row.primary, text))
+    pair, drawn = replace(pair, differences=differences), drawing(found)
+    if drawn is None:
+        return pair
+    chart = {**specified(drawn.chart), "description": drawn.title}
+    return replace(pair, figure=chart, caption=f"{drawn.title}. {drawn.caption}")
+
 
 KEPT_MAX = 16
 _BEGIN, _END = '<script type="module">', "</script>"
@@ -109,16 +189,13 @@ class Reports:
         around = (("All runs", "/"), ("Live", f"/run/{identity}/live"), ("Files", f"/run/{identity}/files/"))
         path = page.write(Findings(Run.open(run, leave_out=True)), folder, pictures=False, menu=around)
         html = path.read_text(encoding="utf-8")
-        return Report(html, policy(scripts=_allowed(html), drawn=True), folder / DATA)
+        # The page's one script, as a Content Security Policy names it.
+        script = html.partition(_BEGIN)[2].rpartition(_END)[0]
+        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        return Report(html, policy(scripts=allowed, drawn=True), folder / DATA)
 
     def _place(self, identity: str) -> Path:
         return self._folder / identity
-
-
-def _allowed(html: str) -> str:
-    """The page's one script, as a Content Security Policy names it."""
-    script = html.partition(_BEGIN)[2].rpartition(_END)[0]
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 _SPECIFICATIONS = 'const specifications = JSON.parse(document.getElementById("specifications")?.textContent ?? "{}");'
@@ -149,7 +226,7 @@ def _environment() -> jinja2.Environment:
 
 @lru_cache(maxsize=8)
 def _static(name: str) -> tuple[str, str] | None:
-    """The contents of a fixed file and their type."""
+    """The contents of a file that pages share, and their type; None for another name."""
     if name == "page.css":
         return _text("report", "page.css") + dark_style() + _text("live", "live.css"), "text/css"
     parts = {"figures.js": (), "live.js": (_text("live", "live.js"),)}.get(name)
@@ -157,12 +234,6 @@ def _static(name: str) -> tuple[str, str] | None:
         figures = (vega.script(), _SPECIFICATIONS, _text("report", "figures.js"))
         return "\n".join((*figures, *parts)), "text/javascript"
     return None
-
-
-def static(name: str) -> Response | None:
-    """A file that pages share; None for another name."""
-    found = _static(name)
-    return Response(found[0], media_type=found[1]) if found else None
 
 
 def _text(package: str, name: str) -> str:
@@ -225,7 +296,7 @@ NO_SUCH_PAGE = "there is no such page"
 GONE = "there is no such run any more"
 NO_SUCH_FILE = "the run has no such file"
 TWO_RUNS = "mark two runs to see them side by side"
-"""What a browser is told, as a sentence of its page."""
+"""What a browser shows, as a sentence of its page."""
 
 _FORM_BYTES_MAX = 4096
 _ANSWERS_S = 2.0
@@ -234,8 +305,6 @@ _CHOICES = (("study", "Study"), ("version", "PostgreSQL"), ("host", "Host"))
 
 
 class _Site:
-    """What the routes share."""
-
     def __init__(self, catalogue: Catalogue, watching: Callable[[], None], ending: Callable[[], bool]) -> None:
         self._catalogue = catalogue
         self._watching = watching
@@ -247,7 +316,6 @@ class _Site:
         self.reports = Reports()
 
     def routes(self) -> list[Route]:
-        """All of them."""
         return [
             Route("/", self.runs),
             Route("/compare", self.compare),
@@ -291,7 +359,12 @@ class _Site:
             root=str(self._catalogue.root),
             found=found,
             query=query,
-            states={run.identity: self._state(run) for run in found.runs},
+            states={
+                run.identity: (RUNNING if holder(self._catalogue.root / run.path) else KILLED)
+                if run.state == OPEN
+                else run.state
+                for run in found.runs
+            },
             answers=self._answered(found.runs),
             choices=[(name, title, values, getattr(query, name)) for (name, title), values in choices],
             turns=turns,
@@ -306,11 +379,6 @@ class _Site:
             if run.state in (FINISHED, INTERRUPTED) and run not in self._answers and time.monotonic() < until_s:
                 self._answers[run] = answer_of(self._catalogue.root / run.path)
         return {run.identity: self._answers.get(run, "") for run in runs}
-
-    def _state(self, run: Listed) -> str:
-        if run.state != OPEN:
-            return run.state
-        return RUNNING if holder(self._catalogue.root / run.path) else KILLED
 
     def _run(self, request: Request) -> tuple[Listed, Path]:
         found = self._catalogue.run(request.path_params["identity"])
@@ -332,26 +400,29 @@ class _Site:
     def live(self, request: Request) -> Response:
         """The page of a run that goes on."""
         known, path = self._run(request)
+        arms: Sequence[str] = ()
+        with suppress(Exception):  # the events say what is wrong with it
+            arms = [arm.name for arm in Run.open(path, leave_out=True).asked.arms]  # the order of their colours
         return shown(
             "live",
             drawn=True,
             run=known,
             writing=self._writing,
-            specifications={ROWS: figures.seconds(_arms(path))},
+            specifications={ROWS: stream.seconds(arms)},
             stop_file=path / stopping.FILE,
         )
 
     async def events(self, request: Request) -> Response:
-        """What that page is told."""
+        """What that page gets."""
         known, path = await run_in_threadpool(self._run, request)
         watched = self._watched.setdefault(known.identity, Watched(path))
 
-        async def told() -> AsyncIterator[bytes]:
+        async def sent() -> AsyncIterator[bytes]:
             async for each in stream.events(watched, ending=self._ending):
                 self._watching()
                 yield each
 
-        return StreamingResponse(told(), media_type="text/event-stream")
+        return StreamingResponse(sent(), media_type="text/event-stream")
 
     async def stop(self, request: Request) -> Response:
         """Ask the run to end with the block in hand."""
@@ -384,7 +455,6 @@ class _Site:
         return RedirectResponse(f"/run/{known.identity}/live", status_code=303)
 
     def data(self, request: Request) -> Response:
-        """The numbers of a table or figure of a report."""
         known, path = self._run(request)
         try:
             folder = self.reports.of(known.identity, path).data
@@ -416,7 +486,6 @@ class _Site:
         )
 
     def compare(self, request: Request) -> Response:
-        """Two runs side by side."""
         asked = list(dict.fromkeys(request.query_params.getlist("run")))
         if len(asked) != 2:
             return shown("note", title="Side by side", why=TWO_RUNS, hint="", status=400)
@@ -436,11 +505,10 @@ class _Site:
         return shown("compare", drawn=True, runs=runs, pair=pair, figure=FIGURE, specifications=figures)
 
     def static(self, request: Request) -> Response:
-        """Styles and scripts."""
-        found = static(request.path_params["name"])
+        found = _static(request.path_params["name"])
         if found is None:
             raise HTTPException(404, NO_SUCH_PAGE)
-        return found
+        return Response(found[0], media_type=found[1])
 
 
 def _download(folder: Path, name: str) -> Response:
@@ -455,20 +523,11 @@ def _download(folder: Path, name: str) -> Response:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """What a browser sees of an error."""
     if isinstance(error, HTTPException):
         known = NO_SUCH_PAGE if error.detail == "Not Found" else error.detail
         return shown("note", title="pgassay", why=known, hint="", status=error.status_code)
     assert isinstance(error, PgassayError)
     return shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)
-
-
-def _arms(path: Path) -> Sequence[str]:
-    """The arms of a run in the order of its study, which is that of their colours; none where it cannot be read."""
-    try:
-        return [arm.name for arm in Run.open(path, leave_out=True).asked.arms]
-    except Exception:  # the events say what is wrong with it
-        return ()
 
 
 def application(

@@ -1,22 +1,28 @@
 """All runs below a directory, searched: an index in SQLite, made from the records and made again whenever it is lost.
 
 A record is read again only where its header or its journal has changed since, so a list of ten thousand runs takes
-their names and two looks at each. What is in the index is in the records, too.
+their names and two looks at each. What is in the index is in the records, too. A run is one line: what can be read from
+its header, its journal and its host, without its trials.
 """
 
+import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
 from pgassay.errors import PgassayError
-from pgassay.live.summary import Listed, identity_of, listed
 from pgassay.record.directory import HEADER_FILE
 from pgassay.record.journal import FILE as JOURNAL_FILE
+from pgassay.record.journal import Kind
+from pgassay.record.reading import Run
+from pgassay.report.findings import Findings
+from pgassay.report.headline import headline_of, machine
+from pgassay.report.words import sentence
 
 Answer = TypeVar("Answer")
 
@@ -34,6 +40,79 @@ CREATE INDEX IF NOT EXISTS newest ON runs (started_utc DESC, path);
 PRAGMA user_version = {_VERSION};
 """
 """Another server of the same directory may have made it a moment ago."""
+
+
+FINISHED, INTERRUPTED, OPEN, UNREADABLE = "finished", "interrupted", "open", "unreadable"
+"""What a journal's last line says; an open one is written by somebody just now, or its runner was killed."""
+_HOST_LETTERS = 6
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One run. `identity` names it in addresses; `path` is below the served directory; `why` is why it cannot be read.
+
+    `versions` are PostgreSQL's.
+    """
+
+    identity: str
+    path: str
+    study: str = ""
+    title: str = ""
+    started_utc: str = ""
+    versions: tuple[str, ...] = ()
+    host: str = ""
+    state: str = UNREADABLE
+    trials: int = 0
+    blocks: int = 0
+    why: str = ""
+
+
+def answer_of(path: Path) -> str:
+    """What a run found, in a line: its badges, or the first sentence of its headline; empty where it has none."""
+    try:
+        found = headline_of(Findings(Run.open(path, leave_out=True)))
+    except Exception:  # its own page says what is wrong with it
+        return ""
+    badges = "; ".join(f"{each.place}: {', '.join(each.parts)}" for each in found.badges)
+    return badges or "".join(map(sentence, found.sentences[:1]))
+
+
+def identity_of(path: str) -> str:
+    """Sixteen hexadecimal digits: an address holds no path, so none can be made up."""
+    return hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def listed(root: Path, path: str) -> Listed:
+    """The run at `path` below `root`; one that cannot be read is a line, too, with the reason."""
+    shown = path.encode(errors="surrogateescape").decode(errors="replace")  # whatever bytes its names have
+    known = Listed(identity_of(path), shown)
+    try:
+        return _read(known, Run.open(root / path))
+    except PgassayError as failure:
+        return replace(known, why=failure.message)
+    except Exception as failure:  # a record that somebody else wrote may hold anything
+        return replace(known, why=f"{type(failure).__name__}: {failure}")
+
+
+def _read(known: Listed, run: Run) -> Listed:
+    last = run.journal[-1].kind
+    named = (each.data.get("block") for each in run.journal)
+    blocks = [each for each in named if isinstance(each, int) and each <= len(run.journal)]  # each has a line at least
+    study, place = run.study.get("study", {}), run.host.get("place", {})
+    servers = [each for each in run.host.get("postgres", []) or [] if isinstance(each, Mapping)]
+    # Machines that look alike are distinguished by the record's own name for them.
+    name = str(place.get("host", ""))[:_HOST_LETTERS] if isinstance(place, Mapping) else ""
+    return replace(
+        known,
+        study=run.header.study,
+        title=str(study.get("title", "")) if isinstance(study, Mapping) else "",
+        started_utc=run.header.started_utc,
+        versions=tuple(sorted({str(each.get("version", "")) for each in servers} - {""})),
+        host=" · ".join(filter(None, (machine(run.host), name))),
+        state={Kind.FINISHED.value: FINISHED, Kind.INTERRUPTED.value: INTERRUPTED}.get(last, OPEN),
+        trials=sum(each.kind == Kind.TRIAL_COMMITTED for each in run.journal),
+        blocks=max(blocks, default=0),
+    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +191,7 @@ class Catalogue:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """What runs are called is nobody else's business; SQLite gives the files beside it the same mode."""
+    """What runs are called is nobody else's business; SQLite gives its own files the same mode."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
     path.chmod(0o600)  # of a version that did not care

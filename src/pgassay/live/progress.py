@@ -12,17 +12,17 @@ from threading import Lock
 from typing import Any
 
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.live import figures
-from pgassay.live.summary import FINISHED, INTERRUPTED
+from pgassay.live.catalogue import FINISHED, INTERRUPTED
 from pgassay.record import stopping
 from pgassay.record.decisions import Step, decisions_in
 from pgassay.record.holder import holder
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
-from pgassay.report import power_cuts, words
+from pgassay.report import power_cuts, responses, words
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
 from pgassay.report.remaining import Remaining
+from pgassay.report.vega import drawable
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
@@ -100,14 +100,22 @@ class Watched:
             if self._answered[0] != key:
                 self._answered = (key, *_answer(run))
             _, answer, study, by_cuts = self._answered
+            # Below the first look there is no verdict, whatever the numbers look like.
+            early = f"no verdict before block {FIRST_LOOK}: {words.counted(whole, 'whole block')} so far"
+            going = [each for each in places if each.state == "running"]
+            doing = f"block {going[-1].block}: {', '.join([each.arm for each in going])}" if going else PREPARING
             return Progress(
                 state=state,
-                note="" if by_cuts else _note(whole, state),
-                doing=_doing(run, places, state),
+                note="" if by_cuts or state == FINISHED or whole >= FIRST_LOOK else early,
+                doing=doing if state == RUNNING else "",
                 blocks_max=0 if study is None else study.design.blocks_max,
                 answer=answer,
                 places=places,
-                said=tuple(_said(run))[-SAID_MAX:],
+                said=tuple(
+                    Said(f"{datetime.fromtimestamp(entry.wall_ns / 1e9, UTC):%H:%M:%S}", text)
+                    for entry in run.journal
+                    if (text := _words(entry))
+                )[-SAID_MAX:],
                 stop_asked=stopping.is_asked(run.disk, run.path),
                 can_stop=state == RUNNING,
                 left=_left(run, study) if state == RUNNING and study is not None else "",
@@ -133,10 +141,21 @@ def _answer(run: Run) -> tuple[Answer, Study | None, bool]:
         findings = Findings(run)
         if not findings.trials:
             return Answer((NOTHING_YET,)), findings.study, False
-        said = Answer(tuple(map(words.sentence, headline_of(findings).sentences)), figures.effects(findings))
+        said = Answer(tuple(map(words.sentence, headline_of(findings).sentences)), _forest(findings))
         return said, findings.study, power_cuts.decide(findings)
     except Exception as failure:  # a page that goes on is worth more than one that ends
         return Answer((report_failed(failure),)), None, False
+
+
+def _forest(findings: Findings) -> Mapping[str, Any]:
+    """The report's main figure; empty while no interval tells anything."""
+    from pgassay.report import charts
+
+    found = responses.drawing(findings)
+    if found is None:
+        return {}
+    figure: Mapping[str, Any] = drawable({**charts.specified(found.chart), "description": found.title})
+    return figure
 
 
 def _left(run: Run, study: Study) -> str:
@@ -161,22 +180,6 @@ def _whole(run: Run, places: Sequence[Place]) -> int:
     return begun if ended else max(0, begun - 1)
 
 
-def _note(whole: int, state: str) -> str:
-    """Below the first look there is no verdict, whatever the numbers look like."""
-    if state == FINISHED or whole >= FIRST_LOOK:
-        return ""
-    return f"no verdict before block {FIRST_LOOK}: {words.counted(whole, 'whole block')} so far"
-
-
-def _doing(run: Run, places: Sequence[Place], state: str) -> str:
-    if state != RUNNING:
-        return ""
-    going = [each for each in places if each.state == "running"]
-    if not going:
-        return PREPARING
-    return f"block {going[-1].block}: {', '.join([each.arm for each in going])}"
-
-
 def _places(run: Run, *, going: bool) -> Iterator[Place]:
     """Every trial that was begun, in order; a number that was begun twice was given up the first time."""
     known = {trial.number: trial for trial in run.trials}
@@ -195,14 +198,6 @@ def _places(run: Run, *, going: bool) -> Iterator[Place]:
         elif isinstance(block, int):
             now = going and trial is None and last[number] == entry.seq and entry.seq > since
             yield Place(number, block, str(entry.data.get("arm", "")), "running" if now else "given up")
-
-
-def _said(run: Run) -> Iterator[Said]:
-    for entry in run.journal:
-        text = _words(entry)
-        if text:
-            at = datetime.fromtimestamp(entry.wall_ns / 1e9, UTC)
-            yield Said(f"{at:%H:%M:%S}", text)
 
 
 def _words(entry: Entry) -> str:

@@ -1,6 +1,6 @@
 """Listens on this machine's own address and serves the pages until it is interrupted.
 
-The address is bound before anything is printed, so that a port in use is an error and the URL that is told works.
+The address is bound before anything is printed, so that a port in use is an error and the URL that is printed works.
 """
 
 import asyncio
@@ -20,8 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from pgassay.errors import PgassayError, UsageError
 from pgassay.live.access import TOKEN
 from pgassay.live.app import application
-from pgassay.live.catalogue import Catalogue
-from pgassay.live.summary import identity_of
+from pgassay.live.catalogue import Catalogue, identity_of
 from pgassay.record.directory import HEADER_FILE
 from pgassay.report import vega
 
@@ -105,7 +104,6 @@ class _Connection(H11Protocol):
     _late: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """As asyncio calls it."""
         super().connection_made(transport)
         self._wait()
         waiting = [each for each in self.connections if isinstance(each, _Connection) and each.asks_nothing]
@@ -113,19 +111,16 @@ class _Connection(H11Protocol):
             min(waiting, key=lambda each: each._late.when()).transport.abort()
 
     def on_response_complete(self) -> None:
-        """As uvicorn calls it."""
         self._late.cancel()
         super().on_response_complete()
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As asyncio calls it."""
         self._late.cancel()
         super().connection_lost(exc)
 
     @property
     def asks_nothing(self) -> bool:
-        """Is nothing of it being answered?"""
         return self.cycle is None or self.cycle.response_complete
 
     def _wait(self) -> None:
@@ -144,11 +139,9 @@ class _Watched:
         self.server: uvicorn.Server | None = None
 
     def ending(self) -> bool:
-        """Was the server asked to end?"""
         return self.server is not None and self.server.should_exit
 
     def now(self) -> None:
-        """Somebody does."""
         self.last_s = time.monotonic()
 
 
@@ -169,7 +162,6 @@ def _runs(pid: int, processes: Path = Path("/proc")) -> bool:
 
 
 def _port_refused(port: int, reason: str) -> PgassayError:
-    """The system does not let us listen there."""
     return PgassayError(
         f"could not listen on port {port} of 127.0.0.1: {reason}", "name another one above 1023 with --port"
     )

@@ -1,18 +1,20 @@
 """Server-sent events of one run: its progress when the record changes, its seconds as they come.
 
-Nothing is looked at while nobody watches. A browser that loses the connection comes back by itself and is told all
+The page's figure of seconds is here, too: Vega-Lite in the report's look, whose rows are sent as they come.
+
+Nothing is looked at while nobody watches. A browser that loses the connection comes back by itself and gets all
 again (HTML Living Standard, "Server-sent events").
 
 Servers that take turns tell of each turn; a trial that has the machine to itself tells of each second. Counters are
 cumulative, so two readings make a rate; one that went down was reset and makes none.
-
 """
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -20,7 +22,6 @@ from starlette.concurrency import run_in_threadpool
 from pgassay import untrusted
 from pgassay.errors import PgassayError
 from pgassay.live.catalogue import signature
-from pgassay.live.figures import PANELS
 from pgassay.live.progress import Watched, report_failed
 from pgassay.outgoing import values
 from pgassay.record import glance, stopping, trials
@@ -29,8 +30,17 @@ from pgassay.record.glance import Glance
 from pgassay.record.holder import holder
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
+from pgassay.report.colours import PALETTE
 from pgassay.report.json_values import finite
 
+ROWS = "seconds"
+"""The name of the data that the page fills."""
+PANELS = (
+    "transactions per second", "latency, ms", "WAL, MB/s", "device: written, MB/s", "device: read, MB/s", "backends",
+)  # fmt: skip
+WAITS = ("on cpu", "client", "lock", "wal flush", "data read", "data write", "lwlock")
+"""What backends are counted by, as `probe.waits` names it."""
+_PANEL_PX = 84
 _TPS, _LATENCY, _WAL, _WRITTEN, _READ, _BACKENDS = PANELS
 _PROGRESS = re.compile(r"progress: ([\d.]+) s, ([\d.]+) tps, lat ([\d.]+) ms\b.*")
 _PROGRESS_FILE = "pgbench.err"
@@ -96,7 +106,7 @@ class Seconds:
         """The last arm that was begun under each number."""
         try:
             journal = Run.open(self._run, leave_out=True).journal
-        except Exception:  # whatever is wrong with the record is told elsewhere on the page
+        except Exception:  # whatever is wrong with the record stands elsewhere on the page
             return {}
         begun = (each.data for each in journal if each.kind == Kind.TRIAL_STARTED)
         return {each["number"]: str(each.get("arm", "")) for each in begun if isinstance(each.get("number"), int)}
@@ -118,7 +128,11 @@ class Seconds:
         if before is None or now.monotonic_ns <= before.monotonic_ns:
             return
         passed_s = (now.monotonic_ns - before.monotonic_ns) / 1e9
-        gone = _differences(before, now)
+        gone = {
+            name: value - sooner
+            for name, value in now.values.items()
+            if value is not None and (sooner := before.values.get(name)) is not None and value >= sooner
+        }
         for source, name, panel in (
             ("wal", "wal_bytes", _WAL), ("diskstats", "written_bytes", _WRITTEN), ("diskstats", "read_bytes", _READ),
         ):  # fmt: skip
@@ -131,15 +145,6 @@ class Seconds:
                 for name, value in gone.items()
                 if name not in _NOT_WAITS
             )
-
-
-def _differences(before: Glance, now: Glance) -> Mapping[str, float]:
-    found = {}
-    for name, value in now.values.items():
-        sooner = before.values.get(name)
-        if value is not None and sooner is not None and value >= sooner:
-            found[name] = value - sooner
-    return found
 
 
 def _pgbench_progress(folder: Path, trial: _Trial) -> Iterator[Row]:
@@ -171,53 +176,75 @@ async def events(
 
     While the server is `ending` the record is looked at once more: so a page hears that its run has finished.
     """
+    seconds_of_trials = Seconds(watched.path)
+    known: object = None
+
+    def news() -> bytes:
+        """The events of one look, one turn of a thread a second; empty where nothing changed."""
+        nonlocal known
+        found = b""
+        now = signature(watched.path), holder(watched.path), stopping.is_asked(RealDisk(), watched.path)
+        if now != known:
+            known = now
+            try:
+                found = event("progress", watched.progress())
+            except (PgassayError, OSError) as failure:
+                found = event("fault", {"text": str(failure)})
+            except Exception as failure:  # others may have written the record, and a page that goes on is worth more
+                found = event("fault", {"text": report_failed(failure)})
+        fresh, rows = seconds_of_trials.more()
+        return found + event("seconds", {"fresh": fresh, "rows": rows}) if fresh or rows else found
+
     yield f"retry: {_AGAIN_MS}\n\n".encode()
-    looks, quiet_s = _Looks(watched), 0.0
+    quiet_s = 0.0
     while True:
         last = ending()
-        news = await run_in_threadpool(looks.news)
-        quiet_s = 0.0 if news else quiet_s + every_s
+        found = await run_in_threadpool(news)
+        quiet_s = 0.0 if found else quiet_s + every_s
         if quiet_s >= QUIET_S:
-            news, quiet_s = b": still here\n\n", 0.0
-        if news:
-            yield news
+            found, quiet_s = b": still here\n\n", 0.0
+        if found:
+            yield found
         if last:
             return
         await asyncio.sleep(every_s)
 
 
-class _Looks:
-    """What is new since the last look, for one who watches: one turn of a thread a second."""
-
-    def __init__(self, watched: Watched) -> None:
-        self._watched = watched
-        self._seconds = Seconds(watched.path)
-        self._known: object = None
-
-    def news(self) -> bytes:
-        """The events of one look; empty where nothing changed."""
-        told = b""
-        now = _stamp(self._watched)
-        if now != self._known:
-            self._known = now
-            told = _progress(self._watched)
-        fresh, rows = self._seconds.more()
-        return told + event("seconds", {"fresh": fresh, "rows": rows}) if fresh or rows else told
-
-
-def _stamp(watched: Watched) -> object:
-    return signature(watched.path), holder(watched.path), stopping.is_asked(RealDisk(), watched.path)
-
-
-def _progress(watched: Watched) -> bytes:
-    try:
-        return event("progress", watched.progress())
-    except (PgassayError, OSError) as failure:
-        return event("fault", {"text": str(failure)})
-    except Exception as failure:  # others may have written the record, and a page that goes on is worth more
-        return event("fault", {"text": report_failed(failure)})
-
-
 def event(name: str, value: object) -> bytes:
     """One event; JSON has no line ends of its own, so its data are one line."""
     return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(values(finite(value))))
+
+
+def seconds(arms: Sequence[str]) -> Mapping[str, Any]:
+    """Lines by second, a panel each for what is known of the trial, `arms` as the report colours them; rows: `ROWS`."""
+    import altair as alt
+
+    from pgassay.report import charts
+
+    def lines(chosen: str, scale: Any, columns: int = 1) -> Any:
+        """Of the panels that an expression chooses, with a scale of colours and a legend of their own."""
+        return (
+            alt.Chart()
+            .transform_filter(chosen)
+            .mark_line(point=alt.OverlayMarkDef(size=12))
+            .encode(
+                x=alt.X("second:Q", title="seconds", scale=alt.Scale(zero=False, nice=False)),
+                y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3)),
+                color=alt.Color("series:N", title=None, scale=scale,
+                                legend=alt.Legend(orient="top", columns=columns, labelLimit=300)),
+            )
+        )  # fmt: skip
+
+    shades = [PALETTE[place % len(PALETTE)] for place in range(len(arms))]
+    backends = f"datum.panel == '{PANELS[-1]}'"
+    layers = alt.layer(
+        lines(f"!({backends})", alt.Scale(domain=list(arms), range=shades)),
+        lines(backends, alt.Scale(domain=list(WAITS), range=list(PALETTE[: len(WAITS)])), columns=4),
+    )
+    figure = (
+        layers.resolve_scale(color="independent")
+        .properties(height=_PANEL_PX, width=charts.WIDTH)
+        .facet(data=alt.NamedData(name=ROWS), row=charts.panels("panel", PANELS))
+        .resolve_scale(y="independent")
+    )
+    return {**charts.specified(figure), "description": "What the trial does, second by second"}

@@ -16,7 +16,7 @@ from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError, UsageError
-from pgassay.extras import install_command
+from pgassay.plugins import install_command
 from pgassay.postgres import embedded
 from pgassay.postgres.installation import LocalInstallation
 

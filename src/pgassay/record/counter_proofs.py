@@ -1,6 +1,6 @@
 """What known writes showed of drives' counters: one small file of the machine, which every later run here goes by.
 
-`counters.json` in the state directory (`pgassay.state`), beside the list of changes to the machine; one
+`counters.json` in the state directory (`pgassay.scratch`), beside the list of changes to the machine; one
 entry a drive, by its own identity, the latest. A file that cannot be read is an error and never counts as missing: the
 proofs that failed would be forgotten, and counters believed that are known to be wrong.
 """

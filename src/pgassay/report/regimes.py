@@ -12,9 +12,8 @@ from pgassay.record.values import TrialRecord
 from pgassay.report.service_times import slowed
 from pgassay.study.drives import dilation
 from pgassay.study.model import PAIRED
-from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
 from pgassay.study.responses import Status
-from pgassay.study.work import TRANSACTION, Work
+from pgassay.study.work import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, TRANSACTION, WORDS, WORK, Work
 
 _KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, SOMEWHERE, WORK)}
 

@@ -3,7 +3,6 @@
 `find` takes what a user types: the name of a built-in study, or the path of a file.
 """
 
-from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -28,7 +27,10 @@ def find(name: str) -> tuple[str, str]:
         return name, (resources.files("pgassay.study") / "studies" / f"{name}.toml").read_text(encoding="utf-8")
     if path.is_file():
         return path.stem, _text(path)
-    raise _unknown_study(name, names())
+    raise UsageError(
+        f'no study file and no built-in study is called "{name}"',
+        did_you_mean(name, names(), f"the built-in studies are: {', '.join(names())}"),
+    )
 
 
 def sized(name: str) -> tuple[str, str]:
@@ -48,12 +50,3 @@ def _text(path: Path) -> str:
             f'could not read study file "{path!s}": {detail.lower()}',
             'name another file, or a built-in study: see "pgassay studies"',
         ) from None
-
-
-def _unknown_study(name: str, known: Iterable[str]) -> UsageError:
-    """Neither a file nor a built-in study."""
-    words = list(known)
-    return UsageError(
-        f'no study file and no built-in study is called "{name}"',
-        did_you_mean(name, words, f"the built-in studies are: {', '.join(words)}"),
-    )

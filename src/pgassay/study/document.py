@@ -12,9 +12,8 @@ from typing import Any
 
 from pgassay import untrusted
 from pgassay.errors import UsageError
-from pgassay.study.catalogue import FactorNames
-from pgassay.study.quantities import typed
-from pgassay.study.ranges import expand
+from pgassay.study.levels import FactorNames
+from pgassay.study.quantities import expand, typed
 from pgassay.study.responses import full_name
 from pgassay.study.thresholds import split as split_threshold
 
@@ -121,20 +120,19 @@ def _sized(name: str, document: Document, overrides: Overrides, usable: Usable |
     if not overrides.size:
         return resolved
     if not isinstance(document.get(overrides.size), dict):
-        raise _no_such_size(name, overrides.size, [size for size in SIZES if size in document])
+        known = ", ".join(size for size in SIZES if size in document) or "none but its default"
+        raise UsageError(f'study "{name}" has no [{overrides.size}] size', f"it has: {known}")
     chosen = dict(document[overrides.size])
     program = chosen.pop(PROGRAM, None)
     resolved = _laid_over(resolved, chosen)
-    if program is None or not _wanted(program, overrides, usable):
+    if program is None:
         return resolved
-    return {**_laid_over(resolved, program), "load": dict(program["load"])}
-
-
-def _wanted(program: Mapping[str, Any], overrides: Overrides, usable: Usable | None) -> bool:
-    """Is the authors' program used: because it was named, or because it can be and no other was?"""
+    # The authors' program is used because it was named, or because it can be and no other was.
     driver = program["load"]["driver"]
     named = [value for key, value in (_split(text, "--set") for text in overrides.fixed) if key == _DRIVER]
-    return named[-1] == driver if named else usable is not None and usable(driver)
+    if named[-1] != driver if named else usable is None or not usable(driver):
+        return resolved
+    return {**_laid_over(resolved, program), "load": dict(program["load"])}
 
 
 def _with_scale(document: Document, overrides: Overrides) -> Document:
@@ -172,17 +170,16 @@ def without(document: Document, names: Iterable[str]) -> Document:
         if not design["baseline"]:
             del design["baseline"]
     if isinstance(left.get("claims"), list):
-        left["claims"] = [_as_one(each, gone) for each in left["claims"]]
+        # A claim at each level of what is gone is one claim; of what is no table parsing says what is wrong.
+        left["claims"] = [
+            {key: value for key, value in each.items() if key != "each" or value not in gone}
+            if isinstance(each, Mapping)
+            else each
+            for each in left["claims"]
+        ]
     if isinstance(design.get("fixed_order"), list):
         design["fixed_order"] = [each for each in design["fixed_order"] if each not in gone]
     return {**left, "design": design} if design else left
-
-
-def _as_one(claim: object, gone: Iterable[str]) -> object:
-    """A claim without its `each`, where that factor is gone; of what is no table parsing says what is wrong."""
-    if not isinstance(claim, Mapping):
-        return claim
-    return {key: value for key, value in claim.items() if key != "each" or value not in gone}
 
 
 def with_baseline(document: Document, levels: Mapping[str, str]) -> Document:
@@ -240,14 +237,12 @@ def _changed(change: Change, name: str, value: object) -> object:
 
 
 def _all_changed(change: Change, table: object, prefix: str = "") -> object:
-    """A table of one level each."""
     if not isinstance(table, dict):
         return table
     return {key: _changed(change, prefix + key, value) for key, value in table.items()}
 
 
 def _each_changed(change: Change, name: str, values: object) -> object:
-    """The levels of one factor; ranges are written out."""
     listed = expand(values) if isinstance(values, str) else values
     if not isinstance(listed, list):
         return values
@@ -256,7 +251,6 @@ def _each_changed(change: Change, name: str, values: object) -> object:
 
 
 def _naming_changed(change: Change, row: object) -> object:
-    """A claim, a published row, or a figure of one."""
     if not isinstance(row, dict):
         return row
     changed = {**row, **{key: _all_changed(change, row[key]) for key in _NAMING if key in row}}
@@ -274,11 +268,11 @@ def _naming_changed(change: Change, row: object) -> object:
 
 def _once(values: Sequence[object]) -> list[object]:
     """Without repetitions; the number 1, which stayed, and the text "1" are one level."""
-    told = [
+    texts = [
         {name: typed(level) for name, level in value.items()} if isinstance(value, dict) else typed(value)
         for value in values
     ]
-    return [value for place, value in enumerate(values) if told[place] not in told[:place]]
+    return [value for place, value in enumerate(values) if texts[place] not in texts[:place]]
 
 
 def _laid_over(below: Document, above: Mapping[str, Any]) -> Document:
@@ -374,12 +368,6 @@ def _with_fixed(document: Document, name: str, value: str) -> Document:
     if name.startswith("load.") and "*" not in name:
         return _laid_over(document, {"load": {name.removeprefix("load."): value}})
     return _laid_over(document, {"fixed": {name: value}})
-
-
-def _no_such_size(name: str, size: str, known: Iterable[str]) -> UsageError:
-    """`--quick` or `--as-published` on a study that has no such table."""
-    words = ", ".join(known) or "none but its default"
-    return UsageError(f'study "{name}" has no [{size}] size', f"it has: {words}")
 
 
 def set_needs_value(text: str, option: str) -> UsageError:

@@ -75,10 +75,9 @@ class DriveKind(StrEnum):
         """Is the drive as large as one cluster, with its snapshots kept elsewhere?"""
         return self is DriveKind.IMAGE or self.emulated
 
-    @property
-    def takes_a_path(self) -> bool:
-        """Is the kind followed by a colon and the path of what it is on?"""
-        return self in (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
+
+_WITH_A_PATH = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
+"""Kinds that are followed by a colon and the path of what they are on."""
 
 
 class Canonical(Protocol):
@@ -99,7 +98,7 @@ def kind_of(level: str) -> DriveKind | None:
     """The kind that a level names, typed or canonical; None for any other text."""
     _, bare = declared(level)
     word, colon, _ = bare.partition(":")
-    if word in list(DriveKind) and (not colon or DriveKind(word).takes_a_path):
+    if word in list(DriveKind) and (not colon or DriveKind(word) in _WITH_A_PATH):
         return DriveKind(word)
     return DriveKind.DESCRIPTION if bare.endswith(".toml") else None
 

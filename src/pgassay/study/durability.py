@@ -39,13 +39,9 @@ SETTINGS: Mapping[str, Mapping[str, Loss]] = {
 """By setting the levels that give something up."""
 
 
-_EMPTIED = Loss("after a crash an unlogged table is empty, and no standby has its rows")
-
-
 def loss(factor: str, level: str) -> Loss | None:
     """What a level of a factor gives up; None for what is as durable as PostgreSQL's defaults."""
     if factor == "schema.change":
-        return (
-            Loss("after a crash an unlogged table is empty, and no standby has it") if _UNLOGGED.search(level) else None
-        )
+        emptied = Loss("after a crash an unlogged table is empty, and no standby has it")
+        return emptied if _UNLOGGED.search(level) else None
     return SETTINGS.get(factor.removeprefix("server."), {}).get(level.strip().lower())

@@ -62,7 +62,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """What a run has to set beside a published figure: a response at these levels, or its change `against` others.
+    """What a run has to compare with a published figure: a response at these levels, or its change `against` others.
 
     `per` divides it by another response of the same trial. `named` tells several figures of one cell apart.
     `unmeasured` says why no run measures it; then there is no response.
@@ -79,9 +79,9 @@ class PublishedFigure:
 
 @dataclass(frozen=True)
 class Published:
-    """A row of a published table: column to text, in reading order; `treatment`: whose figures here stand beside it.
+    """A row of a published table: column to text, in reading order; `treatment`: whose figures are compared with it.
 
-    `response` is what the row is about, empty for the primary one. `figures` are what stands beside single cells.
+    `response` is what the row is about, empty for the primary one. `figures` are what is compared with single cells.
     """
 
     cells: Mapping[str, str]

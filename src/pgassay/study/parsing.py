@@ -1,7 +1,8 @@
 """From a study document to a `Study`: every key typed, every name known, every level canonical, before anything runs.
 
 A typo is named with the nearest word that exists. What only a server can tell (does PostgreSQL accept this value?) is
-checked by the lab's preflight.
+checked by the lab's preflight. What the authors of a published study found stands in the file, too (`Claim`,
+`Published`), so that a run can be compared with it; tables are kept as rows of text and never computed with.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +12,8 @@ from typing import Any
 
 from pgassay.errors import UsageError, did_you_mean
 from pgassay.study import quantities
-from pgassay.study.catalogue import FactorNames
-from pgassay.study.claims import parse_claims, parse_published, require_factors
 from pgassay.study.document import Document
-from pgassay.study.levels import Combination, Level
+from pgassay.study.levels import Combination, FactorNames, Level
 from pgassay.study.model import (
     ALTERNATE,
     AUTO,
@@ -26,14 +25,17 @@ from pgassay.study.model import (
     SEQUENTIAL,
     SLICE_S_MAX,
     SLICE_S_MIN,
+    Claim,
     Design,
+    Published,
+    PublishedFigure,
     Study,
     combinations,
 )
-from pgassay.study.ranges import expand
+from pgassay.study.quantities import expand, typed, unknown_key, whole_number, wrong_type
 from pgassay.study.scale_model import REQUEST, RESULT, parse_model, parse_request
-from pgassay.study.tables import unknown_key, wrong_type
 from pgassay.study.thresholds import parse_table
+from pgassay.study.units import parse_time_s
 
 FORMAT = 1
 _TOP = (
@@ -46,12 +48,21 @@ _DESIGN = (
     "baseline", "resolution", "precision", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing",
     "slice", "lead_in", "placement", "risk_below", "reboots", "hosts",
 )  # fmt: skip
-
+_BOUNDS = ("low", "high", "magnitude")
+_CLAIM = (
+    "text", "source", "response", "treatment", "against", "than", "each", *_BOUNDS, "published", "untestable",
+    "otherwise", "per", "data_of_memory", "window",
+)  # fmt: skip
+_NO_COLUMNS = ("treatment", "response", "figures")
+"""Keys of a published row that are no columns of its table."""
+_FIGURE = ("response", "treatment", "against", "per", "named", "unmeasured")
 
 ARMS_MAX = 10_000
 """A block runs each arm once, so one of more would take days before the first look."""
 RECORDED_ARMS_MAX = 1_000_000
 """Imported runs cross what only some of them have."""
+_FACTORS_SHOWN = 20
+"""Python prints no number of more than 4,300 digits, and nobody reads one."""
 _EARLIER = {"slice": "1s", "lead_in": "100ms"}
 """The usual lengths of turns when records did not hold them."""
 
@@ -60,7 +71,11 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
     """The study that `document` (already resolved to one size) describes; raises `UsageError`."""
     study = _parsed(name, document, catalogue, size)
     varied = (*study.factors, *study.conditions, *study.covariates)
-    require_factors(study.claims, (*varied, *(each for arm in study.treatments for each in arm.levels), *study.fixed))
+    known = dict.fromkeys((*varied, *(each for arm in study.treatments for each in arm.levels), *study.fixed))
+    for claim in study.claims:
+        if claim.each and claim.each not in known:
+            hint = did_you_mean(claim.each, known, f"factors of this study: {', '.join(known)}")
+            raise UsageError(f'claim "{claim.text}" has each = "{claim.each}", which is no factor of this study', hint)
     return study
 
 
@@ -80,10 +95,10 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     conditions = _factors_of(linked) if linked else _varied("conditions", _table(document, "conditions"), catalogue)
     covariates = _varied("covariates", _table(document, "covariates"), catalogue)
     points = _points("treatments", document["treatments"], catalogue) if "treatments" in document else ()
-    crossed = [len(levels) for table in (conditions, covariates) for levels in table.values()]
-    crossed = [len(linked), *(len(levels) for levels in covariates.values())] if linked else crossed
-    own = [len(points)] if "treatments" in document else [len(levels) for levels in factors.values()]
-    _bound([*own, *crossed], most)
+    sizes = [len(points)] if "treatments" in document else [len(levels) for levels in factors.values()]
+    sizes += [len(linked)] if linked else [len(levels) for levels in conditions.values()]
+    sizes += [len(levels) for levels in covariates.values()]
+    _bound(sizes, most)
     fixed = _fixed(document, catalogue)
     if "treatments" in document:
         treatments = _called(head, points)
@@ -92,7 +107,18 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
         treatments = _called(head, combinations(factors) if factors else ())
     if len(treatments) < 2 and not covariates:
         raise UsageError("the study varies nothing", "give [factors] with at least two levels, or [[treatments]]")
-    _once_only([("[factors]", factors), ("[conditions]", conditions), ("[covariates]", covariates), ("[fixed]", fixed)])
+    seen: dict[str, str] = {}
+    tables: dict[str, Mapping[str, object]] = {
+        "[factors]": factors,
+        "[conditions]": conditions,
+        "[covariates]": covariates,
+        "[fixed]": fixed,
+    }
+    for place, names in tables.items():
+        for each in names:
+            if each in seen:
+                raise _twice(each, seen[each], place)
+            seen[each] = place
     parse_request(_table(document, REQUEST))
     responses = _table(document, "responses")
     _known("[responses]", responses, _RESPONSES)
@@ -113,12 +139,25 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
         secondary=secondary,
         decide=parse_table(_table(document, "decide")),
         claims=parse_claims(document.get("claims", [])),
-        published=parse_published(document.get("published", [])),
+        published=tuple(_published(row) for row in _tables("published", document.get("published", []))),
         regime=size,
         ours=tuple(map(str, _list("[study]", head, "ours"))),
         differs=tuple(map(str, _list("[study]", head, "differs"))),
         model=parse_model(document[RESULT]) if RESULT in document else None,
     )
+
+
+def _bound(sizes: Sequence[int], most: int) -> None:
+    """Raise `UsageError` where more arms would be enumerated."""
+    count = prod(sizes)
+    if count > most:
+        varied = [str(each) for each in sizes if each > 1]
+        short = len(varied) <= _FACTORS_SHOWN
+        shown = f"{' x '.join(varied)} = {count:,} arms" if short else f"arms of {len(varied):,} factors"
+        raise UsageError(
+            f"the study has {shown}, more than {most:,}",
+            "vary fewer factors, take fewer levels, or list the combinations that matter as [[treatments]]",
+        )
 
 
 class AsRecorded:
@@ -150,35 +189,22 @@ def parse_recorded(name: str, document: Document, catalogue: FactorNames | None 
     return _parsed(name, document, catalogue or AsRecorded(), most=RECORDED_ARMS_MAX)
 
 
-_SHOWN = 20
-"""Python prints no number of more than 4,300 digits, and nobody reads one."""
-
-
-def _bound(sizes: Sequence[int], most: int) -> None:
-    """Raise `UsageError` where more arms would be enumerated."""
-    count = prod(sizes)
-    if count > most:
-        varied = [str(each) for each in sizes if each > 1]
-        shown = (
-            f"{' x '.join(varied)} = {count:,} arms" if len(varied) <= _SHOWN else f"arms of {len(varied):,} factors"
-        )
-        raise UsageError(
-            f"the study has {shown}, more than {most:,}",
-            "vary fewer factors, take fewer levels, or list the combinations that matter as [[treatments]]",
-        )
-
-
-def _known(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
-    words = tuple(known)
+def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
     for key in table:
-        if key not in words:
-            raise unknown_key(where, key, words)
+        if key not in known:
+            raise unknown_key(where, key, known)
 
 
 def _table(document: Document, key: str) -> dict[str, Any]:
     value = document.get(key, {})
     if not isinstance(value, dict):
         raise wrong_type("the study file", key, "a table", value)
+    return value
+
+
+def _tables(key: str, value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise wrong_type("the study file", key, "a list of tables", value)
     return value
 
 
@@ -200,7 +226,7 @@ def _level(where: str, name: str, value: object, catalogue: FactorNames) -> Leve
     factor = catalogue.find(name)
     if factor is None:
         raise _unknown_factor(where, name, catalogue.names())
-    text = quantities.typed(value).strip()
+    text = typed(value).strip()
     if isinstance(value, dict | list):
         raise wrong_type(where, name, "a single value", value)
     if not text:
@@ -242,12 +268,11 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
 
 def _points(key: str, value: object, catalogue: FactorNames) -> tuple[Combination, ...]:
     """Linked combinations: a table of levels each."""
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise wrong_type("the study file", key, "a list of tables", value)
-    if not value and key != "treatments":
+    points = _tables(key, value)
+    if not points and key != "treatments":
         raise _no_levels(key)
     found: dict[frozenset[tuple[str, str]], Combination] = {}
-    for each in value:
+    for each in points:
         if not each:
             raise _no_levels(key)
         combination = Combination({name: _level(key, name, typed, catalogue) for name, typed in each.items()})
@@ -263,17 +288,13 @@ def _called(head: Mapping[str, Any], treatments: tuple[Combination, ...]) -> tup
     names = [str(each).strip() for each in _list("[study]", head, "called")]
     if not names:
         return treatments
-    if len(names) != len(treatments) or len(set(names)) != len(names) or not all(_plain(each) for each in names):
+    plain = all(name and not set(name) & set(",=;\n") for name in names)  # no reader takes them for levels
+    if len(names) != len(treatments) or len(set(names)) != len(names) or not plain:
         raise UsageError(
             f"called of [study] must name each of the {len(treatments)} treatments once: {', '.join(names)}",
             "give one name for each treatment in its order, all different, without commas, semicolons and =",
         )
     return tuple(replace(each, called=name) for each, name in zip(treatments, names, strict=True))
-
-
-def _plain(name: str) -> bool:
-    """Is it a name that no reader takes for levels?"""
-    return bool(name) and not set(name) & set(",=;\n")
 
 
 def _factors_of(points: Iterable[Combination]) -> dict[str, tuple[Level, ...]]:
@@ -285,23 +306,12 @@ def _factors_of(points: Iterable[Combination]) -> dict[str, tuple[Level, ...]]:
     return {name: tuple(levels.values()) for name, levels in found.items()}
 
 
-def _once_only(places: Iterable[tuple[str, Mapping[str, object]]]) -> None:
-    seen: dict[str, str] = {}
-    for place, names in places:
-        for name in names:
-            if name in seen:
-                raise _twice(name, seen[name], place)
-            seen[name] = place
-
-
 def _design(
     table: Mapping[str, Any], treatments: tuple[Combination, ...], catalogue: FactorNames, responses: Sequence[str]
 ) -> Design:
     _known("[design]", table, _DESIGN)
     low, high = quantities.blocks(table["blocks"]) if "blocks" in table else (5, 30)
-    seed = table.get("seed")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise wrong_type("[design]", "seed", "a whole number from 0 on", seed)
+    seed = whole_number("[design]", "seed", table["seed"], 0) if table.get("seed") is not None else None
     order = tuple(str(each) for each in _list("[design]", table, "fixed_order"))
     names = {name for treatment in treatments for name in treatment.levels}
     for name in order:
@@ -310,13 +320,20 @@ def _design(
     reboots = table.get("reboots", False)
     if not isinstance(reboots, bool):
         raise wrong_type("[design]", "reboots", "true or false", reboots)
-    hosts = table.get("hosts", Design.hosts)
-    if isinstance(hosts, bool) or not isinstance(hosts, int) or hosts < 1:
-        raise wrong_type("[design]", "hosts", "a whole number from 1 on", hosts)
+    hosts = whole_number("[design]", "hosts", table.get("hosts", Design.hosts), 1)
     settle = tuple(str(each) for each in _list("[design]", table, "settle"))
     for name in settle:
         if name not in responses:
-            raise _settles_nothing(name, responses)
+            listed = f"list it under secondary, or name one of: {', '.join(responses)}"
+            raise UsageError(
+                f'"design.settle" names "{name}", which is not a response of this study',
+                did_you_mean(name, responses, listed),
+            )
+    slice_s = Design.slice_s
+    if table.get("slice", AUTO) != AUTO:
+        slice_s = quantities.seconds("[design]", table["slice"], key="slice")
+        if not SLICE_S_MIN <= slice_s <= SLICE_S_MAX:
+            raise wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
     return Design(
         baseline=_baseline(table.get("baseline"), treatments, catalogue),
         resolution=quantities.share("design.resolution", table.get("resolution", "2%")),
@@ -332,7 +349,7 @@ def _design(
         reboots=reboots,
         defaults=_word(table, "defaults", DEFAULTS, PINNED),
         pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
-        slice_s=_slice_s(table),
+        slice_s=slice_s,
         slice_asked=table.get("slice", AUTO) != AUTO,
         slice_calibrated=table.get("slice") == AUTO,
         lead_in_s=quantities.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
@@ -347,15 +364,6 @@ def _word(table: Mapping[str, Any], key: str, words: Sequence[str], default: str
     if text not in words:
         raise wrong_type("[design]", key, " or ".join(f'"{each}"' for each in words), text)
     return text
-
-
-def _slice_s(table: Mapping[str, Any]) -> float:
-    if table.get("slice", AUTO) == AUTO:
-        return Design.slice_s
-    length = quantities.seconds("[design]", table["slice"], key="slice")
-    if not SLICE_S_MIN <= length <= SLICE_S_MAX:
-        raise wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
-    return length
 
 
 def _baseline(value: object, treatments: tuple[Combination, ...], catalogue: FactorNames) -> Combination:
@@ -387,34 +395,98 @@ def _baseline(value: object, treatments: tuple[Combination, ...], catalogue: Fac
     return exact[0] if exact else matching[0]
 
 
+def parse_claims(value: object) -> tuple[Claim, ...]:
+    """`[[claims]]` tables as claims; raises `UsageError`."""
+    return tuple(_claim(each) for each in _tables("claims", value))
+
+
+def _claim(table: dict[str, Any]) -> Claim:
+    where = "[[claims]]"
+    _known(where, table, _CLAIM)
+    for key in ("text", "source"):
+        if key not in table:
+            raise UsageError(f'missing key "{key}" in {where}')
+    numbers = {key: table[key] for key in (*_BOUNDS, "data_of_memory") if table.get(key) is not None}
+    for key, number in numbers.items():
+        above_0 = key == "data_of_memory"
+        if isinstance(number, bool) or not isinstance(number, int | float) or (above_0 and number <= 0):
+            raise wrong_type(where, key, "a number above 0" if above_0 else "a number", number)
+    low, high, magnitude, data_of_memory = (numbers.get(key) for key in (*_BOUNDS, "data_of_memory"))
+    if magnitude is not None and ((low is not None and magnitude < low) or (high is not None and magnitude > high)):
+        raise UsageError(f'magnitude {magnitude:g} of claim "{table["text"]!s}" is outside its own low and high')
+    than = table.get("than", ())
+    than = tuple(_levels(each, where) for each in (than if isinstance(than, list | tuple) else [than]))
+    if than and not table.get("against"):
+        raise UsageError(
+            f'claim "{table["text"]!s}" has "than", which needs "against": a change is held against the same elsewhere'
+        )
+    texts = ("text", "source", "response", "published", "untestable", "otherwise", "per", "each")
+    return Claim(
+        **{key: str(table.get(key, "")) for key in texts},
+        treatment=_levels(table.get("treatment", {}), where),
+        against=_levels(table.get("against", {}), where),
+        low=low,
+        high=high,
+        magnitude=magnitude,
+        than=than,
+        data_of_memory=None if data_of_memory is None else float(data_of_memory),
+        window_s=parse_time_s(str(table["window"])) if "window" in table else None,
+    )
+
+
+def _published(row: dict[str, Any]) -> Published:
+    """A row of text; `treatment`, `response` and `figures` are no columns of it."""
+    where = "[[published]]"
+    cells = {key: typed(cell) for key, cell in row.items() if key not in _NO_COLUMNS}
+    figures = row.get("figures", {})
+    if not isinstance(figures, dict):
+        raise wrong_type(where, "figures", "a table of columns", figures)
+    found = []
+    for column, said in figures.items():
+        if column not in cells:
+            raise unknown_key(f"figures of {where}", column, cells)
+        found += [_figure(column, each) for each in (said if isinstance(said, list) else [said])]
+    return Published(cells, _levels(row.get("treatment", {}), where), str(row.get("response", "")), tuple(found))
+
+
+def _figure(column: str, table: object) -> PublishedFigure:
+    where = "figures of [[published]]"
+    if not isinstance(table, dict):
+        raise wrong_type(where, column, "a table, or a list of tables", table)
+    _known(where, table, _FIGURE)
+    if bool(table.get("response")) == bool(table.get("unmeasured")):
+        raise UsageError(f'figure "{column}" of [[published]] needs "response", or "unmeasured" with the reason')
+    return PublishedFigure(
+        column,
+        **{key: str(table.get(key, "")) for key in ("response", "per", "named", "unmeasured")},
+        treatment=_levels(table.get("treatment", {}), where),
+        against=_levels(table.get("against", {}), where),
+    )
+
+
+def _levels(value: object, where: str) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise wrong_type(where, "treatment", "a table of levels", value)
+    return {name: typed(level) for name, level in value.items()}
+
+
 def _no_levels(name: str) -> UsageError:
-    """A factor without levels, or with an empty one."""
     return UsageError(f'factor "{name}" has an empty level or none at all', "give at least one value, or fix it")
 
 
 def _duplicate_level(name: str, first: str, second: str) -> UsageError:
-    """Two levels that mean the same."""
     same = first if first == second else f'{first}" and "{second}'
     return UsageError(f'factor "{name}" has the same level twice: "{same}"', "remove one of them")
 
 
 def _twice(name: str, first: str, second: str) -> UsageError:
-    """A name in two places of the study."""
     return UsageError(f'"{name}" is in {first} and in {second}', "a factor is either varied or held")
 
 
 def _unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
-    """No factor of this name."""
     hint = did_you_mean(
         name, known, 'settings are factors as "server.NAME"; for all others see "pgassay studies --factors"'
     )
     if name == "schema.partition":
         hint = 'make the table a partitioned one by SQL of your own: "schema.change", or ask --change'
     return UsageError(f'unknown factor "{name}" in {where}', hint)
-
-
-def _settles_nothing(name: str, responses: Iterable[str]) -> UsageError:
-    """The schedule would wait for a response that the study does not ask for."""
-    words = list(responses)
-    hint = did_you_mean(name, words, f"list it under secondary, or name one of: {', '.join(words)}")
-    return UsageError(f'"design.settle" names "{name}", which is not a response of this study', hint)

@@ -9,14 +9,13 @@ Pure: a document in, a document out. What a model keeps is measured by its dimen
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any, Protocol
 
 from pgassay.errors import UsageError
 from pgassay.study.document import SCALE, Document, with_changed_levels
-from pgassay.study.quantities import typed
-from pgassay.study.tables import unknown_key, wrong_type
+from pgassay.study.quantities import typed, unknown_key, whole_number, wrong_type
 from pgassay.study.units import BYTES_PER_UNIT, format_bytes, format_number, parse_memory, split_quantity
 
 REQUEST, RESULT = SCALE, "model"
@@ -49,18 +48,15 @@ class ModelSize:
         number, unit = quantity
         if unit in BYTES_PER_UNIT or (not unit and self.bare_bytes):
             unit_bytes = BYTES_PER_UNIT.get(unit, self.bare_bytes)
-            return self._shrunk_bytes(number * unit_bytes, by)
+            exact = number * unit_bytes / by
+            least = ceil(self.least_bytes / self.step_bytes) * self.step_bytes
+            size = max(least, round(exact / self.step_bytes) * self.step_bytes)
+            return Shrunk(format_bytes(size), exact, size, exact < least)
         if unit not in ("", "rows"):
             return None
         exact = number / by
         kept = max(self.least, round(exact))
         return Shrunk(f"{format_number(kept)}{unit}", exact, kept, exact < self.least and kept == self.least)
-
-    def _shrunk_bytes(self, whole: float, by: float) -> "Shrunk":
-        exact = whole / by
-        least = ceil(self.least_bytes / self.step_bytes) * self.step_bytes
-        kept = max(least, round(exact / self.step_bytes) * self.step_bytes)
-        return Shrunk(format_bytes(kept), exact, kept, exact < least)
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,6 @@ class Request:
 
     @property
     def wanted(self) -> bool:
-        """Is a model asked for?"""
         return self.by is not None or self.to_bytes is not None
 
 
@@ -170,8 +165,12 @@ def parse_scale(value: object) -> float:
         scale = float(above) / float(below) if sign else float(above)
     except (ValueError, ZeroDivisionError):
         raise UsageError(f'"{text}" is no scale', "for example 1/250, 1:250 or 0.004") from None
+    if scale > 1:
+        raise UsageError(f"a scale of {text} would enlarge the study", "a model is smaller: for example 1/250")
     if not 0 < scale < 1 or not 1 < rounded(by := 1 / scale) < inf:
-        raise _scale_out_of_range(text, enlarges=scale > 1)
+        raise UsageError(
+            f"a scale of {text} makes no model", "give a scale between 0 and 1, such as 1/250; 1 is the study itself"
+        )
     return by
 
 
@@ -191,12 +190,14 @@ def parse_request(table: object) -> Request:
         raise UsageError(
             '"by" and "to" in [scale] exclude each other', 'by = "1/250", or to = "4GB" for the largest data'
         )
-    cores, ours = table.get("cores"), table.get("ours", [])
-    if cores is not None and (isinstance(cores, bool) or not isinstance(cores, int) or cores < 1):
-        raise wrong_type(f"[{REQUEST}]", "cores", "a whole number from 1 on", cores)
+    ours = table.get("ours", [])
+    cores = whole_number(f"[{REQUEST}]", "cores", table["cores"], 1) if table.get("cores") is not None else None
     if not isinstance(ours, list) or not all(each in table for each in ours):
         raise wrong_type(f"[{REQUEST}]", "ours", "a list of keys of this table", ours)
-    sizes = {key: _positive(key, table[key]) for key in ("to", "memory") if key in table}
+    sizes = {key: parse_memory(typed(table[key])) for key in ("to", "memory") if key in table}
+    for key, count in sizes.items():
+        if count <= 0:
+            raise wrong_type(f"[{REQUEST}]", key, "a size above 0", table[key])
     return Request(
         by=parse_scale(table["by"]) if "by" in table else None,
         to_bytes=sizes.get("to"),
@@ -206,59 +207,44 @@ def parse_request(table: object) -> Request:
     )
 
 
-def _positive(key: str, value: object) -> int:
-    count = parse_memory(typed(value))
-    if count <= 0:
-        raise wrong_type(f"[{REQUEST}]", key, "a size above 0", value)
-    return count
-
-
-@dataclass
-class _Shrinking:
-    """One document being shrunk: the factor's rules, and every level that it met."""
-
-    factors: SizedFactors
-    by: float
-    per_core: float
-    met: dict[tuple[str, str], Resized] = field(default_factory=dict)
-    data: bool = False
-
-    def __call__(self, name: str, text: str) -> str:
-        """The level in the model."""
-        factor = self.factors.find(name)
-        if factor is None:
-            return text
-        size = factor.size(name)
-        per_core = size is None and factor.scales and self.per_core != 1
-        found = ModelSize().shrunk(text, self.per_core) if per_core else size.shrunk(text, self.by) if size else None
-        if size is not None and size.data:
-            self.data = True
-            if found is not None and found.at_least:
-                raise UsageError(
-                    f"1:{in_four_digits(self.by)} leaves too little data: {found.exact:.3g} of {name}={text}",
-                    f"the model needs at least one {size.data}: take a larger scale, or vary fewer "
-                    f"levels with --levels {name}=…",
-                )
-        if found is None:
-            return text
-        self.met[name, text] = Resized(name, text, found.typed, found.note)
-        return found.typed
-
-
 def shrink(document: Document, factors: SizedFactors, by: float, per_core: float = 1.0) -> tuple[Document, ScaleModel]:
     """The document 1:`by`, and what became of its sizes; `per_core` is how many times fewer cores there are here.
 
     Levels that become equal are one. Raises `UsageError` for a study without sizes, or a model too small to be one.
     """
-    shrinking = _Shrinking(factors, by, per_core)
-    model = with_changed_levels(document, shrinking)
-    if not shrinking.data:
+    resized: dict[tuple[str, str], Resized] = {}
+    data: set[str] = set()
+
+    def model_of(name: str, text: str) -> str:
+        factor = factors.find(name)
+        if factor is None:
+            return text
+        size = factor.size(name)
+        if size is None:
+            found = ModelSize().shrunk(text, per_core) if factor.scales and per_core != 1 else None
+        else:
+            found = size.shrunk(text, by)
+        if size is not None and size.data:
+            data.add(name)
+            if found is not None and found.at_least:
+                raise UsageError(
+                    f"1:{in_four_digits(by)} leaves too little data: {found.exact:.3g} of {name}={text}",
+                    f"the model needs at least one {size.data}: take a larger scale, or vary fewer "
+                    f"levels with --levels {name}=…",
+                )
+        if found is None:
+            return text
+        resized[name, text] = Resized(name, text, found.typed, found.note)
+        return found.typed
+
+    model = with_changed_levels(document, model_of)
+    if not data:
         raise UsageError(
             "the study has no scale model, since it does not say how many rows or warehouses its data have",
             "a model shrinks load.scale, load.rows, load.warehouses, load.size or load.file_size; tables of one's own"
             " (load.init) cannot be shrunk",
         )
-    return {key: value for key, value in model.items() if key != REQUEST}, ScaleModel(by, tuple(shrinking.met.values()))
+    return {key: value for key, value in model.items() if key != REQUEST}, ScaleModel(by, tuple(resized.values()))
 
 
 def to_table(model: ScaleModel) -> dict[str, Any]:
@@ -286,24 +272,24 @@ def to_table(model: ScaleModel) -> dict[str, Any]:
 def parse_model(table: object) -> ScaleModel:
     """The table `[model]` of a record; raises `UsageError` for one that no run wrote."""
     try:
-        return _model(table)
+        found: Any = table
+        return ScaleModel(
+            float(found["by"]),
+            tuple(Resized(**{key: str(value) for key, value in each.items()}) for each in found.get("resized", [])),
+            tuple(
+                Likeness(
+                    str(each["name"]),
+                    _span(each.get("original")),
+                    _span(each.get("model")),
+                    each.get("kept"),
+                    str(each.get("note", "")),
+                )
+                for each in found.get("likeness", [])
+            ),
+            bool(found.get("processes_beside", False)),
+        )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise wrong_type("the study file", RESULT, "what a run of a scale model wrote", table) from None
-
-
-def _model(table: Any) -> ScaleModel:
-    return ScaleModel(
-        float(table["by"]),
-        tuple(Resized(**{key: str(value) for key, value in each.items()}) for each in table.get("resized", [])),
-        tuple(
-            Likeness(
-                str(each["name"]), _span(each.get("original")), _span(each.get("model")), each.get("kept"),
-                str(each.get("note", "")),
-            )
-            for each in table.get("likeness", [])
-        ),
-        bool(table.get("processes_beside", False)),
-    )  # fmt: skip
 
 
 def _span(values: Sequence[float] | None) -> tuple[float, float] | None:
@@ -311,15 +297,6 @@ def _span(values: Sequence[float] | None) -> tuple[float, float] | None:
         return None
     least, most = values
     return float(least), float(most)
-
-
-def _scale_out_of_range(text: str, *, enlarges: bool) -> UsageError:
-    """A scale of 1 or more is no model, nor one that rounds to 1, and one of 0 or less nothing at all."""
-    if enlarges:
-        return UsageError(f"a scale of {text} would enlarge the study", "a model is smaller: for example 1/250")
-    return UsageError(
-        f"a scale of {text} makes no model", "give a scale between 0 and 1, such as 1/250; 1 is the study itself"
-    )
 
 
 def in_four_digits(by: float) -> str:

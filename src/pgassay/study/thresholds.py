@@ -13,8 +13,8 @@ from math import inf
 from typing import Any
 
 from pgassay.errors import UsageError, did_you_mean
+from pgassay.study.quantities import wrong_type
 from pgassay.study.responses import Response, Scale, full_name
-from pgassay.study.tables import wrong_type
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT
 
 _CONDITION = re.compile(r"(<=|>=|<|>)\s*([+-]?)\s*(\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(.*)")
@@ -35,11 +35,9 @@ class Relation(StrEnum):
 
     @property
     def bounds_above(self) -> bool:
-        """Is the threshold an upper bound?"""
         return self in (Relation.BELOW, Relation.AT_MOST)
 
     def holds(self, value: float, bound: float) -> bool:
-        """Does it hold for a value?"""
         return {
             Relation.BELOW: value < bound,
             Relation.AT_MOST: value <= bound,
@@ -61,7 +59,6 @@ class Threshold:
 
     @property
     def text(self) -> str:
-        """As a reader sees it."""
         return f"{self.name} {self.condition}"
 
 
@@ -152,12 +149,15 @@ def _response(name: str, responses: Sequence[Response], named: Sequence[str]) ->
         return found[0]
     known = [each.name for each in responses]
     first = [each.name for each in own] or known
-    raise (
-        UsageError(
+    if found:
+        raise UsageError(
             f'the response "{name}" of a threshold may be several', f"name one of: {', '.join([e.name for e in found])}"
         )
-        if found
-        else _unknown_response(name, first, known)
+    raise (
+        UsageError(
+            f'the response "{name}" of a threshold is not measured',
+            did_you_mean(name, known, f"this study asks for: {', '.join(first)}"),
+        )
     )
 
 
@@ -176,8 +176,8 @@ def _value(threshold: Threshold, response: Response) -> float:
     if response.unit == "share":
         wanted = _POINTS if threshold.change else ("%", "")
         if unit not in wanted:
-            told = '"> +10 points"' if threshold.change else '"> 90 %"'
-            raise _threshold_unit(threshold.text, response.name, f"percentage points or per cent, as in {told}")
+            example = '"> +10 points"' if threshold.change else '"> 90 %"'
+            raise _threshold_unit(threshold.text, response.name, f"percentage points or per cent, as in {example}")
         return number / 100.0 if unit else number
     if unit == "%":
         raise _threshold_unit(
@@ -219,18 +219,10 @@ def _refuse_contradictions(limits: Sequence[Limit]) -> None:
 
 
 def _not_a_threshold(text: str) -> UsageError:
-    """A threshold that is not a response, a relation and a number."""
     return UsageError(
         f'"{text}" is not a threshold', 'write it as "latency_p99_ms < 5 ms" or, for a change, "database_bytes < +30 %"'
     )
 
 
 def _threshold_unit(text: str, response: str, wanted: str) -> UsageError:
-    """A threshold in a unit that its response does not have."""
     return UsageError(f'the threshold "{text}" does not fit the response {response}', f"give {wanted}")
-
-
-def _unknown_response(name: str, named: Iterable[str], known: Iterable[str]) -> UsageError:
-    """A threshold on what the load and the probes do not measure; `named` are the study's own responses."""
-    hint = did_you_mean(name, known, f"this study asks for: {', '.join(named)}")
-    return UsageError(f'the response "{name}" of a threshold is not measured', hint)

@@ -118,7 +118,6 @@ def format_at_most(count: int) -> str:
 
 
 def _unknown_unit(text: str, unit: str, units: Iterable[str]) -> UsageError:
-    """A unit that PostgreSQL does not know, often only its letter case."""
     words = list(units)
     same = next((word for word in words if word.lower() == unit.lower()), None)
     advice = f"units are case-sensitive: did you mean {same}?" if same else f"valid units are {', '.join(words)}"

@@ -1,9 +1,11 @@
 """What a load's costs are costs of: a transaction, an I/O where the drive is asked by itself, a query of cacheprobe.
 
 A load driver names its work, the record of a run keeps it, and a report speaks by it. Loads that write nothing to the
-cluster know no checkpoints, and what they do is equal or timed in another way; so the sentences on both belong here.
+cluster know no checkpoints, and what they do is equal or timed in another way. So the words of a regime are here, too:
+how checkpoints are started (`load.checkpoint`) decides what a window shows (PostgreSQL manual, "WAL Configuration").
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgassay.study.model import Study
@@ -65,3 +67,27 @@ def recorded_work(study: Study) -> Work:
     """The work of a study whose record does not name it."""
     driver = study.fixed.get("load.driver")
     return TRANSACTION if driver is None else _OF_DRIVERS.get(driver.canonical, TRANSACTION)
+
+
+CYCLES_WANTED = 2
+"""Whole checkpoint cycles that a window is to cover; fewer show mostly the burst after a checkpoint."""
+
+CUT_OFF_MAX = 0.1
+"""Beyond this share of a window after its last whole cycle, the trial says so."""
+
+BURST = "none"
+UNPINNED = "default"
+"""Checkpoints as the server's own settings start them."""
+WORK = "work"
+"""One cycle of equal work: what `cycle` becomes where transactions are counted."""
+SOMEWHERE = "somewhere"
+"""No CHECKPOINT came before the window, for want of the right: what any other becomes on a server that is not ours."""
+
+WORDS: Mapping[str, str] = {
+    "cycle": "whole checkpoint cycles, by time",
+    "wal": "whole checkpoint cycles, short ones driven by WAL",
+    UNPINNED: "whole checkpoint cycles, by the server's own settings",
+    SOMEWHERE: "windows that begin anywhere in a checkpoint cycle, since no CHECKPOINT may be asked for",
+    BURST: "the burst after a checkpoint",
+    WORK: "one whole checkpoint cycle of equal work, closed by a CHECKPOINT in the window",
+}

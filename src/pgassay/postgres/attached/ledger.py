@@ -14,8 +14,8 @@ from typing import Any
 
 from pgassay.bench.places import Endpoint
 from pgassay.files import Directory
-from pgassay.json_lines import whole
 from pgassay.locks import FileLock
+from pgassay.untrusted import json_lines
 
 PREFIX, SUFFIX, LOCK = "attached-", ".jsonl", ".lock"
 DATABASE, SETTING = "database", "setting"
@@ -54,7 +54,7 @@ class AttachedLedger:
     @classmethod
     def read(cls, path: Path) -> "AttachedLedger | None":
         """A list that is there; None where its first line was cut short, so that nothing was done after it."""
-        for line in whole(path):
+        for line in json_lines(path):
             if line.get("kind") == "server":
                 more = tuple((str(name), str(value)) for name, value in line["more"])
                 endpoint = Endpoint(Path(line["host"]), int(line["port"]), line["database"], line["user"], more=more)
@@ -78,7 +78,7 @@ class AttachedLedger:
         """What is to be put back, in the order of the changes; a line that a crash cut short was not acted upon."""
         return tuple(
             Debt(line["kind"], line["name"], line.get("before"), line.get("after"))
-            for line in whole(self.path)
+            for line in json_lines(self.path)
             if line.get("kind") in (DATABASE, SETTING)
         )
 
