@@ -30,10 +30,19 @@ from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.block.preparation import Tell, require_trimmable, tell_nobody, trim
 from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.options import AGED, DriveOptions, OneDrive
+from pgassay.drive.options import (
+    AGED,
+    LEAST_SHARE,
+    WAL_KEPT_BYTES,
+    DriveOptions,
+    OneDrive,
+    closely,
+    memory_bytes,
+    scaled_pages,
+    sized,
+)
 from pgassay.drive.root import Root, look_at_root, refusals_in
 from pgassay.drive.sessions import Session, session_below
-from pgassay.drive.sizing import LEAST_SHARE, WAL_KEPT_BYTES, closely, memory_bytes, scaled_pages, sized
 from pgassay.drive.smart import BelievedMounts, DeviceCounters, SmartOfMounts, TrustOf, never_proven
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError

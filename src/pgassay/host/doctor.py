@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pgassay.host import doctor_checks as checks
-from pgassay.host import user_drives
 from pgassay.host.capacity import flush_median_us
 from pgassay.host.facts import cpu, kernel, memory_of, transparent_huge_pages
 from pgassay.host.processes import processes
@@ -25,8 +24,7 @@ def examine(places: Sequence[Path], look_s: float = LOOK_S) -> list[Finding]:
     found = [*_processor_and_neighbours(look_s), *_memory()]
     for place in places:
         found += _storage(place)
-    running = user_drives.kernel()
-    return [*found, user_drives.ublk(running), user_drives.fuse_uring(running)]
+    return found
 
 
 def busy_neighbour(look_s: float = LOOK_S) -> Finding:

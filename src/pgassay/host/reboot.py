@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Runner
-from pgassay.host.host_factor import NO_ROOT
+from pgassay.host.factors import NO_ROOT
 
 UNIT = "pgassay-continue.service"
 ROOT_VARIABLE = "PGASSAY_SYSTEMD_ROOT"

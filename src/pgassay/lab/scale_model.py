@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import declared_options
 from pgassay.bench.store import Needs
-from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.sizing import AUTO, BLOCK_BYTES, USUAL_PAGES, closely, scaled_pages
+from pgassay.drive.options import AUTO, BLOCK_BYTES, USUAL_PAGES, DriveOptions, OneDrive, closely, scaled_pages
 from pgassay.errors import UsageError
 from pgassay.host import cpus
 from pgassay.lab.arms import setup_of, stored_bytes, wal_least_bytes

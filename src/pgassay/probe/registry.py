@@ -13,13 +13,11 @@ from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.errors import QueryError
 from pgassay.bench.probe import Differences, Probe, Reader, Target
 from pgassay.bench.running import Clock
-from pgassay.probe.disks import Disks, ServerGroup
+from pgassay.probe.disks import Disks
 from pgassay.probe.drives import Drives
-from pgassay.probe.machine import Machine
-from pgassay.probe.processes import LabFiles, LabProcesses, ServerFiles, ServerProcesses
-from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Wal
+from pgassay.probe.procfs import LabFiles, LabProcesses, Machine, ServerFiles, ServerProcesses
+from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Waits, Wal
 from pgassay.probe.statistics import Session, Statistics, View, ViewProbe, statement
-from pgassay.probe.waits import Waits
 from pgassay.study.responses import Response
 
 PROBES: tuple[Probe, ...] = (
@@ -32,7 +30,6 @@ PROBES: tuple[Probe, ...] = (
     ServerFiles(),
     LabFiles(),
     Disks(),
-    ServerGroup(),
     Io(),
     Drives(),
     Sizes(),

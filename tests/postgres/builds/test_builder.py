@@ -10,11 +10,10 @@ import pytest
 
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.builds.builder import missing_builds, not_as_requested
-from pgassay.postgres.builds.compilation import Progress
+from pgassay.postgres.builds.compilation import Progress, Toolchain
 from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import Recipe, parse_spec
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.postgres.builds.toolchain import Toolchain
 from tests.postgres.builds.fake_source import MAKEFILE, builds_made, make_builder, make_tree, needs_make
 
 pytestmark = needs_make

@@ -18,9 +18,8 @@ from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import VARIABLES, Endpoint
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.attached import facts
-from pgassay.postgres.attached.changes import ServerChanges, still_owed
+from pgassay.postgres.attached.changes import AttachedLedger, ServerChanges, ledgers, still_owed
 from pgassay.postgres.attached.facts import Facts, other_clients
-from pgassay.postgres.attached.ledger import AttachedLedger, ledgers
 from pgassay.postgres.server import Session
 from pgassay.study.findings import Finding, Severity
 

@@ -28,12 +28,19 @@ from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import ownership
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
 from pgassay.postgres.builds.commits import commit_of, export, has_file
-from pgassay.postgres.builds.compilation import Compilation, Making, Tell, count_objects, expected_objects, tell_nobody
+from pgassay.postgres.builds.compilation import (
+    Compilation,
+    Making,
+    Tell,
+    Toolchain,
+    count_objects,
+    expected_objects,
+    tell_nobody,
+)
 from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
 from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe, Spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import Source, Sources, major_of, tree_sha256
-from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pgassay.postgres.files.inventory import DataFile
+from pgassay.postgres.cluster_files import DataFile
 
 SAMPLED_CHUNK_BYTES = 64 << 10
 WHOLE_CHUNK_BYTES = 1 << 20
