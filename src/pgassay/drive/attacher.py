@@ -42,7 +42,7 @@ from pgassay.drive.options import (
     sized,
 )
 from pgassay.drive.root import Root, look_at_root, refusals_in
-from pgassay.drive.sessions import Session, session_below
+from pgassay.drive.sessions import session_below
 from pgassay.drive.smart import BelievedMounts, DeviceCounters, SmartOfMounts, TrustOf, never_proven
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
@@ -150,7 +150,21 @@ class Attacher:
             with Directory.open(session.path) as ours:
                 ours.mkdir(HOME, 0o711)
             if drive.kind is DriveKind.DEVICE:
-                return self._device(drive, session)
+                assert drive.path is not None
+                mounted = device.MountedDevice(
+                    drive.path,
+                    drive.filesystem,
+                    session.path / HOME / POINT,
+                    self.kernel,
+                    lambda: session.close(self.keep_snapshots),
+                    drive.precondition,
+                    device.state_of(drive.path, self.runner),
+                    (lambda point: trim(point, self.runner)) if drive.trim else None,
+                    self.tell,
+                )
+                found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
+                self._mounted[drive.path.resolve()] = mounted
+                return found
             return self._block(drive, options, session.root, home, needs, lambda: session.close(self.keep_snapshots))
         except BaseException:
             session.close(keep_snapshots=True)
@@ -248,23 +262,6 @@ class Attacher:
         device.require_ours(drive.path, self.runner)
         if drive.trim:
             require_trimmable(drive.path, "trim=on")
-
-    def _device(self, drive: OneDrive, session: Session) -> Drive:
-        assert drive.path is not None
-        mounted = device.MountedDevice(
-            drive.path,
-            drive.filesystem,
-            session.path / HOME / POINT,
-            self.kernel,
-            lambda: session.close(self.keep_snapshots),
-            drive.precondition,
-            device.state_of(drive.path, self.runner),
-            (lambda point: trim(point, self.runner)) if drive.trim else None,
-            self.tell,
-        )
-        found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
-        self._mounted[drive.path.resolve()] = mounted
-        return found
 
     def _shared(self, drive: OneDrive) -> device.MountedDevice | None:
         """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise.

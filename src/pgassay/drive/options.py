@@ -174,7 +174,16 @@ def _drive(place: Path, level: str) -> str:
     if file is not None and file == home / DISK:
         return DriveKind.IMAGE
     if file is not None and file == home / daemon.FUSE / daemon.DISK:
-        return _emulated(home, level)
+        stats = daemon.statistics(SocketControl(home))
+        if not stats:
+            return "an emulated drive that does not answer"
+        codec = in_stats(stats, "codec", "") or "none"
+        kind = (in_stats(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
+        if level.startswith(f"{DriveKind.DESCRIPTION}:"):
+            asked = description.read(Path(level.removeprefix(f"{DriveKind.DESCRIPTION}:").rpartition("#")[0])).core
+            if (asked.kind, asked.codec) == (kind, codec):
+                return level
+        return DriveKind.CSD if kind == "compressing" else DriveKind.SSD
     if level.startswith(f"{DriveKind.DEVICE}:") and entry is not None:
         same = Path(level.partition(":")[2]).resolve() == Path(entry.source).resolve()
         return level if same else f"{DriveKind.DEVICE}:{entry.source}"
@@ -260,19 +269,6 @@ def in_stats(stats: Mapping[str, Any], key: str, level: str) -> str | None:
         if isinstance(found, int | float):
             return f"{int(found)}B" if level.endswith("B") else f"{found:g}"
     return None
-
-
-def _emulated(home: Path, level: str) -> str:
-    stats = daemon.statistics(SocketControl(home))
-    if not stats:
-        return "an emulated drive that does not answer"
-    codec = in_stats(stats, "codec", "") or "none"
-    kind = (in_stats(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
-    if level.startswith(f"{DriveKind.DESCRIPTION}:"):
-        asked = description.read(Path(level.removeprefix(f"{DriveKind.DESCRIPTION}:").rpartition("#")[0])).core
-        if (asked.kind, asked.codec) == (kind, codec):
-            return level
-    return DriveKind.CSD if kind == "compressing" else DriveKind.SSD
 
 
 FRESH, AGED = "fresh", "aged"

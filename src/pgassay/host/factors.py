@@ -84,7 +84,10 @@ class HugePages(HostFactor):
         """The kernel must have that size."""
         found = huge_pages.sizes(self.root)
         if level.canonical != NONE and parse_memory(level.canonical) not in found:
-            raise _no_such_huge_page(name, level.typed, ", ".join(map(format_bytes, found)))
+            raise UsageError(
+                f'"{name}" = {level.typed}: this kernel has no huge pages of that size',
+                f"it has: {', '.join(map(format_bytes, found)) or 'none'}",
+            )
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """`huge_pages = on`, so that a server that does not get them fails; the size where it is not the default."""
@@ -269,11 +272,6 @@ class Memory(HostFactor):
             f"{self.pattern} = {typed}: a limit for the server and the page cache of what it reads:"
             f" MemoryMax={_systemd_size(typed)} in the systemd unit (or a machine of that size)",
         )
-
-
-def _no_such_huge_page(name: str, typed: str, sizes: str) -> UsageError:
-    """A size that this kernel does not have."""
-    return UsageError(f'"{name}" = {typed}: this kernel has no huge pages of that size', f"it has: {sizes or 'none'}")
 
 
 NO_SIBLINGS = "this machine has no siblings of simultaneous multithreading that may be switched"

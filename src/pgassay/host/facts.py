@@ -27,12 +27,13 @@ _VM = (
 
 def collect(places: Mapping[str, Path], root: Path = Path("/")) -> Facts:
     """All facts; `places` are the directories that a run uses, by what they are for (`data`, `wal`)."""
+    uptime = _text(root / "proc/uptime")
     facts: Facts = {
         "cpu": cpu(root),
         "memory": memory_of(_text(root / "proc/meminfo") or "") | transparent_huge_pages(root),
         "kernel": kernel(root),
         "vm": {name: _text(root / "proc/sys/vm" / name) for name in _VM},
-        "load": {"average": _text(root / "proc/loadavg"), "uptime_s": _uptime_s(root)},
+        "load": {"average": _text(root / "proc/loadavg"), "uptime_s": float(uptime.split()[0]) if uptime else None},
         "python": {"version": platform.python_version(), "libc": " ".join(platform.libc_ver())},
     }
     for use, path in places.items():
@@ -145,11 +146,6 @@ def first(text: str, key: str) -> str | None:
     """The value of the first `key : value` line."""
     found = re.search(rf"^{re.escape(key)}\s*:\s*(.*)$", text, re.MULTILINE)
     return found[1].strip() if found else None
-
-
-def _uptime_s(root: Path) -> float | None:
-    text = _text(root / "proc/uptime")
-    return float(text.split()[0]) if text else None
 
 
 def _text(path: Path) -> str | None:

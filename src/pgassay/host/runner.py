@@ -206,7 +206,9 @@ class LocalRunning:
     def terminate(self) -> None:
         """SIGTERM, after a while SIGKILL, to the whole family; returns when nothing of it remains."""
         family = descendants(self.pid, processes())
-        _end(self._process, GRACE_S)
+        if self._process.poll() is None:
+            _signal_group(self._process, signal.SIGTERM)
+        _await_or_kill(self._process, GRACE_S)
         end_all(family)
         self._come_home()
 
@@ -385,13 +387,6 @@ def _signal(process: Process, number: int) -> None:
     if still_there(process):
         with contextlib.suppress(OSError):  # it ended meanwhile, or became another account's
             os.kill(process.pid, number)
-
-
-def _end(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
-    """End the process group: SIGTERM if the leader still runs, SIGKILL for what remains."""
-    if process.poll() is None:
-        _signal_group(process, signal.SIGTERM)
-    _await_or_kill(process, grace_s)
 
 
 def _await_or_kill(process: "subprocess.Popen[bytes]", grace_s: float) -> None:

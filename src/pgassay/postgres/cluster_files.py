@@ -135,7 +135,6 @@ class Name:
 
 
 def kind_of(relkind: str) -> str:
-    """The kind of a relation, by pg_class.relkind: table, index, TOAST, sequence, other."""
     return _KINDS.get(relkind, "other")
 
 
@@ -158,7 +157,6 @@ def is_recycled(path: Path, segment_bytes: int) -> bool:
 
 
 def _not_a_cluster(directory: Path) -> ClusterError:
-    """`pgassay drive compressibility` was given another directory."""
     return ClusterError(
         f'"{directory}" is not the data directory of a PostgreSQL cluster',
         "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
@@ -166,7 +164,6 @@ def _not_a_cluster(directory: Path) -> ClusterError:
 
 
 def unreadable_cluster(path: Path) -> ClusterError:
-    """The account may not read it."""
     return ClusterError(f'no permission to read "{path}"', "run as root, or as the account that the server runs under")
 
 
@@ -344,7 +341,6 @@ def _living(data: bytes) -> Iterator[bytes]:
 
 
 def _server_elsewhere(directory: Path) -> ClusterError:
-    """The server's files are on another machine."""
     return ClusterError(
         f'the server\'s data directory "{directory}" is not on this machine',
         "run this where the server runs; its files are read directly",

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +80,6 @@ def parse_control(major: int, text: str) -> Control:
 
 
 def major_of(directory: Path) -> int:
-    """The major version of a data directory; raises `ClusterError` for what is none."""
     try:
         return int((directory / "PG_VERSION").read_text(encoding="utf-8").strip())
     except PermissionError:
@@ -114,7 +113,6 @@ def read_control(directory: Path, bindir: Path, runner: Runner) -> Control:
 
 
 def no_data_directory(directory: Path, why: str) -> ClusterError:
-    """A copy that is incomplete, or no data directory at all."""
     return ClusterError(
         f'"{directory}" is not a whole data directory: {why}',
         "a base backup has PG_VERSION, global/pg_control and backup_label; one in tar files must be unpacked first",
@@ -122,7 +120,6 @@ def no_data_directory(directory: Path, why: str) -> ClusterError:
 
 
 def unreadable_directory(directory: Path) -> ClusterError:
-    """The account may not read it."""
     return ClusterError(f'no permission to read "{directory}"', "run as root, or as the account that owns the copy")
 
 
@@ -212,7 +209,12 @@ def needless(directory: Directory) -> frozenset[str]:
 def _require_wal(directory: Path, needed: list[str]) -> None:
     missing = [name for name in dict.fromkeys(needed) if not (directory / WAL / name).is_file()]
     if missing:
-        raise _missing_wal(directory, missing)
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise ClusterError(
+            f'"{directory}" has not the WAL that recovery needs: pg_wal/{missing[0]}{more} is missing',
+            "take it with WAL (pg_basebackup --wal-method=stream, pgBackRest archive-copy=y, barman recover), or copy"
+            " the files from the archive into its pg_wal",
+        )
 
 
 def _of_manifest(directory: Path, segment_bytes: int) -> Iterator[str]:
@@ -240,13 +242,3 @@ def segment(timeline: int, number: int, segment_bytes: int) -> str:
     """The name of a WAL file (XLogFileName in xlog_internal.h)."""
     per_id = (1 << 32) // segment_bytes
     return f"{timeline:08X}{number // per_id:08X}{number % per_id:08X}"
-
-
-def _missing_wal(directory: Path, files: Sequence[str]) -> ClusterError:
-    """A base backup without the WAL that makes it whole."""
-    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    return ClusterError(
-        f'"{directory}" has not the WAL that recovery needs: pg_wal/{files[0]}{more} is missing',
-        "take it with WAL (pg_basebackup --wal-method=stream, pgBackRest archive-copy=y, barman recover), or copy the"
-        " files from the archive into its pg_wal",
-    )

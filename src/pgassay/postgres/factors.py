@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pgassay.bench.errors import WrittenWronglyError
@@ -47,7 +47,6 @@ class ServerSetting(Factor):
         return settings.SIZES.get(name.removeprefix(_PREFIX).lower())
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        """Into our configuration file, as typed."""
         setup.settings[name.removeprefix(_PREFIX)] = level.typed
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
@@ -55,7 +54,10 @@ class ServerSetting(Factor):
         setting_name = name.removeprefix(_PREFIX)
         found = settings.effective_setting(readable.server, setting_name)
         if found is None:
-            return _unlisted(readable.server, setting_name, level)
+            (text,) = readable.server.query("SELECT current_setting(%s, true)", [setting_name])[0]
+            if text is None:
+                return NO_SUCH_SETTING
+            return level.canonical if text == level.typed else canonical(str(text))
         if found.name == "huge_pages" and level.canonical in ("on", "off"):
             return settings.huge_pages_status(readable.server)
         if settings.holds(readable.server, found, level.typed):
@@ -63,18 +65,7 @@ class ServerSetting(Factor):
         return canonical(str(readable.server.query("SELECT current_setting(%s)", [setting_name])[0][0]))
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str:
-        """`reload` or `restart`, as this server says."""
         return settings.adoption(server, name.removeprefix(_PREFIX))
-
-
-def _unlisted(server: Server, name: str, level: Level) -> str:
-    """A setting that pg_settings does not list: of an extension that is loaded when first used, or one that a loaded
-    extension did not know and so removed (MarkGUCPrefixReserved, from 15): treatments would be the same then.
-    """
-    (text,) = server.query("SELECT current_setting(%s, true)", [name])[0]
-    if text is None:
-        return NO_SUCH_SETTING
-    return level.canonical if text == level.typed else canonical(str(text))
 
 
 class PostgresVersion(Factor):
@@ -86,16 +77,13 @@ class PostgresVersion(Factor):
     accepts = "a major version (17) or an exact one (17.5)"
 
     def parse(self, name: str, typed: str) -> Level:
-        """A major version, or major and minor."""
         major, minor = find.parse_requested_version(typed)
         return Level(typed, str(major) if minor is None else f"{major}.{minor}")
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        """The lab chooses the installation by it."""
         setup.version = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """What the server says it is."""
         number = int(readable.server.query("SHOW server_version_num")[0][0])
         major, minor = divmod(number, 10000)
         requested = find.parse_requested_version(level.canonical)
@@ -111,15 +99,12 @@ class DataChecksums(Factor):
     accepts = "on, off"
 
     def parse(self, name: str, typed: str) -> Level:
-        """A boolean as `on` or `off`; raises `UsageError`."""
         return Level(typed, "on" if parse_boolean(typed) else "off")
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        """Pass it to initdb as `data_checksums`."""
         setup.init_options[name.removeprefix(_INITIAL)] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """What SHOW data_checksums prints: `on` or `off`."""
         return str(readable.server.query("SHOW data_checksums")[0][0])
 
 
@@ -136,11 +121,9 @@ class WalSegmentSize(Factor):
         return Level(typed, f"{wal_segment_bytes(typed)}B")
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        """Pass it to initdb as `wal_segment_size`."""
         setup.init_options[name.removeprefix(_INITIAL)] = format_bytes(wal_segment_bytes(level.canonical))
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """What SHOW wal_segment_size prints, in bytes."""
         return canonical(str(readable.server.query("SHOW wal_segment_size")[0][0]))
 
 
@@ -168,7 +151,6 @@ class CopyOf(Factor):
         return level if level.canonical == NONE else Level(level.typed, str(change(Path(level.canonical))))
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        """In the place of initdb."""
         if level.canonical != NONE:
             setup.init_options[COPY_OF] = level.canonical
 
@@ -187,11 +169,9 @@ class CopyDatabase(Factor):
     default = DATABASE
 
     def parse(self, name: str, typed: str) -> Level:
-        """Any name."""
         return Level(typed, typed)
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        """For the adoption of a copy; a new cluster has `postgres` alone."""
         if level.canonical != DATABASE:
             setup.init_options[COPY_DATABASE] = level.canonical
 
@@ -300,7 +280,6 @@ class SchemaChange(Factor):
         return Level(typed, text)
 
     def on_loaded_data(self, name: str, level: Level, server: Server) -> None:
-        """Make the change; raises `QueryError` in the server's own words, `UsageError` for a typo."""
         if level.canonical != NONE:
             _change(level, server)
             server.execute("VACUUM (ANALYZE)")
@@ -379,7 +358,6 @@ class FillFactor(Factor):
         return Level(typed, str(int(text)))
 
     def on_empty_schema(self, name: str, level: Level, server: Server) -> None:
-        """Set the option before any row arrives."""
         self.note(name, server)
         for relation, found in self.relations(name, server):
             if found != level.canonical:
@@ -412,7 +390,6 @@ class FillFactor(Factor):
         raise NotImplementedError
 
     def rewrite(self, relation: str, server: Server) -> None:
-        """Pack the existing rows or keys again."""
         raise NotImplementedError
 
     def note(self, name: str, server: Server) -> None:
@@ -498,9 +475,11 @@ class NamedTableFillFactor(TableFillFactor):
             server.execute(f"SET {_NAMED} = '{listed}'")
 
     def require(self, name: str, server: Server) -> None:
-        """The load must have made it."""
         if not self.relations(name, server):
-            raise _no_such_table(_table_in(name), [table for table, _ in server.query(_FILLED_TABLES)])
+            raise UsageError(
+                f'the load has no table "{_table_in(name)}"',
+                f"its tables are: {', '.join([table for table, _ in server.query(_FILLED_TABLES)]) or 'none'}",
+            )
 
 
 class IndexFillFactor(FillFactor):
@@ -510,7 +489,6 @@ class IndexFillFactor(FillFactor):
     summary = "how full the pages of every index are packed (B-tree's default is 90)"
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
-        """All user indexes that can have it."""
         return [(index, value) for index, value in server.query(_INDEXES)]
 
     def alter(self, relation: str, value: str, server: Server) -> None:
@@ -535,11 +513,6 @@ def _regclass(name: str, server: Server) -> str | None:
 def _tables_with_own(server: Server) -> list[str]:
     listed = server.query(f"SELECT current_setting('{_NAMED}', true)")[0][0]
     return listed.split("\n") if listed else []
-
-
-def _no_such_table(name: str, tables: Iterable[str]) -> UsageError:
-    """`table.NAME.fillfactor` for a table that the load does not make."""
-    return UsageError(f'the load has no table "{name}"', f"its tables are: {', '.join(tables) or 'none'}")
 
 
 FACTORS: tuple[Factor, ...] = (

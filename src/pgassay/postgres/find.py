@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,13 +77,22 @@ def copied_wheel(package: Path, places: Path) -> Path:
 
     It appears whole or not at all. Raises `UsageError` where there is no room, or no right to write.
     """
-    whole = places / f"embedded-{_wheel_version(package)}"
+    installed = importlib.metadata.distributions(path=[str(package.parent)])
+    version = next((each.version for each in installed if each.name.replace("-", "_") == WHEEL), "0")
+    whole = places / f"embedded-{version}"
     if not whole.exists():
         making = places / f".{whole.name}-{os.getpid()}"
         try:
             places.mkdir(mode=0o755, parents=True, exist_ok=True)
             with scratch.place("embedded PostgreSQL", making):
-                _copy_wheel(package, making)
+                (making / WHEEL).mkdir(parents=True)
+                for each in package.glob(_INSTALLED):
+                    shutil.copytree(each, making / WHEEL / each.name, symlinks=True)
+                libraries = package.parent / _LIBRARIES
+                if libraries.is_dir():
+                    shutil.copytree(libraries, making / _LIBRARIES)
+                for each in (making, making / WHEEL):
+                    each.chmod(0o755)
                 making.rename(whole)
         except OSError as error:
             if not whole.exists():  # else another process was quicker
@@ -93,31 +103,6 @@ def copied_wheel(package: Path, places: Path) -> Path:
                     "install pgassay where other accounts may read, or name another place with PGASSAY_DATA_DIR",
                 ) from None
     return whole / WHEEL
-
-
-def _copy_wheel(package: Path, making: Path) -> None:
-    (making / WHEEL).mkdir(parents=True)
-    for each in package.glob(_INSTALLED):
-        shutil.copytree(each, making / WHEEL / each.name, symlinks=True)
-    libraries = package.parent / _LIBRARIES
-    if libraries.is_dir():
-        shutil.copytree(libraries, making / _LIBRARIES)
-    for each in (making, making / WHEEL):
-        each.chmod(0o755)
-
-
-def _wheel_version(package: Path) -> str:
-    """Of the wheel in the folder where the package lies."""
-    found = importlib.metadata.distributions(path=[str(package.parent)])
-    return next((each.version for each in found if each.name.replace("-", "_") == WHEEL), "0")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A directory that may hold a PostgreSQL, and how we came to it."""
-
-    bindir: Path
-    found_by: str
 
 
 @dataclass(frozen=True)
@@ -167,53 +152,56 @@ class Finder:
                 return installation
             others.append(str(installation.version))
         if version:
-            raise version_not_found(version, dict.fromkeys(others))
-        raise _none_found((f"/{pattern}" for _, pattern in _GLOBS), self._passed_over())
+            raise UsageError(
+                f"PostgreSQL {version} was not found on this machine",
+                f"found: {', '.join(dict.fromkeys(others)) or 'none'}; name another with --pg-bindir",
+            )
+        why = []  # what looks like a PostgreSQL is none that could serve
+        for directory, _ in self.candidates():
+            if all((directory / program).exists() for program in PROGRAMS):
+                try:
+                    self.named(directory)
+                except PgassayError as error:
+                    why.append(error.message)
+        if why:
+            raise UsageError(
+                f"no PostgreSQL that could serve was found on this machine: {'; '.join(why)}",
+                "open its directories to the account that servers run under, or name another with --pg-bindir",
+            )
+        looked = ", ".join(f"/{pattern}" for _, pattern in _GLOBS)
+        raise UsageError(
+            "no PostgreSQL with initdb and pgbench was found on this machine",
+            "install one (Debian: postgresql; others: postgresql-server and -contrib), "
+            f"or a private one: {install_command('embedded')}; or name it with --pg-bindir; looked in {looked}",
+        )
 
     def all(self) -> Iterator[LocalInstallation]:
         """Every usable PostgreSQL of a supported version in the documented order, each once."""
         seen = set()
-        for candidate in self.candidates():
-            resolved = candidate.bindir.resolve()
-            if resolved in seen:
-                continue
-            seen.add(resolved)
-            try:
-                yield self.named(candidate.bindir, candidate.found_by)
-            except PgassayError:
-                continue
-
-    def _passed_over(self) -> Iterator[str]:
-        """Why what looks like a PostgreSQL is none that could serve; not what lacks programs."""
-        for each in self.candidates():
-            if all((each.bindir / program).exists() for program in PROGRAMS):
+        for bindir, found_by in self.candidates():
+            if bindir.resolve() not in seen:
+                seen.add(bindir.resolve())
                 try:
-                    self.named(each.bindir)
-                except PgassayError as error:
-                    yield error.message
+                    yield self.named(bindir, found_by)
+                except PgassayError:
+                    continue
 
-    def candidates(self) -> Iterator[Candidate]:
-        """Directories to look into, in order; newest version first within one kind."""
-        configured = self._configured()
-        if configured is not None:
-            yield Candidate(configured, "pg_config")
+    def candidates(self) -> Iterator[tuple[Path, str]]:
+        """Directories to look into, and how each was come to, in order; newest version first within one kind."""
+        with suppress(BenchError, TimeoutError):
+            outcome = self.runner.run(["pg_config", "--bindir"], timeout_s=10.0)
+            line = outcome.stdout.strip()
+            if outcome.status == 0 and line:
+                yield Path(line), "pg_config"
         for kind, pattern in _GLOBS:
             for bindir in newest_first(self.root.glob(pattern)):
-                yield Candidate(bindir, kind)
+                yield bindir, kind
         folder = self.wheel()
         if folder is not None:
             if self.copies is not None and not reachable(folder, self.account):
                 folder = copied_wheel(folder, self.copies)
             for bindir in newest_first(folder.glob("pginstall*/bin")):
-                yield Candidate(bindir, "embedded")
-
-    def _configured(self) -> Path | None:
-        try:
-            outcome = self.runner.run(["pg_config", "--bindir"], timeout_s=10.0)
-        except (BenchError, TimeoutError):
-            return None
-        line = outcome.stdout.strip()
-        return Path(line) if outcome.status == 0 and line else None
+                yield bindir, "embedded"
 
     def _version(self, bindir: Path) -> Version:
         outcome = self.runner.run([str(bindir / "postgres"), "--version"], timeout_s=10.0)
@@ -246,26 +234,3 @@ def fits(version: Version, requested: tuple[int, int | None]) -> bool:
     """Is this the version that was asked for?"""
     major, minor = requested
     return version.major == major and minor in (None, version.minor)
-
-
-def _none_found(looked: Iterable[str], passed_over: Iterable[str] = ()) -> UsageError:
-    """No PostgreSQL on this machine that could serve; `passed_over` says why others could not."""
-    why = tuple(passed_over)
-    if why:
-        return UsageError(
-            f"no PostgreSQL that could serve was found on this machine: {'; '.join(why)}",
-            "open its directories to the account that servers run under, or name another with --pg-bindir",
-        )
-    return UsageError(
-        "no PostgreSQL with initdb and pgbench was found on this machine",
-        f"install one (Debian: postgresql; others: postgresql-server and -contrib), "
-        f"or a private one: {install_command('embedded')}; or name it with --pg-bindir; looked in {', '.join(looked)}",
-    )
-
-
-def version_not_found(requested: str, found: Iterable[str]) -> UsageError:
-    """`postgres.version` asks for what is not here."""
-    return UsageError(
-        f"PostgreSQL {requested} was not found on this machine",
-        f"found: {', '.join(found) or 'none'}; name another with --pg-bindir",
-    )

@@ -74,7 +74,6 @@ def inspect(conninfo: str) -> Inspected:
 
 
 def unreachable_server(detail: str) -> ClusterError:
-    """`pgassay init` could not read a server."""
     return ClusterError(
         f"could not read the server: {detail}",
         "give a libpq connection string or URI, as for psql; nothing is changed there",

@@ -53,7 +53,6 @@ def mark(
     database: str = Marker.database,
     role: str = Marker.role,
 ) -> Marker:
-    """Write our marker into `directory`; returns it."""
     marker = Marker(MARKER_FORMAT, str(uuid.uuid4()), made_wall_ns, os.getuid(), version, database, role)
     with Directory.open(directory) as cluster:
         cluster.replace(MARKER_FILE, json.dumps(asdict(marker), indent=1) + "\n", account.owner)
@@ -102,7 +101,6 @@ def claim(directory: Path) -> None:
 
 
 def release(directory: Path) -> None:
-    """Remove the note that this process uses `directory`; harmless when there is none."""
     with suppress(FileNotFoundError), Directory.open(directory) as opened:
         opened.unlink(OWNER_FILE)
 
@@ -119,7 +117,6 @@ def abandoned(directory: Path) -> bool:
 
 
 def _boot() -> str:
-    """Which boot of the machine this is."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:

@@ -16,7 +16,7 @@ _NAMES = ("postgres", "postmaster")
 _POLL_S = 0.02
 FREEZE_S = 1.0
 _MOMENT_S = 0.0005
-_STILL = ("T", "t", "Z", "X", "x")
+_STILL: tuple[list[str], ...] = ([], ["T"], ["t"], ["Z"], ["X"], ["x"])
 
 
 def serving(directory: Path, proc: Path = _PROC) -> list[int]:
@@ -70,7 +70,7 @@ def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
     """
     _signal(postmaster, signal.SIGSTOP)
     deadline = time.monotonic() + patience_s
-    while moving := [pid for pid in (postmaster, *_children(postmaster)) if _state(pid) not in _STILL]:
+    while moving := [pid for pid in (postmaster, *_children(postmaster)) if _stat(pid)[:1] not in _STILL]:
         for pid in moving:
             _signal(pid, signal.SIGSTOP)
         if time.monotonic() > deadline:
@@ -79,7 +79,6 @@ def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
 
 
 def thaw(postmaster: int) -> None:
-    """Let a frozen server go on; harmless for one that was not frozen, or has ended."""
     for pid in (*_children(postmaster), postmaster):
         _signal(pid, signal.SIGCONT)
 
@@ -92,22 +91,19 @@ def _children(pid: int) -> list[int]:
         return []
 
 
-def _state(pid: int) -> str:
-    """As proc(5) has it: `T` for a stopped process; `X` for one that is gone."""
-    try:
-        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "X"
-    return text.rpartition(")")[2].split()[0]
-
-
 def started_ticks(pid: int) -> int | None:
     """When a process started (ticks since boot): a later one with its number differs in that; None if it is gone."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else None
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on, such as `T` for a stopped process; none of one that is gone."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return None
-    return int(text.rpartition(")")[2].split()[19])
+        return []
+    return text.rpartition(")")[2].split()
 
 
 def _signal(pid: int, number: int) -> None:

@@ -18,7 +18,8 @@ what it includes: that is named, not refused.
 
 import re
 import signal
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,7 +92,6 @@ def file_text(settings: Mapping[str, str]) -> str:
 
 
 def as_options(settings: Mapping[str, str]) -> list[str]:
-    """Settings as `-c name=value` words for `postgres`."""
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
 
@@ -114,9 +114,14 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
         raise SpaceError(f'"postgres -C {name}" found no space: {words}')
     unknown = re.search(r'unrecognized configuration parameter "([^"]+)"', words)
     if unknown:
-        raise _unknown_setting(unknown[1], names(runner, bindir))
+        near = did_you_mean(unknown[1], names(runner, bindir), "SHOW ALL lists the settings of this version")
+        raise NotSettableError(f'PostgreSQL has no setting "{unknown[1]}"', near, unknown[1])
     blamed = next((each for each in settings if f'"{each}"' in words), name)
-    raise _refused_setting(blamed, settings.get(blamed, ""), words, hint)
+    text = f"PostgreSQL refuses {blamed} = '{settings.get(blamed, '')}': {words}"
+    if words.endswith("cannot be changed"):
+        raise NotSettableError(text, "settings of the context internal in pg_settings are fixed", blamed)
+    usual = f"pg_settings has the accepted values: SELECT * FROM pg_settings WHERE name = '{blamed}'"
+    raise SettingError(text, hint or usual)
 
 
 def names(runner: Runner, bindir: Path) -> tuple[str, ...]:
@@ -146,13 +151,8 @@ def check(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, 
     for name in settings:
         require_name(name)
     require_libraries(settings)
-    for name in _asked(settings):
+    for name in list(settings)[:1]:  # one question checks all values at once
         ask(runner, bindir, directory, settings, name)
-
-
-def _asked(settings: Mapping[str, str]) -> Iterable[str]:
-    """One question checks all values at once; an empty mapping needs none."""
-    return list(settings)[:1]
 
 
 @dataclass(frozen=True)
@@ -215,23 +215,7 @@ def _word(text: str) -> str:
 
 
 def _bad_setting_name(name: str) -> SettingError:
-    """A text without the form of a setting's name."""
     return SettingError(f'"{name}" is not the name of a setting')
-
-
-def _unknown_setting(name: str, known: Iterable[str]) -> NotSettableError:
-    """This PostgreSQL has no such setting."""
-    hint = did_you_mean(name, known, "SHOW ALL lists the settings of this version")
-    return NotSettableError(f'PostgreSQL has no setting "{name}"', hint, name)
-
-
-def _refused_setting(name: str, value: str, words: str, hint: str | None) -> SettingError:
-    """The server's own words about a value, with its own hint if it gives one."""
-    text = f"PostgreSQL refuses {name} = '{value}': {words}"
-    if words.endswith("cannot be changed"):
-        return NotSettableError(text, "settings of the context internal in pg_settings are fixed", name)
-    asked = hint or f"pg_settings has the accepted values: SELECT * FROM pg_settings WHERE name = '{name}'"
-    return SettingError(text, asked)
 
 
 ALWAYS_SHOWN = (
@@ -343,12 +327,10 @@ class Described:
 
     @property
     def apply(self) -> str:
-        """How a change takes effect."""
         return "restart" if self.context == "postmaster" else "reload"
 
     @property
     def limits(self) -> str:
-        """From least to greatest, as a reader sees it; empty for what is no number."""
         if self.low is None or self.high is None:
             return ""
         return f"{in_words(self.low, self.unit)} to {in_words(self.high, self.unit)}"
@@ -378,46 +360,27 @@ def describe(runner: Runner, account: Account, bindir: Path, names: Collection[s
         return {}
     outcome = runner.run([str(bindir / "postgres"), "--describe-config"], timeout_s=_TIMEOUT_S)
     rows = [line.split("\t") for line in outcome.stdout.splitlines() if line.count("\t") >= 6]
+    found = {}
     with ownership.empty_configuration(account) as scratch:
-        asking = _Asking(runner, bindir, scratch)
-        return {wanted[row[0].lower()]: asking.described(row) for row in rows if row[0].lower() in wanted}
-
-
-@dataclass(frozen=True)
-class _Asking:
-    """Programs of one PostgreSQL and a directory with an empty configuration."""
-
-    runner: Runner
-    bindir: Path
-    scratch: Path
-
-    def described(self, row: list[str]) -> Described:
-        """A line of --describe-config: name, context, group, kind, a default of words, limits."""
-        name, context, group, kind, told, *limits = row
-        kind = _KINDS.get(kind, kind)
-        default = told if kind == "string" else self._default(name, told)
-        if kind not in _NUMBERS:
-            return Described(name, kind, context.lower(), group, default)
-        low, high = float(limits[0]), float(limits[1])
-        unit = self._unit(name, low, kind)
-        number = float(default)
-        return Described(name, kind, context.lower(), group, in_words(number, unit), unit, low, high)
-
-    def _default(self, name: str, otherwise: str) -> str:
-        try:
-            return ask(self.runner, self.bindir, self.scratch, {}, name)
-        except SettingError:
-            return otherwise
-
-    def _unit(self, name: str, low: float, kind: str) -> str | None:
-        """By the complaint of a value below the least one; None for none, and for what has no least one."""
-        below = f"{low - 1:.0f}" if kind == "integer" else repr(low - 1)
-        command = [
-            str(self.bindir / "postgres"), "-D", str(self.scratch), *as_options({name: below}), "-C", name,
-        ]  # fmt: skip
-        outcome = self.runner.run(command, timeout_s=_TIMEOUT_S)
-        found = _OUTSIDE.search(outcome.stderr)
-        return found[1] if found else None
+        for name, context, group, kind, default, *limits in rows:
+            if name.lower() not in wanted:
+                continue
+            kind = _KINDS.get(kind, kind)
+            if kind != "string":
+                with suppress(SettingError):
+                    default = ask(runner, bindir, scratch, {}, name)
+            unit = low = high = None
+            if kind in _NUMBERS:
+                low, high = float(limits[0]), float(limits[1])
+                # A value below the least one makes PostgreSQL name the unit; it names none where there is none.
+                below = f"{low - 1:.0f}" if kind == "integer" else repr(low - 1)
+                options = as_options({name: below})
+                command = [str(bindir / "postgres"), "-D", str(scratch), *options, "-C", name]
+                outside = _OUTSIDE.search(runner.run(command, timeout_s=_TIMEOUT_S).stderr)
+                unit = outside[1] if outside else None
+                default = in_words(float(default), unit)
+            found[wanted[name.lower()]] = Described(name, kind, context.lower(), group, default, unit, low, high)
+    return found
 
 
 _CONF_LINE = re.compile(

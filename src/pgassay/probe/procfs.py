@@ -214,7 +214,13 @@ class ProcessTree(_TreeReader):
         look = self._look()
         if look is None:
             return {meter.name: None for meter in _TREE_METERS}
-        self._count_the_dead(look)
+        dead = [seen for pid, seen in self._living.items() if pid not in look.living]
+        reaped_us = _reaped_us(look.root)
+        seen_us, switches = sum(each.cpu_us for each in dead), sum(each.switches for each in dead)
+        if dead:
+            grown = (reaped_us - self._reaped_us) / seen_us if seen_us > 0 else 1.0
+            self._switches_of_dead += switches * max(grown, 1.0)
+        self._living, self._reaped_us = look.living, reaped_us
         return {
             "user_us": look.user_us,
             "system_us": look.system_us,
@@ -250,15 +256,6 @@ class ProcessTree(_TreeReader):
             switches = table.get("voluntary_ctxt_switches", 0) + table.get("nonvoluntary_ctxt_switches", 0)
             look.living[pid] = _Seen(times.user_us + times.system_us, switches)
         return look
-
-    def _count_the_dead(self, look: _Look) -> None:
-        dead = [seen for pid, seen in self._living.items() if pid not in look.living]
-        reaped_us = _reaped_us(look.root)
-        seen_us, switches = sum(each.cpu_us for each in dead), sum(each.switches for each in dead)
-        if dead:
-            grown = (reaped_us - self._reaped_us) / seen_us if seen_us > 0 else 1.0
-            self._switches_of_dead += switches * max(grown, 1.0)
-        self._living, self._reaped_us = look.living, reaped_us
 
     def _times(self, pid: int) -> ProcessTimes | None:
         text = read_text(self._proc / str(pid) / "stat")

@@ -72,7 +72,21 @@ def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/bloc
     """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
     if not device.is_block_device():
         raise no_block_device(device)
-    _require_free(device, sys)
+    why = ""
+    with refusals_of("open", device):
+        try:
+            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
+        except OSError as failure:
+            if failure.errno != errno.EBUSY:
+                raise
+            why = (failure.strerror or str(failure)).lower()
+    folder = sys / device.resolve().name
+    held = [path.name for path in (folder / "holders").glob("*")]
+    parts = [path.parent.name for path in folder.glob("*/partition")]
+    if held or parts:
+        why = why or ("partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held))
+    if why:
+        raise DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
     require_blank_or_ours(device, runner)
 
 
@@ -103,24 +117,6 @@ def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
         raise command_failed(f"look at {device}", outcome.stderr)
     found = json.loads(outcome.stdout or "{}").get("signatures", [])
     return [each for each in found if isinstance(each, dict)]
-
-
-def _require_free(device: Path, sys: Path) -> None:
-    why = ""
-    with refusals_of("open", device):
-        try:
-            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
-        except OSError as failure:
-            if failure.errno != errno.EBUSY:
-                raise
-            why = (failure.strerror or str(failure)).lower()
-    folder = sys / device.resolve().name
-    held = [path.name for path in (folder / "holders").glob("*")]
-    parts = [path.parent.name for path in folder.glob("*/partition")]
-    if held or parts:
-        why = why or ("partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held))
-    if why:
-        raise DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
 
 
 EDGE_BYTES = 1 << 20

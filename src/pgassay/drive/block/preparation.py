@@ -249,7 +249,8 @@ class RawDevice:
 
     def __enter__(self) -> Self:
         with refusals_of("open", self._device):
-            self._descriptor = self._open()
+            how = os.O_EXCL if self._room_bytes is None else os.O_TMPFILE
+            self._descriptor = os.open(self._device, os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC | how, 0o600)
         room = os.lseek(self._descriptor, 0, os.SEEK_END) if self._room_bytes is None else self._room_bytes
         self.size_bytes = room // _ALIGNED_BYTES * _ALIGNED_BYTES
         self._zeros = mmap.mmap(-1, SEQUENTIAL_BYTES)
@@ -266,10 +267,6 @@ class RawDevice:
         os.close(self._descriptor)
         for each in (self._zeros, self._noise, self._filling):
             each.close()
-
-    def _open(self) -> int:
-        how = os.O_EXCL if self._room_bytes is None else os.O_TMPFILE
-        return os.open(self._device, os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC | how, 0o600)
 
     def zeros(self, place: int, length: int, wrote: Wrote) -> int:
         """Write zeros in sequence; returns bytes written."""

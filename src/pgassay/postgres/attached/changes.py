@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, QueryError
@@ -59,7 +58,6 @@ class AttachedLedger:
 
     @classmethod
     def of(cls, directory: Path, endpoint: Endpoint, system: str) -> "AttachedLedger":
-        """The list of the server at this address."""
         place = f"{endpoint.socket_directory}:{endpoint.port}"
         digest = hashlib.sha256(place.encode()).hexdigest()[:12]
         return cls(directory / f"{LIST_PREFIX}{digest}{SUFFIX}", endpoint, system)
@@ -84,7 +82,6 @@ class AttachedLedger:
         return self._lock.take()
 
     def release(self) -> None:
-        """Unlock it."""
         self._lock.release()
 
     def owed(self) -> tuple[Debt, ...]:
@@ -100,30 +97,32 @@ class AttachedLedger:
         new = not self.path.exists()
         text = json.dumps({"kind": debt.kind, "name": debt.name, "before": debt.before, "after": debt.after}) + "\n"
         if new:
-            text = json.dumps(self._head()) + "\n" + text
+            head = {
+                "kind": "server",
+                "host": str(self.endpoint.socket_directory),
+                "port": self.endpoint.port,
+                "database": self.endpoint.database,
+                "user": self.endpoint.user,
+                "more": self.endpoint.more,
+                "system": self.system,
+            }
+            text = json.dumps(head) + "\n" + text
+        elif self.path.stat().st_size and not self.path.read_bytes().endswith(b"\n"):
+            text = "\n" + text  # a crash cut the last line short
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-            file.write(text if new or _ends_whole(self.path) else "\n" + text)
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         if new:
-            _sync_directory(self.path.parent)
+            descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def clear(self) -> None:
-        """Everything has been put back."""
         self.path.unlink(missing_ok=True)  # ours: in the state directory
-
-    def _head(self) -> dict[str, Any]:
-        endpoint = self.endpoint
-        return {
-            "kind": "server",
-            "host": str(endpoint.socket_directory),
-            "port": endpoint.port,
-            "database": endpoint.database,
-            "user": endpoint.user,
-            "more": endpoint.more,
-            "system": self.system,
-        }
 
 
 def ledgers(directory: Path) -> list[AttachedLedger]:
@@ -136,18 +135,6 @@ def ledgers(directory: Path) -> list[AttachedLedger]:
             state.require_ours()
     paths = sorted(directory.glob(f"{LIST_PREFIX}*{SUFFIX}")) if directory.is_dir() else []
     return [found for path in paths if (found := AttachedLedger.read(path)) is not None]
-
-
-def _ends_whole(path: Path) -> bool:
-    return not path.stat().st_size or path.read_bytes().endswith(b"\n")
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 PREFIX = "pgassay_"
@@ -290,7 +277,7 @@ class ServerChanges:
             for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
                 if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
                     self.drop_database(name)
-                    done.append(_dropped(name))
+                    done.append(f'database "{name}"')
         except QueryError as error:
             raise still_owed(self._ledger.place, error.message) from None
         self._databases.clear()
@@ -355,13 +342,7 @@ def _assigned(name: str, value: str) -> str:
     return f"{name} = {_literal(value)}"
 
 
-def _dropped(name: str) -> str:
-    """What was done."""
-    return f'database "{name}"'
-
-
 def still_owed(place: str, detail: str) -> BenchError:
-    """Putting back failed."""
     return BenchError(
         f"the server at {place} could not be put back as it was: {detail}",
         "what is owed is kept on this machine; when the server answers again: pgassay doctor --repair",

@@ -142,7 +142,6 @@ class Client:
 
     @property
     def words(self) -> str:
-        """For a message."""
         parts = [f"pid {self.pid}", self.application and f"application_name {self.application}"]
         parts.append(f"database {self.database}" if self.database else self.kind or "replication")
         return ", ".join(part for part in parts if part)
@@ -177,14 +176,12 @@ def others(sql: Sql, ours: Sequence[str] = (), patience_s: float = _PATIENCE_S) 
 
 
 def other_clients(found: Sequence[Client]) -> BenchError:
-    """Somebody else works there."""
     named = [each.words for each in found[:_LISTED]]
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     return BenchError(f"the server of --server has other clients: {'; '.join(named)}{more}", _STAGING)
 
 
 def visited(found: Sequence[Client], sessions: int) -> str:
-    """What makes a window invalid: somebody else was there."""
     named = "; ".join(each.words for each in found[:_LISTED])
     came = f"{sessions} sessions of others began during the window" if sessions else ""
     return "the server had other clients: " + "; ".join(each for each in (named, came) if each)

@@ -38,23 +38,19 @@ class Databases:
         self._snapshots: dict[str, str] = {}
 
     def mount(self) -> Mount:
-        """Where the server's files are; unknown where it does not tell, or runs elsewhere."""
+        """Where the server's files are; unknown where it does not say, or runs elsewhere."""
         return self._mount
 
     def snapshot_mount(self) -> Mount | None:
-        """None: they lie beside the clones."""
         return None
 
     def wal(self) -> DriveOutline | None:
-        """None: WAL lies with the data."""
         return None
 
     def has_snapshot(self, key: str) -> bool:
-        """Has this run made it?"""
         return key in self._snapshots
 
     def ageing(self) -> Ageing | None:
-        """None: the drive under the server is not ours to wear."""
         return None
 
     def workspace(self, name: str) -> Path:
@@ -65,11 +61,9 @@ class Databases:
         """Nothing: the server decides where its files are."""
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
-        """From now on it is copied, and nobody works in it."""
         self._snapshots[key] = directory.name
 
     def forget_snapshot(self, key: str) -> None:
-        """Drop the database; harmless when there is none."""
         name = self._snapshots.pop(key, None)
         if name is not None:
             self._changes.drop_database(name)
@@ -86,22 +80,18 @@ class Databases:
         return Path(made)
 
     def how_cloned(self) -> str:
-        """In a word for the record."""
         return "CREATE DATABASE"
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
-        """None: the drive is not asked."""
         return {}
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """None is known."""
         return {}
 
     def write_back(self, directory: Path) -> None:
         """Nothing: the server's files are its own."""
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
-        """Drop the database."""
         self._changes.drop_database(directory.name)
 
     def release(self) -> None:
@@ -110,55 +100,32 @@ class Databases:
 
 FOUND_BY = "attached"
 """How the PostgreSQL of a record was found: it is the user's own server."""
-_CHECKPOINT = "CHECKPOINT"
 
 
 class AttachedServer:
     """One database with its settings in force; implements `bench.server.Server`."""
 
     def __init__(self, endpoint: Endpoint, facts: Facts, changes: ServerChanges) -> None:
-        self._endpoint = endpoint
-        self._facts = facts
+        self.endpoint = self.client_endpoint = endpoint
+        """The user's server, and the database that is ours; a load's program reaches it as we do."""
+        self.postmaster_pid = facts.postmaster_pid
+        """A number that no process has where it runs elsewhere."""
+        self.version = facts.version
+        self.placement = ANYWHERE
+        self._checkpoints = facts.checkpoints
         self._changes = changes
         self._session = Session(endpoint)
         self._stopped = False
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The user's server, and the database that is ours."""
-        return self._endpoint
-
-    @property
-    def client_endpoint(self) -> Endpoint:
-        """A load's program reaches it as we do."""
-        return self._endpoint
-
-    @property
-    def postmaster_pid(self) -> int:
-        """The root of its process tree; a number that no process has where it runs elsewhere."""
-        return self._facts.postmaster_pid
-
-    @property
-    def version(self) -> Version:
-        """As the server says."""
-        return self._facts.version
-
-    @property
-    def placement(self) -> Placement:
-        """Wherever its owner has put it."""
-        return ANYWHERE
-
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Rows of one statement; raises `QueryError`."""
         return self._session.query(sql, parameters)
 
     def execute(self, sql: str) -> None:
         """One statement without a result. CHECKPOINT is left out where our role may not: the record says so."""
-        if sql != _CHECKPOINT or self._facts.checkpoints:
+        if sql != "CHECKPOINT" or self._checkpoints:
             self._session.query(sql)
 
     def alive(self) -> bool:
-        """Does it accept us?"""
         try:
             return not self._stopped and self.query("SELECT 1") == [(1,)]
         except QueryError:
@@ -195,16 +162,11 @@ class AttachedInstallation:
     endpoint: Endpoint
     facts: Facts
     changes: ServerChanges
+    found_by: str = FOUND_BY
 
     @property
     def version(self) -> Version:
-        """The server's, not that of the client programs."""
         return self.facts.version
-
-    @property
-    def found_by(self) -> str:
-        """The user has named it."""
-        return FOUND_BY
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
         """An empty database, or a copy of the user's (`copy_database`); raises `UsageError` for options of initdb."""
@@ -239,7 +201,6 @@ class AttachedInstallation:
         return AttachedServer(endpoint, self.facts, self.changes)
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
-        """What the server says now; raises `SettingError`."""
         ways.row(self.sql, name)
         return ways.shown(self.sql, name)
 
@@ -259,7 +220,6 @@ class AttachedInstallation:
 
 
 def as_it_is(names: Iterable[str], reasons: Sequence[str] = ()) -> UsageError:
-    """For factors that a server which runs already cannot have."""
     listed = "; ".join(reasons) if reasons else ", ".join(names)
     return UsageError(
         f"a server that runs already is taken as it is, and cannot have: {listed}",

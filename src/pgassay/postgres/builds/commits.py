@@ -198,12 +198,10 @@ def git(runner: Runner, folder: Path, *words: str) -> Completed:
 
 
 def _not_exported(folder: Path, sha: str, detail: str) -> BuildError:
-    """git cannot write a commit's files, or the disk cannot take them."""
     return BuildError(
         f'commit {sha[:12]} of "{folder}" cannot be exported: {detail}', "check the repository with git fsck"
     )
 
 
 def _unknown_commit(path: Path, commit: str, words: str) -> UsageError:
-    """git knows no such commit; `words` are its own."""
     return UsageError(f'"{path}" has no commit "{commit}": {words}', f"git -C {path} log --oneline lists them")

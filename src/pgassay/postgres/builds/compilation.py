@@ -48,18 +48,12 @@ class Toolchain:
 
     @property
     def debian(self) -> bool:
-        """Are packages installed with apt-get here?"""
         return self.which("apt-get") is not None
-
-    @property
-    def has_compiler(self) -> bool:
-        """Is there one?"""
-        return self.which(self.cc.split()[0]) is not None
 
     def require(self, source: Path) -> None:
         """Raise `BuildError` with every missing tool and the one command that installs them."""
         missing = self._missing(generates=not (source / _PARSER).is_file())
-        if not self.has_compiler:
+        if self.which(self.cc.split()[0]) is None:
             missing.insert(0, "cc")
         if missing:
             raise self._lacking(missing)
@@ -151,13 +145,11 @@ def missing(output: str) -> str | None:
 
 
 def install_command(tools: Iterable[str], *, debian: bool) -> str:
-    """The command that installs what is missing."""
     packages = " ".join(PACKAGES[tool][0 if debian else 1] for tool in tools)
     return f"sudo apt-get install {packages}" if debian else f"sudo dnf install {packages}"
 
 
 def remedy(output: str, *, debian: bool) -> str:
-    """What to do about it."""
     if "No space left on device" in output:
         return "the disk is full: free space, or name another place with PGASSAY_CACHE"
     if _NO_PROGRAMS.search(output):
@@ -253,7 +245,6 @@ class Compilation:
     tell: Tell = tell_nobody
 
     def run(self) -> Path:
-        """Configure, build, install; returns the folder that is to become `prefix`; raises `BuildError`."""
         started_ns = self.clock.monotonic_ns()
         options = [f"--prefix={self.prefix}", *self.recipe.configure_options(), f"CC={self.cc}"]
         self._step("configure", [str(self.source / "configure"), *options], started_ns)
@@ -268,7 +259,6 @@ class Compilation:
         return target / self.prefix.relative_to("/")
 
     def _step(self, step: str, command: Sequence[str], started_ns: int) -> None:
-        """Run one program to its end, telling progress."""
         making = Making(self.runner, self.log, self.debian)
         making.step(step, command, self.work, lambda: self._say(step, started_ns))
 
@@ -299,7 +289,6 @@ PGXS = (("src", "install-local"), ("src/makefiles", "install"), ("src/include", 
 
 
 def folders_of(source: Path) -> list[str]:
-    """The folders of this source that are to be built, in order."""
     folders = [*FOLDERS, *(f"contrib/{name}" for name in EXTENSIONS)]
     return [folder for folder in folders if (source / folder / "Makefile").is_file()]
 

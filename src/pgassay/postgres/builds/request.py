@@ -71,7 +71,6 @@ def _manifest_source(name: str, level: Level, readable: Readable) -> str | None:
 
 
 def _manifest_extension(name: str, level: Level, readable: Readable) -> str | None:
-    """From the same manifest."""
     found = _manifest(readable.server)
     return level.canonical if found and found.extension.partition(" (")[0] == level.canonical else None
 
