@@ -67,7 +67,6 @@ def all_drives(root: Root) -> list[NamedDrive]:
 
 
 def find(root: Root, name: str) -> NamedDrive:
-    """One drive by its name; raises `UsageError` that lists the others."""
     known = {each.name: each for each in all_drives(root)}
     if name not in known:
         words = ", ".join(known)

@@ -34,7 +34,6 @@ class CpuTimes:
 
     @property
     def total(self) -> int:
-        """All ticks since boot: busy, idle and stolen."""
         return self.busy + self.idle + self.steal
 
 
@@ -219,7 +218,6 @@ def shared_memory(size_bytes: int | None) -> Finding | None:
 
 
 def space(mount: Mount) -> Finding:
-    """Is there room for clusters?"""
     text = (
         f'{mount.free_bytes / _GB:.1f} GB are free for clusters in "{mount.path}" ({mount.filesystem}, {mount.device})'
     )

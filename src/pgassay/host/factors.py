@@ -31,13 +31,24 @@ class HostFactor(Factor):
     """What all of them share: the machine's root directory, which tests put elsewhere."""
 
     stage = Stage.HOST
+    words: tuple[str, ...] = ()
+    """The levels of a factor that has no others."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
 
     def unavailable(self, name: str) -> str | None:
-        """Root alone may change the machine."""
         return None if os.geteuid() == 0 else NO_ROOT
+
+    def parse(self, name: str, typed: str) -> Level:
+        """One of the words; raises `UsageError`."""
+        if typed.strip() not in self.words:
+            raise self.wrong(name, typed)
+        return Level(typed, typed.strip())
+
+    def wrong(self, name: str, typed: str) -> UsageError:
+        """For a level of another form."""
+        return UsageError(f'"{name}" cannot be "{typed}"', f"it takes {self.accepts}")
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str:
         """The steps on a server of one's own, the kernel's side and PostgreSQL's.
@@ -52,17 +63,11 @@ class HostFactor(Factor):
         return ()
 
 
-def not_a_host_level(name: str, typed: str, accepted: str) -> UsageError:
-    """A level of another form."""
-    return UsageError(f'"{name}" cannot be "{typed}"', f"it takes {accepted}")
-
-
 NO_MEMORY_GROUP = "this machine has no control group controller for memory, of version 1 or 2"
 NO_TRANSPARENT = "this kernel has no transparent huge pages"
 
 NONE = "none"
 _LEAST_MEMORY_BYTES = 32 << 20
-_WORDS = ("always", "madvise", "never")
 
 
 class HugePages(HostFactor):
@@ -78,10 +83,9 @@ class HugePages(HostFactor):
             return Level(typed, NONE)
         if typed.strip()[:1].isdecimal():
             return Level(typed, format_bytes(parse_memory(typed)))
-        raise not_a_host_level(name, typed, self.accepts)
+        raise self.wrong(name, typed)
 
     def require_here(self, name: str, level: Level) -> None:
-        """The kernel must have that size."""
         found = huge_pages.sizes(self.root)
         if level.canonical != NONE and parse_memory(level.canonical) not in found:
             raise UsageError(
@@ -131,7 +135,6 @@ class HugePages(HostFactor):
         return size
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """Reserve the pages, then ask PostgreSQL for them."""
         if typed in (NONE, "off"):
             return ("ALTER SYSTEM SET huge_pages = 'off'; restart the server",)
         return (
@@ -162,36 +165,27 @@ class TransparentHugePages(HostFactor):
 
     pattern = "host.transparent_huge_pages"
     summary = "the kernel's transparent huge pages, for private memory"
-    accepts = ", ".join(_WORDS)
+    words = ("always", "madvise", "never")
+    accepts = ", ".join(words)
 
     @property
     def _path(self) -> Path:
         return self.root / "sys/kernel/mm/transparent_hugepage/enabled"
 
     def unavailable(self, name: str) -> str | None:
-        """Needs root, and a kernel that has them."""
         return super().unavailable(name) or (None if self._path.exists() else NO_TRANSPARENT)
 
-    def parse(self, name: str, typed: str) -> Level:
-        """One of the kernel's words."""
-        if typed.strip() not in _WORDS:
-            raise not_a_host_level(name, typed, self.accepts)
-        return Level(typed, typed.strip())
-
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        """Choose the word, unless it is chosen already; raises `HostError`."""
         if current(self._path) != level.canonical:
             hosting.changes.write(self._path, level.canonical)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """The word that is chosen."""
         try:
             return current(self._path)
         except OSError:
             return None
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """Now and after a reboot."""
         return (
             f"{self.pattern} = {typed}: echo {typed} > /sys/kernel/mm/transparent_hugepage/enabled, and"
             f" transparent_hugepage={typed} on the kernel's command line, so that it holds after a reboot",
@@ -207,7 +201,6 @@ class Memory(HostFactor):
     accepts = f"all, or a size from {format_bytes(_LEAST_MEMORY_BYTES)}"
 
     def unavailable(self, name: str) -> str | None:
-        """Needs root and the memory controller."""
         return super().unavailable(name) or (None if groups.memory_hierarchy(self.root) else NO_MEMORY_GROUP)
 
     def parse(self, name: str, typed: str) -> Level:
@@ -216,14 +209,12 @@ class Memory(HostFactor):
             return Level(typed, cpus.ALL)
         if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:
             return Level(typed, format_bytes(parse_memory(typed)))
-        raise not_a_host_level(name, typed, self.accepts)
+        raise self.wrong(name, typed)
 
     def size(self, name: str) -> ModelSize:
-        """It holds a part of the data."""
         return ModelSize(least_bytes=_LEAST_MEMORY_BYTES, step_bytes=1 << 20)
 
     def require_here(self, name: str, level: Level) -> None:
-        """Not more than the machine has."""
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if level.canonical != cpus.ALL and parse_memory(level.canonical) > total:
             raise UsageError(
@@ -265,7 +256,6 @@ class Memory(HostFactor):
         return format_bytes(limit + huge)
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """A limit of the service, or less memory."""
         if typed == cpus.ALL:
             return ()
         return (
@@ -280,7 +270,6 @@ NO_IDLE_STATES = "this kernel leaves out no idle states: no /dev/cpu_dma_latency
 NO_NODES = "this kernel knows no NUMA nodes"
 
 USUAL = "usual"
-SMT_WORDS = ("on", "off")
 _NO_LIMIT_US = 2_000_000_000
 """What the kernel's file says where nobody asks for less (PM_QOS_CPU_LATENCY_DEFAULT_VALUE)."""
 _LIMIT_BYTES = 4
@@ -298,17 +287,19 @@ class Cores(HostFactor):
         return None
 
     def parse(self, name: str, typed: str) -> Level:
-        """A number with how siblings are used, or a list."""
         selection = cpus.parse_selection(typed)
         if selection is None:
-            raise not_a_host_level(name, typed, self.accepts)
+            raise self.wrong(name, typed)
         return Level(typed, str(selection))
 
     def require_here(self, name: str, level: Level) -> None:
         """The machine must have them, and let us use them."""
         selection, there = _selection(level), cpus.usable()
         if selection.count > len(there):
-            raise _too_many_cpus(name, level.typed, len(there))
+            raise UsageError(
+                f'"{name}" = {level.typed} needs more than the {len(there)} CPUs that pgassay may use here',
+                f"give {len(there)} at most, or all; lscpu --extended lists them",
+            )
         if missing := set(selection.cpus) - there:
             raise UsageError(
                 f'"{name}" = {level.typed}: this machine has no CPU {show_list(missing)}, or pgassay may not use it',
@@ -335,7 +326,6 @@ class Cores(HostFactor):
         hosting.cpus = chosen
 
     def chosen(self, level: Level) -> tuple[int, ...]:
-        """The CPUs that a level means here."""
         return cpus.meant(_selection(level), self.root)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
@@ -347,7 +337,6 @@ class Cores(HostFactor):
         return level.canonical if found == self.chosen(level) else f"cpu:{show_list(found)}"
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """An affinity of the service, or fewer processors."""
         if typed == cpus.ALL:
             return ()
         return (f"{self.pattern} = {typed}: CPUAffinity= in the systemd unit, or taskset (or a machine with as many)",)
@@ -362,7 +351,8 @@ class Siblings(HostFactor):
     pattern = "host.smt"
     rank = -2
     summary = "hardware threads of a core: off takes all siblings but the first from the whole machine"
-    accepts = "on, off"
+    words = ("on", "off")
+    accepts = ", ".join(words)
 
     @property
     def _path(self) -> Path:
@@ -373,21 +363,14 @@ class Siblings(HostFactor):
         if (reason := super().unavailable(name)) is not None:
             return reason
         try:
-            there = current(self._path) in SMT_WORDS
+            there = current(self._path) in self.words
         except OSError:
             there = False
         if not there:
             return NO_SIBLINGS
         return SIBLINGS_WOULD_STAY_AWAY if groups.forgets_cpus(self.root) else None
 
-    def parse(self, name: str, typed: str) -> Level:
-        """One of the two words; raises `UsageError`."""
-        if typed.strip() not in SMT_WORDS:
-            raise not_a_host_level(name, typed, self.accepts)
-        return Level(typed, typed.strip())
-
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        """Switch them, unless they are so already; raises `HostError`."""
         try:
             found = current(self._path)
         except OSError as error:
@@ -401,10 +384,9 @@ class Siblings(HostFactor):
             found = current(self._path)
         except OSError:
             return None
-        return found if found in SMT_WORDS else None
+        return found if found in self.words else None
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """Now and after a reboot."""
         kept = " and nosmt on the kernel's command line, so that it holds after a reboot" if typed == "off" else ""
         return (f"{self.pattern} = {typed}: echo {typed} > /sys/devices/system/cpu/smt/control{kept}",)
 
@@ -424,21 +406,19 @@ class CpuLatency(HostFactor):
         return self.root / "dev/cpu_dma_latency"
 
     def unavailable(self, name: str) -> str | None:
-        """Needs root, the kernel's file and idle states that it could leave out."""
         if (reason := super().unavailable(name)) is not None:
             return reason
         states = self.root.glob("sys/devices/system/cpu/cpu0/cpuidle/state*")
         return None if self._path.exists() and any(states) else NO_IDLE_STATES
 
     def parse(self, name: str, typed: str) -> Level:
-        """`usual`, or microseconds; raises `UsageError`."""
         if typed.strip() == USUAL:
             return Level(typed, USUAL)
         if not typed.strip()[:1].isdecimal():
-            raise not_a_host_level(name, typed, self.accepts)
+            raise self.wrong(name, typed)
         limit_us = round(parse_time_ms(typed) * 1000)
         if limit_us >= _NO_LIMIT_US:
-            raise not_a_host_level(name, typed, self.accepts)
+            raise self.wrong(name, typed)
         return Level(typed, f"{limit_us}us")
 
     def require_here(self, name: str, level: Level) -> None:
@@ -451,7 +431,6 @@ class CpuLatency(HostFactor):
             )
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        """Hold it until the trial ends; raises `HostError`."""
         if level.canonical != USUAL:
             hosting.changes.hold(self._path, struct.pack("=i", _us(level.canonical)))
 
@@ -471,7 +450,6 @@ class CpuLatency(HostFactor):
         return USUAL if limit_us >= _NO_LIMIT_US else f"{limit_us}us"
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """What holds the file open, or the command line."""
         if typed == USUAL:
             return ()
         limit_us = _us(self.parse(self.pattern, typed).canonical)
@@ -493,11 +471,10 @@ class MemoryNodes(HostFactor):
         return None if memory_nodes(self.root) else NO_NODES
 
     def parse(self, name: str, typed: str) -> Level:
-        """`all`, or a list of nodes; raises `UsageError`."""
         if typed.strip() == cpus.ALL:
             return Level(typed, cpus.ALL)
         if not (found := parse_list(typed)):
-            raise not_a_host_level(name, typed, self.accepts)
+            raise self.wrong(name, typed)
         return Level(typed, show_list(found))
 
     def require_here(self, name: str, level: Level) -> None:
@@ -534,7 +511,6 @@ class MemoryNodes(HostFactor):
         )
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """A policy of the service."""
         if typed == cpus.ALL:
             return ()
         return (f"{self.pattern} = {typed}: NUMAPolicy=bind and NUMAMask={typed} in the systemd unit, or numactl",)
@@ -550,14 +526,9 @@ class Scheduling(HostFactor):
 
     pattern = "host.scheduling"
     summary = "usual, or realtime: the server and its load go before other programs"
-    accepts = "usual, realtime"
+    words = ("usual", "realtime")
+    accepts = ", ".join(words)
     default = "usual"
-
-    def parse(self, name: str, typed: str) -> Level:
-        """One of the two words; raises `UsageError`."""
-        if typed.strip() not in ("usual", "realtime"):
-            raise not_a_host_level(name, typed, self.accepts)
-        return Level(typed, typed.strip())
 
     def require_here(self, name: str, level: Level) -> None:
         """Try it for a moment: containers and kernels may refuse even root."""
@@ -578,7 +549,6 @@ class Scheduling(HostFactor):
         hosting.realtime = level.canonical == "realtime"
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """The postmaster's policy; None if it is gone."""
         try:
             policy = os.sched_getscheduler(readable.server.postmaster_pid)
         except OSError:
@@ -586,7 +556,6 @@ class Scheduling(HostFactor):
         return "realtime" if policy == os.SCHED_RR else "usual"
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """For measuring, not for serving."""
         if typed == "usual":
             return ()
         return (f"{self.pattern} = {typed}: CPUSchedulingPolicy=rr in the systemd unit; starves what runs beside it",)
@@ -600,16 +569,7 @@ def _us(canonical: str) -> int:
     return int(canonical.removesuffix("us"))
 
 
-def _too_many_cpus(name: str, typed: str, there: int) -> UsageError:
-    """More CPUs than this machine has, or than we may use."""
-    return UsageError(
-        f'"{name}" = {typed} needs more than the {there} CPUs that pgassay may use here',
-        f"give {there} at most, or all; lscpu --extended lists them",
-    )
-
-
 def _no_such_nodes(name: str, typed: str, there: str) -> UsageError:
-    """A NUMA node that is absent, or has nothing of what is asked."""
     return UsageError(f'"{name}" = {typed}: this machine has no such NUMA node', f"it has: {there or 'none'}")
 
 

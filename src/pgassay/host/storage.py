@@ -1,33 +1,30 @@
 """The file system that holds a path, with its room and whether files share blocks in it, and the block device beneath.
 
-From /proc/self/mountinfo (proc(5)) and /sys/dev/block (the kernel's "Queue sysfs files"). Sharing is tried with FICLONE
-(ioctl_ficlonerange(2)) on two files of our own, because the type of the file system does not say (XFS may be made
-without it). A partition's queue is that of its whole disk; a device-mapper or loop device names what lies under it.
+From /proc/self/mountinfo (proc(5)) and /sys/dev/block (the kernel's "Queue sysfs files"). Sharing is tried on two
+files of our own, because the type of the file system does not say (XFS may be made without it). A partition's queue is
+that of its whole disk; a device-mapper or loop device names what lies under it.
 
 The page cache is dropped or filled file by file, of our own files only: `posix_fadvise(POSIX_FADV_DONTNEED)` after an
 fsync drops a file's clean pages and needs no privilege; see posix_fadvise(2).
 """
 
 import contextlib
-import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pgassay import copying
 from pgassay.bench.errors import BenchError
 from pgassay.bench.mountinfo import MountEntry, holding, mounts
 from pgassay.bench.places import Mount
 
-FICLONE = 0x40049409
 UNKNOWN = "unknown"
 """A file system or device that the kernel does not list."""
 
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 LAYERED = ("overlay", "aufs", "fuse-overlayfs", "fuse.fuse-overlayfs")
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "fuse.sshfs")
-_PROBE_BYTES = 4096
 
 
 def mount_of(path: Path) -> Mount:
@@ -41,6 +38,10 @@ def mount_of(path: Path) -> Mount:
         table = mounts()
     except OSError:
         raise BenchError(f'could not find out which file system holds "{path}"') from None
+    try:
+        reflink = copying.supported(existing if existing.is_dir() else existing.parent)
+    except OSError:  # we may not write there
+        reflink = False
     # In a change-rooted system whose root is no mount point the kernel lists no mount above us: the room is known all
     # the same, and what is not known is called so.
     entry = holding(existing, table) or MountEntry(existing, UNKNOWN, UNKNOWN, (), "")
@@ -52,7 +53,7 @@ def mount_of(path: Path) -> Mount:
         options=",".join(entry.options),
         size_bytes=room.f_blocks * room.f_frsize,
         free_bytes=room.f_bavail * room.f_frsize,
-        reflink=can_share_blocks(existing),
+        reflink=reflink,
     )
 
 
@@ -60,19 +61,6 @@ def existing_ancestor(path: Path) -> Path:
     """The path itself if it exists, else the nearest directory above that does."""
     resolved = path.resolve()
     return next(each for each in (resolved, *resolved.parents) if each.exists())
-
-
-def can_share_blocks(folder: Path) -> bool:
-    """Try it with two nameless files in `folder`."""
-    where = folder if folder.is_dir() else folder.parent
-    try:
-        with tempfile.TemporaryFile(dir=where) as original, tempfile.TemporaryFile(dir=where) as copy:
-            original.write(b"\0" * _PROBE_BYTES)
-            original.flush()
-            fcntl.ioctl(copy.fileno(), FICLONE, original.fileno())
-    except OSError:
-        return False
-    return True
 
 
 def unsuitable(mount: Mount) -> str | None:
@@ -161,7 +149,6 @@ class PageCache:
     """Makes the files under a directory cold or warm in the page cache."""
 
     def make_cold(self, directory: Path) -> str:
-        """Write back and drop every page of the files under `directory`."""
         for path in _cached_files(directory):
             try:
                 descriptor = os.open(path, os.O_RDONLY)

@@ -87,12 +87,12 @@ def copied_wheel(package: Path, places: Path) -> Path:
             with scratch.place("embedded PostgreSQL", making):
                 (making / WHEEL).mkdir(parents=True)
                 for each in package.glob(_INSTALLED):
-                    shutil.copytree(each, making / WHEEL / each.name, symlinks=True)
+                    shutil.copytree(each, making / WHEEL / each.name, symlinks=True)  # ours: along with the clusters
                 libraries = package.parent / _LIBRARIES
                 if libraries.is_dir():
-                    shutil.copytree(libraries, making / _LIBRARIES)
+                    shutil.copytree(libraries, making / _LIBRARIES)  # ours: along with the clusters
                 for each in (making, making / WHEEL):
-                    each.chmod(0o755)
+                    each.chmod(0o755)  # ours: along with the clusters
                 making.rename(whole)
         except OSError as error:
             if not whole.exists():  # else another process was quicker

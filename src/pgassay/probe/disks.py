@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.mountinfo import parse_mountinfo
@@ -89,21 +90,15 @@ class Diskstats(FileReader):
     and only by whole disks.
     """
 
+    per_second = True
+    """It is one small file."""
+
     def __init__(self, source: str, device: Device, clock: Clock, *, sys: Path = Path("/sys")) -> None:
+        self.meters = {source: _METERS}
         self._source = source
         self._device = device
         self._clock = clock
         self._sys = sys
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """The source's counters, flushes among them, and the time between readings."""
-        return {self._source: _METERS}
-
-    @property
-    def per_second(self) -> bool:
-        """True: it reads one small file."""
-        return True
 
     def read(self) -> tuple[Reading, ...]:
         """Read the device (and its disk, for flushes); None throughout when it is gone."""
@@ -186,10 +181,7 @@ class Disks(Probe):
         ),
     )
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Of the data's device and of the WAL's own."""
-        return {self.name: _METERS, f"{self.name}_wal": _METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"diskstats": _METERS, "diskstats_wal": _METERS}
 
     def unavailable(self, target: Target) -> str | None:
         """Memory, layered and network file systems have no device of this machine."""
@@ -197,7 +189,6 @@ class Disks(Probe):
         return None if found else "no block device lies under the data directory or the WAL"
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """A reader for the data's device, and one for the WAL's where it is another."""
         data, wal = device_under(target.directory), _wal_device(target.directory)
         found: list[Reader] = [Diskstats(self.name, data, target.clock)] if data is not None else []
         if wal is not None and wal != data:

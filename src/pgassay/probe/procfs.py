@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.probe import (
@@ -42,7 +43,6 @@ class ProcessTimes:
 
 
 def read_text(path: Path) -> str | None:
-    """A small file; None when it is gone or closed to us."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -158,9 +158,12 @@ class _Look:
 class _TreeReader(FileReader):
     """Reads the process `pid` and its descendants as the source `source`, without the trees under `excluded`."""
 
+    _meters: ClassVar[tuple[Meter, ...]]
+
     def __init__(
         self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
     ) -> None:
+        self.meters = {source: self._meters}
         self._source = source
         self._pid = pid
         self._clock = clock
@@ -168,7 +171,6 @@ class _TreeReader(FileReader):
         self._proc = proc
 
     def read(self) -> tuple[Reading, ...]:
-        """One reading of the whole tree."""
         now = self._clock.monotonic_ns(), self._clock.wall_ns()
         return (Reading(self._source, *now, self._values()),)
 
@@ -192,6 +194,10 @@ class ProcessTree(_TreeReader):
     switches are not handed on: those after the last look are estimated from the CPU time that they still used.
     """
 
+    per_second = True
+    """Two small files a process."""
+    _meters = _TREE_METERS
+
     def __init__(
         self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
     ) -> None:
@@ -199,16 +205,6 @@ class ProcessTree(_TreeReader):
         self._living: dict[int, _Seen] = {}
         self._reaped_us = 0.0
         self._switches_of_dead = 0.0
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """CPU, context switches, processes and memory of the tree."""
-        return {self._source: _TREE_METERS}
-
-    @property
-    def per_second(self) -> bool:
-        """Two small files a process."""
-        return True
 
     def _values(self) -> Mapping[str, float | None]:
         look = self._look()
@@ -286,15 +282,9 @@ class ProcessIo(_TreeReader):
     WAL on a current ext4 twenty times too much. Asynchronous I/O (libaio, io_uring) is in none of its counters.
     """
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Calls and bytes of the tree."""
-        return {self._source: _IO_METERS}
-
-    @property
-    def per_second(self) -> bool:
-        """Another file a process: not worth it."""
-        return False
+    per_second = False
+    """Another file a process: not worth it."""
+    _meters = _IO_METERS
 
     def _values(self) -> Mapping[str, float | None]:
         tables: list[dict[str, int]] = []
@@ -328,13 +318,9 @@ class ServerProcesses(Probe):
         ),
     )
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Those of the tree, as source `process_tree`."""
-        return {self.name: _TREE_METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"process_tree": _TREE_METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """A reader of the tree under the postmaster."""
         return (ProcessTree(self.name, target.server.postmaster_pid, target.clock),)
 
 
@@ -345,10 +331,7 @@ class LabProcesses(Probe):
     summary = "CPU, context switches and private memory of the load program and the lab"
     costs = (per_transaction("client_cpu_us", "CPU of the load program and the lab", "us", LAB_CPU, Scale.RATIO),)
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Those of the tree, as source `lab_tree`."""
-        return {self.name: _TREE_METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"lab_tree": _TREE_METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
         """From ourselves down, without the server."""
@@ -367,13 +350,9 @@ class ServerFiles(Probe):
         ),
     )
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Calls and bytes, as source `process_io`."""
-        return {self.name: _IO_METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"process_io": _IO_METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """A reader of the tree under the postmaster."""
         return (ProcessIo(self.name, target.server.postmaster_pid, target.clock),)
 
 
@@ -387,10 +366,10 @@ class LabFiles(Probe):
     name = "lab_io"
     summary = "bytes that the load program and the lab passed to files"
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Calls and bytes, as source `lab_io`, and what the load says that it wrote."""
-        return {self.name: _IO_METERS, "load": (Meter("written_bytes", "bytes"),)}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {
+        "lab_io": _IO_METERS,
+        "load": (Meter("written_bytes", "bytes"),),
+    }
 
     def readers(self, target: Target) -> Sequence[Reader]:
         """From ourselves down, without the server."""
@@ -420,6 +399,10 @@ class MachineReader(FileReader):
     then its sleep was no waiting. Here a time stays as it is until the kernel's is greater again.
     """
 
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"machine": _MACHINE_METERS}
+    per_second = True
+    """Two files, and a small one for each core that counts its throttling."""
+
     def __init__(
         self, clock: Clock, *, proc: Path = Path("/proc"), cpus: Path = Path("/sys/devices/system/cpu")
     ) -> None:
@@ -427,16 +410,6 @@ class MachineReader(FileReader):
         self._proc = proc
         self._greatest: dict[str, float] = {}
         self._throttles = sorted(cpus.glob("cpu[0-9]*/thermal_throttle/core_throttle_count"))
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """CPU, swapping and throttling, as source `machine`."""
-        return {"machine": _MACHINE_METERS}
-
-    @property
-    def per_second(self) -> bool:
-        """Two files, and a small one for each core that counts its throttling."""
-        return True
 
     def read(self) -> tuple[Reading, ...]:
         """Read them all; None for what this kernel does not count."""
@@ -494,11 +467,7 @@ class Machine(Probe):
         ),
     )
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """CPU, swapping and throttling, as source `machine`."""
-        return {self.name: _MACHINE_METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"machine": _MACHINE_METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """A reader of /proc and of the cores' throttling counters."""
         return (MachineReader(target.clock),)

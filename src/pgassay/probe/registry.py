@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pgassay import plugins
-from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.counters import Reading
 from pgassay.bench.errors import QueryError
 from pgassay.bench.probe import Differences, Probe, Reader, Target
 from pgassay.bench.running import Clock
@@ -49,7 +49,6 @@ class Probes:
 
     @property
     def all(self) -> tuple[Probe, ...]:
-        """All probes, ours before other packages'."""
         return (*self.ours, *self.foreign)
 
     @property
@@ -129,16 +128,10 @@ class _Guarded:
     """Another package's reader: where it raises, although it must not, its values are None and the trial goes on."""
 
     def __init__(self, reader: Reader, clock: Clock) -> None:
+        self.meters = reader.meters
+        self.per_second = reader.per_second
         self._reader = reader
         self._clock = clock
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        return self._reader.meters
-
-    @property
-    def per_second(self) -> bool:
-        return self._reader.per_second
 
     def settle(self) -> None:
         with suppress(Exception):

@@ -13,6 +13,7 @@ server about as much as one small query.
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pgassay.bench import versions
 from pgassay.bench.counters import Meter, Reading
@@ -61,7 +62,6 @@ class Database(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """One row in every version."""
         columns = tuple(counter(name, unit, name) for name, unit in self._COUNTERS)
         return View(self.name, columns, "FROM pg_stat_database WHERE datname = current_database()")
 
@@ -113,7 +113,6 @@ class Tables(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """Sums over everything that is not the system's."""
         heap, index = "c.relkind IN ('r', 'm', 't')", "c.relkind = 'i'"
         read = "pg_stat_get_blocks_fetched(c.oid) - pg_stat_get_blocks_hit(c.oid)"
         hit = "pg_stat_get_blocks_hit(c.oid)"
@@ -153,7 +152,6 @@ class RowVersions(ViewProbe):
     """A line pointer of 4 bytes and a header of 23, aligned to 24."""
 
     def view(self, version: int) -> View:
-        """One row, the same in every version."""
         written = "pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)"
         columns_bytes = (
             "SELECT sum(coalesce(s.stawidth * (1 - s.stanullfrac), CASE WHEN a.attlen > 0 THEN a.attlen ELSE 32 END))"
@@ -188,7 +186,6 @@ class Wal(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """One row in every version."""
         has_view = version >= versions.STAT_WAL
         has_writes = has_view and version < versions.STAT_IO_BYTES
         columns = (
@@ -220,7 +217,6 @@ class Checkpoints(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """One row in every version."""
         new = version >= versions.STAT_CHECKPOINTER
         done = "k.num_done" if version >= versions.CHECKPOINTS_DONE else None
         columns = (
@@ -279,7 +275,6 @@ class Io(ViewProbe):
     _WAL = "object = 'wal'"
 
     def view(self, version: int) -> View:
-        """One row from 16 on; all None before."""
         there, wal = version >= versions.STAT_IO, version >= versions.STAT_IO_BYTES
         columns = (
             self._operations("relation_reads", "reads", self._RELATION, there),
@@ -327,7 +322,6 @@ class Sizes(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """One row, the same in every version."""
         columns = (
             gauge("database_bytes", "bytes", "pg_database_size(current_database())"),
             gauge("table_bytes", "bytes", "coalesce(sum(pg_table_size(c.oid)), 0)"),
@@ -390,6 +384,10 @@ _METERS = tuple(Meter(name, "count") for name in ("looks", *(kind.name for kind 
 class WaitsReader:
     """See `bench.probe.Reader`; a thread looks between the readings."""
 
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"waits": _METERS}
+    per_second = True
+    """Reading it is one look more."""
+
     def __init__(self, session: Session, clock: Clock, interval_s: float = INTERVAL_S) -> None:
         self._session = session
         self._clock = clock
@@ -399,16 +397,6 @@ class WaitsReader:
         self._thread: threading.Thread | None = None
         self._resting = False
         self._counts = dict.fromkeys((meter.name for meter in _METERS), 0.0)
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Looks, and backends seen by kind of wait, as source `waits`."""
-        return {"waits": _METERS}
-
-    @property
-    def per_second(self) -> bool:
-        """Reading it is one look more."""
-        return True
 
     def settle(self) -> None:
         """What was seen is counted at once."""
@@ -430,7 +418,6 @@ class WaitsReader:
             pass
 
     def wake(self) -> None:
-        """Begin to look at the server's waits again."""
         self._resting = False
 
     def close(self) -> None:
@@ -475,10 +462,7 @@ class Waits(Probe):
     costs = tuple(map(_waits_share, KINDS))
     asks_server = True
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Looks, and backends seen by kind of wait, as source `waits`."""
-        return {self.name: _METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"waits": _METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
         """With a session of its own: it looks between the questions of others."""

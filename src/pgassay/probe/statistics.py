@@ -60,7 +60,6 @@ class View:
 
     @property
     def selected(self) -> tuple[Column, ...]:
-        """The columns that this version has."""
         return tuple(column for column in self.columns if column.expression is not None)
 
     def without_values(self) -> "View":
@@ -143,7 +142,6 @@ class Session:
             return None
 
     def close(self) -> None:
-        """Close the connection; harmless when there is none."""
         import psycopg
 
         if self._connection is not None:
@@ -169,20 +167,11 @@ class Statistics:
         self._version = version
         self._views = tuple(views)
         self._clock = clock
-        self._per_second = per_second
+        self.meters = {view.source: view.meters for view in self._views}
+        self.per_second = per_second
         self._other_session = other_session
         self.sql = statement(self._views)
         """The one statement of all views."""
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """The meters of every view, by source."""
-        return {view.source: view.meters for view in self._views}
-
-    @property
-    def per_second(self) -> bool:
-        """Whether these views are asked once a second, or at a window's edges."""
-        return self._per_second
 
     def settle(self) -> None:
         """Wait until the load's backends have gone and all statistics are in; gives up after `SETTLE_S`."""
@@ -222,5 +211,4 @@ class Statistics:
         """Nothing to do, since `rest` stopped nothing."""
 
     def close(self) -> None:
-        """Close the session; harmless when it is closed."""
         self._session.close()

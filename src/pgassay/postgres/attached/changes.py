@@ -10,12 +10,11 @@ since. One list a server; a lab locks it.
 """
 
 import hashlib
-import json
 import os
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pgassay.bench import versions
@@ -23,8 +22,7 @@ from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.files import Directory
-from pgassay.json_lines import whole
-from pgassay.locks import FileLock
+from pgassay.json_lines import LockedList, whole
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.settings import require_name
 from pgassay.study.units import canonical
@@ -46,15 +44,14 @@ class Debt:
     after: str | None = None
 
 
-class AttachedLedger:
-    """The list of one server; `directory` is made when something is written first."""
+class AttachedLedger(LockedList):
+    """The list of one server."""
 
     def __init__(self, path: Path, endpoint: Endpoint, system: str) -> None:
-        self.path = path
+        super().__init__(path, path.with_suffix(LOCK))
         self.endpoint = endpoint
         self.system = system
-        """The server's system identifier; empty where it does not tell."""
-        self._lock = FileLock(path.with_suffix(LOCK))
+        """The server's system identifier; empty where it does not say."""
 
     @classmethod
     def of(cls, directory: Path, endpoint: Endpoint, system: str) -> "AttachedLedger":
@@ -77,13 +74,6 @@ class AttachedLedger:
         """The server's address in words."""
         return f"{self.endpoint.socket_directory}:{self.endpoint.port}"
 
-    def take(self) -> bool:
-        """Lock it for this process; False while another lab has it. Taking it twice is harmless."""
-        return self._lock.take()
-
-    def release(self) -> None:
-        self._lock.release()
-
     def owed(self) -> tuple[Debt, ...]:
         """What is to be put back, in the order of the changes; a line that a crash cut short was not acted upon."""
         return tuple(
@@ -94,35 +84,16 @@ class AttachedLedger:
 
     def add(self, debt: Debt) -> None:
         """Owe one more; on disk when this returns."""
-        new = not self.path.exists()
-        text = json.dumps({"kind": debt.kind, "name": debt.name, "before": debt.before, "after": debt.after}) + "\n"
-        if new:
-            head = {
-                "kind": "server",
-                "host": str(self.endpoint.socket_directory),
-                "port": self.endpoint.port,
-                "database": self.endpoint.database,
-                "user": self.endpoint.user,
-                "more": self.endpoint.more,
-                "system": self.system,
-            }
-            text = json.dumps(head) + "\n" + text
-        elif self.path.stat().st_size and not self.path.read_bytes().endswith(b"\n"):
-            text = "\n" + text  # a crash cut the last line short
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if new:
-            descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-    def clear(self) -> None:
-        self.path.unlink(missing_ok=True)  # ours: in the state directory
+        head = {
+            "kind": "server",
+            "host": str(self.endpoint.socket_directory),
+            "port": self.endpoint.port,
+            "database": self.endpoint.database,
+            "user": self.endpoint.user,
+            "more": self.endpoint.more,
+            "system": self.system,
+        }
+        self.append(asdict(debt), head)
 
 
 def ledgers(directory: Path) -> list[AttachedLedger]:
