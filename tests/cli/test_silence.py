@@ -11,9 +11,9 @@ from functools import partial
 import pytest
 
 from pgassay import cli
+from pgassay.bench.proc import Process
 from pgassay.cli import _silence
 from pgassay.cli._silence import Silence
-from pgassay.host.processes import Process
 
 PATIENCE_S = 180.0
 

@@ -691,7 +691,11 @@ class DriveOptions(Options):
 
     def described(self, drive: OneDrive) -> Description | None:
         """An emulated drive with the service times that are asked for; None for other kinds."""
-        return None if drive.described is None else drive.described.with_timing(self.timing)
+        found = drive.described
+        if found is None or (self.timing == ON and found.core.profile is not None):
+            return found
+        profile = {} if self.timing == ON else {"profile": self.timing}
+        return found.with_values({"timing": None if self.timing == UNTIMED else profile})
 
 
 def _check(owner: str, drive: OneDrive) -> None:

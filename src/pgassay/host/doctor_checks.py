@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
+from pgassay.bench.proc import Process
 from pgassay.host.changes import Ledger
-from pgassay.host.processes import Process, descendants
+from pgassay.host.processes import descendants
 from pgassay.host.storage import BlockDevice, unsuitable
 from pgassay.study.findings import Finding, Severity
 

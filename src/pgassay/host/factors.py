@@ -558,7 +558,7 @@ class Scheduling(HostFactor):
     def steps(self, typed: str) -> tuple[str, ...]:
         if typed == "usual":
             return ()
-        return (f"{self.pattern} = {typed}: CPUSchedulingPolicy=rr in the systemd unit; starves what runs beside it",)
+        return (f"{self.pattern} = {typed}: CPUSchedulingPolicy=rr in the systemd unit; starves what else runs",)
 
 
 def _selection(level: Level) -> cpus.Selection:

@@ -26,12 +26,13 @@ from pgassay import children, scratch
 from pgassay.bench.errors import BenchError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account
+from pgassay.bench.proc import Process
 from pgassay.bench.running import Completed
 from pgassay.files import Directory, UntrustedError
 from pgassay.host import _launch
 from pgassay.host.accounts import barrier, groups_of, may_read
 from pgassay.host.keeper import VARIABLE, mark
-from pgassay.host.processes import Process, descendants, end_all, processes, still_there
+from pgassay.host.processes import descendants, end_all, processes, still_there
 
 PLACE = Path("/tmp")
 """Not $TMPDIR: that may be closed to the account (pam_tmpdir)."""
@@ -88,14 +89,14 @@ class Stage:
         """Where something is while the program runs, that it makes in `output`."""
         return Path(_with_paths(str(path), self.paths))
 
-    def told(self, text: str) -> str:
+    def in_our_paths(self, text: str) -> str:
         """What the program printed, with our paths in the place of its own."""
         return _with_paths(text, {theirs: ours for ours, theirs in self.paths.items()})
 
     def rewrite(self, path: Path) -> None:
         """The same in a file of ours that the program printed to."""
         before = path.read_text(encoding="utf-8", errors="surrogateescape")
-        after = self.told(before)
+        after = self.in_our_paths(before)
         if after != before:
             with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(after)
@@ -268,7 +269,7 @@ class LocalRunner:
                 raise
         printed, complained = (each.decode(errors="replace") for each in (said or b"", complaint))
         if stage is not None:
-            printed, complained = stage.told(printed), stage.told(complained)
+            printed, complained = stage.in_our_paths(printed), stage.in_our_paths(complained)
         return Completed(tuple(command), process.returncode, printed, complained)
 
     def start(

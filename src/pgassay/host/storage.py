@@ -109,14 +109,14 @@ def read_device(number: str, sys: Path = Path("/sys")) -> BlockDevice | None:
     folder = folder.resolve()
     disk = folder.parent if (folder / "partition").exists() else folder
     queue = disk / "queue"
-    rotational = _text(queue / "rotational")
+    rotational = read_text(queue / "rotational")
     return BlockDevice(
         name=folder.name,
         disk=disk.name,
-        model=_text(disk / "device" / "model"),
+        model=read_text(disk / "device" / "model"),
         rotational=None if rotational is None else rotational == "1",
-        scheduler=chosen(_text(queue / "scheduler")),
-        write_cache=_text(queue / "write_cache"),
+        scheduler=chosen(read_text(queue / "scheduler")),
+        write_cache=read_text(queue / "write_cache"),
         logical_block_bytes=_number(queue / "logical_block_size"),
         physical_block_bytes=_number(queue / "physical_block_size"),
         beneath=tuple(sorted(each.name for each in (disk / "slaves").iterdir())) if (disk / "slaves").exists() else (),
@@ -130,7 +130,8 @@ def chosen(text: str | None) -> str | None:
     return text.partition("[")[2].partition("]")[0]
 
 
-def _text(path: Path) -> str | None:
+def read_text(path: Path) -> str | None:
+    """Without blanks at its ends; None for an empty file, and one that cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:
@@ -138,7 +139,7 @@ def _text(path: Path) -> str | None:
 
 
 def _number(path: Path) -> int | None:
-    text = _text(path)
+    text = read_text(path)
     return int(text) if text and text.isdecimal() else None
 
 

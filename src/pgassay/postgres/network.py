@@ -1,6 +1,6 @@
 """A server that a load reaches over TCP: a certificate, a role and a password made for one start, and gone with it.
 
-Everything lies in a private directory beside the socket: the server is told of it on its command line, so nothing in
+Everything lies in a private directory next to the socket, which the server is given on its command line, so nothing in
 the data directory changes but the role, which goes with the clone. A file of rules of its own takes the place of
 pg_hba.conf: our socket as before, and over TCP one role, from one address, with TLS and SCRAM, and nobody else. The
 password's verifier is worked out here (RFC 5802, RFC 7677; manual, "pg_authid"), so that no statement holds it.

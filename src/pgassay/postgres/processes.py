@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 
+from pgassay.bench.proc import process_of
 from pgassay.files import Directory, UntrustedError
 
 _PROC = Path("/proc")
@@ -16,7 +17,7 @@ _NAMES = ("postgres", "postmaster")
 _POLL_S = 0.02
 FREEZE_S = 1.0
 _MOMENT_S = 0.0005
-_STILL: tuple[list[str], ...] = ([], ["T"], ["t"], ["Z"], ["X"], ["x"])
+_STILL = ("T", "t", "Z", "X", "x")
 
 
 def serving(directory: Path, proc: Path = _PROC) -> list[int]:
@@ -37,12 +38,17 @@ def serving(directory: Path, proc: Path = _PROC) -> list[int]:
 
 def postmaster(directory: Path) -> int | None:
     """The postmaster of `directory`, if postmaster.pid names a process that really serves it."""
+    word = next(iter(pid_file(directory)), "")
+    return int(word) if word.isdecimal() and int(word) in serving(directory) else None
+
+
+def pid_file(directory: Path) -> list[str]:
+    """The lines of postmaster.pid (manual, "postmaster.pid"); none where there is no such file."""
     try:
         with Directory.open(directory) as cluster:
-            pid = int(cluster.read("postmaster.pid").split(b"\n", 1)[0])
-    except (OSError, UntrustedError, ValueError):
-        return None
-    return pid if pid in serving(directory) else None
+            return cluster.read("postmaster.pid").decode("utf-8", "replace").splitlines()
+    except (OSError, UntrustedError):
+        return []
 
 
 def end(directory: Path, patience_s: float) -> None:
@@ -70,7 +76,7 @@ def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
     """
     _signal(postmaster, signal.SIGSTOP)
     deadline = time.monotonic() + patience_s
-    while moving := [pid for pid in (postmaster, *_children(postmaster)) if _stat(pid)[:1] not in _STILL]:
+    while moving := [pid for pid in (postmaster, *_children(postmaster)) if _moves(pid)]:
         for pid in moving:
             _signal(pid, signal.SIGSTOP)
         if time.monotonic() > deadline:
@@ -93,17 +99,13 @@ def _children(pid: int) -> list[int]:
 
 def started_ticks(pid: int) -> int | None:
     """When a process started (ticks since boot): a later one with its number differs in that; None if it is gone."""
-    fields = _stat(pid)
-    return int(fields[19]) if fields else None
+    found = process_of(pid)
+    return None if found is None else found.started_ticks
 
 
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on, such as `T` for a stopped process; none of one that is gone."""
-    try:
-        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
+def _moves(pid: int) -> bool:
+    found = process_of(pid)
+    return found is not None and found.state not in _STILL
 
 
 def _signal(pid: int, number: int) -> None:

@@ -77,7 +77,7 @@ _DISK_UNITS = {
 }
 _OF_DISK = ("flushes", "flush_ms")
 _ELAPSED = "elapsed_s"
-"""Beside what the device counts: the moment of the reading, so that differences are rates."""
+"""In addition to what the device counts: the moment of the reading, so that differences are rates."""
 
 
 _METERS = (*(Meter(name, unit) for name, unit in _DISK_UNITS.items()), Meter(_ELAPSED, "s"))

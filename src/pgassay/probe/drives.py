@@ -127,8 +127,8 @@ def _ratio(part: str, whole: str) -> Callable[[Differences], float | None]:
 
     def value(counters: Differences) -> float | None:
         both = [(counters.get(f"{source}.{part}"), counters.get(f"{source}.{whole}")) for source in _SOURCES]
-        told = [(some, full) for some, full in both if some is not None and full is not None]
-        return quotient(sum(some for some, _ in told), sum(full for _, full in told)) if told else None
+        known = [(some, full) for some, full in both if some is not None and full is not None]
+        return quotient(sum(some for some, _ in known), sum(full for _, full in known)) if known else None
 
     return value
 

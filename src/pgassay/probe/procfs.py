@@ -24,22 +24,12 @@ from pgassay.bench.probe import (
     share,
     total,
 )
+from pgassay.bench.proc import Process, process_of
 from pgassay.bench.running import Clock
 from pgassay.probe.drives import drive_cpu_us
 from pgassay.study.responses import Better, Response, Scale
 
 US_PER_TICK = 1_000_000 / os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True)
-class ProcessTimes:
-    """CPU of one process in µs: its own and that of the children it has waited for."""
-
-    parent: int
-    user_us: float
-    system_us: float
-    reaped_user_us: float
-    reaped_system_us: float
 
 
 def read_text(path: Path) -> str | None:
@@ -57,22 +47,8 @@ def children_of(pid: int, proc: Path = Path("/proc")) -> list[int]:
         return []
     if any(text is not None for text in texts):
         return [int(word) for text in texts for word in (text or "").split()]
-    found = []
-    for entry in proc.iterdir():
-        stat = read_text(entry / "stat") if entry.name.isdecimal() else None
-        if stat and parse_times(stat).parent == pid:
-            found.append(int(entry.name))
-    return found
-
-
-def parse_times(stat: str) -> ProcessTimes:
-    """/proc/PID/stat; the name in brackets may hold anything. Raises ValueError on anything else."""
-    _, bracket, tail = stat.rpartition(")")
-    fields = tail.split()
-    if not bracket or len(fields) < 15:
-        raise ValueError("not a line of /proc/PID/stat")
-    user, system, reaped_user, reaped_system = (int(field) * US_PER_TICK for field in fields[11:15])
-    return ProcessTimes(int(fields[1]), user, system, reaped_user, reaped_system)
+    everyone = (process_of(entry.name, proc) for entry in proc.iterdir() if entry.name.isdecimal())
+    return [process.pid for process in everyone if process is not None and process.parent == pid]
 
 
 def parse_table(text: str, separator: str = ":") -> dict[str, int]:
@@ -139,7 +115,7 @@ _ATTEMPTS = 3
 
 
 @dataclass
-class _Seen:
+class _Living:
     """A living descendant as it was at the last look."""
 
     cpu_us: float
@@ -147,12 +123,12 @@ class _Seen:
 
 
 @dataclass
-class _Look:
-    root: ProcessTimes
+class _Snapshot:
+    root: Process
     user_us: float = 0.0
     system_us: float = 0.0
     private_bytes: int = 0
-    living: dict[int, _Seen] = field(default_factory=dict)
+    living: dict[int, _Living] = field(default_factory=dict)
 
 
 class _TreeReader(FileReader):
@@ -202,12 +178,12 @@ class ProcessTree(_TreeReader):
         self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
     ) -> None:
         super().__init__(source, pid, clock, excluded=excluded, proc=proc)
-        self._living: dict[int, _Seen] = {}
+        self._living: dict[int, _Living] = {}
         self._reaped_us = 0.0
         self._switches_of_dead = 0.0
 
     def _values(self) -> Mapping[str, float | None]:
-        look = self._look()
+        look = self._snapshot()
         if look is None:
             return {meter.name: None for meter in _TREE_METERS}
         dead = [seen for pid, seen in self._living.items() if pid not in look.living]
@@ -225,41 +201,37 @@ class ProcessTree(_TreeReader):
             "private_bytes": float(look.private_bytes),
         }
 
-    def _look(self) -> _Look | None:
+    def _snapshot(self) -> _Snapshot | None:
         """All processes at one moment: looked at again when a child was reaped meanwhile, so that none counts twice."""
         look = None
         for _ in range(_ATTEMPTS):
-            root = self._times(self._pid)
+            root = process_of(self._pid, self._proc)
             if root is None:
                 return None
             look = self._sum(root)
-            after = self._times(self._pid)
+            after = process_of(self._pid, self._proc)
             if after is not None and _reaped_us(after) == _reaped_us(root):
                 return look
         return look
 
-    def _sum(self, root: ProcessTimes) -> _Look:
-        look = _Look(root)
+    def _sum(self, root: Process) -> _Snapshot:
+        look = _Snapshot(root)
         for pid in self._pids():
-            times = root if pid == self._pid else self._times(pid)
+            process = root if pid == self._pid else process_of(pid, self._proc)
             status = read_text(self._proc / str(pid) / "status")
-            if times is None or status is None:
+            if process is None or status is None:
                 continue
             table = parse_table(status)
-            look.user_us += times.user_us + times.reaped_user_us
-            look.system_us += times.system_us + times.reaped_system_us
+            look.user_us += (process.user_ticks + process.reaped_user_ticks) * US_PER_TICK
+            look.system_us += (process.system_ticks + process.reaped_system_ticks) * US_PER_TICK
             look.private_bytes += table.get("RssAnon", 0) * 1024
             switches = table.get("voluntary_ctxt_switches", 0) + table.get("nonvoluntary_ctxt_switches", 0)
-            look.living[pid] = _Seen(times.user_us + times.system_us, switches)
+            look.living[pid] = _Living(process.cpu_ticks * US_PER_TICK, switches)
         return look
 
-    def _times(self, pid: int) -> ProcessTimes | None:
-        text = read_text(self._proc / str(pid) / "stat")
-        return parse_times(text) if text else None
 
-
-def _reaped_us(times: ProcessTimes) -> float:
-    return times.reaped_user_us + times.reaped_system_us
+def _reaped_us(process: Process) -> float:
+    return (process.reaped_user_ticks + process.reaped_system_ticks) * US_PER_TICK
 
 
 _IO_FIELDS = {

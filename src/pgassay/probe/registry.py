@@ -108,7 +108,7 @@ class Probes:
         if (probe in self.ours and not target.guarded) or _answers(target, view):
             return view
         if probe not in self.ours:
-            return view.without_values()
+            return replace(view, columns=tuple(each.hidden for each in view.columns), origin="")
         columns = (each if _answers(target, replace(view, columns=(each,))) else each.hidden for each in view.columns)
         return replace(view, columns=tuple(columns))
 

@@ -62,10 +62,6 @@ class View:
     def selected(self) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.expression is not None)
 
-    def without_values(self) -> "View":
-        """The same meters, none of which this server can give: they read as None."""
-        return replace(self, columns=tuple(replace(column, expression=None) for column in self.columns), origin="")
-
 
 class ViewProbe(Probe):
     """A probe that is one view of the statement; a subclass overrides `view` and says at which rhythm it is read."""
@@ -175,20 +171,17 @@ class Statistics:
 
     def settle(self) -> None:
         """Wait until the load's backends have gone and all statistics are in; gives up after `SETTLE_S`."""
-        self._wait_for_backends()
+        deadline_ns = self._clock.monotonic_ns() + int(SETTLE_S * 1e9)
+        while self._clock.monotonic_ns() < deadline_ns:
+            row = self._session.fetch(_BUSY.encode())
+            if row is None or row[0] == 0:
+                break
+            self._clock.sleep(_PAUSE_S)
         if self._other_session is not None:
             try:
                 self._hand_in(self._other_session)
             except QueryError:
                 return  # The server is gone; what it counted is too.
-
-    def _wait_for_backends(self) -> None:
-        deadline_ns = self._clock.monotonic_ns() + int(SETTLE_S * 1e9)
-        while self._clock.monotonic_ns() < deadline_ns:
-            row = self._session.fetch(_BUSY.encode())
-            if row is None or row[0] == 0:
-                return
-            self._clock.sleep(_PAUSE_S)
 
     def _hand_in(self, ask: Callable[[str], object]) -> None:
         if self._version >= versions.FLUSH_ON_REQUEST:

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from pgassay import children
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.bench.mountinfo import MountEntry, mounts
+from pgassay.bench.proc import process_of
 from pgassay.drive.block import _launch, kernel
 from pgassay.drive.block.description import Description, impossible
 from pgassay.study.units import format_size
@@ -217,13 +218,8 @@ def complaint(text: str) -> tuple[str, str]:
 def _gone(pid: int, patience_s: float) -> bool:
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
-        try:
-            state = (
-                Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
-            )
-        except (OSError, IndexError):
-            return True
-        if state == "Z":
+        process = process_of(pid)
+        if process is None or process.state == "Z":
             return True
         time.sleep(_POLL_S)
     return False

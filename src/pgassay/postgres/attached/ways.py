@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, NotSettableError, QueryError, SettingError
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import UsageError
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.settings import PRIVATE, Setting, in_base_unit, require_name, same
 from pgassay.study.units import parse_boolean
@@ -167,8 +167,10 @@ def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Way
             raise
         except SettingError as error:
             failed.append(error)
+    if len(failed) == 1:
+        raise SettingError(failed[0].message, failed[0].hint or _SET_HINT)
     if failed:
-        raise not_varied(failed)
+        raise SettingError("; ".join(each.message for each in failed), _SET_HINT)
     return ways
 
 
@@ -194,10 +196,3 @@ def _require_value(found: Row, value: str) -> None:
 
 def _refused(name: str, value: str, detail: str) -> SettingError:
     return SettingError(f"the server refuses {name} = '{value}': {detail}")
-
-
-def not_varied(errors: Sequence[PgassayError]) -> SettingError:
-    if len(errors) == 1:
-        hint = errors[0].hint or _SET_HINT
-        return SettingError(errors[0].message, hint)
-    return SettingError("; ".join(each.message for each in errors), _SET_HINT)

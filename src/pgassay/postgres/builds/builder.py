@@ -139,7 +139,10 @@ def verify(installation: LocalInstallation, recipe: Recipe, runner: Runner) -> d
 
 def _require(recipe: Recipe, name: str, expected: int, found: object) -> None:
     if str(found) != str(expected):
-        raise not_as_requested(recipe.key, name, expected, found)
+        raise BuildError(
+            f"build {recipe.key} has {name} = {found}, not {expected} as requested",
+            f"pgassay postgres remove {recipe.key}",
+        )
 
 
 FOUND_BY = "built"
@@ -164,13 +167,19 @@ class Builder:
 
     def recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         """What would be built, from which source (fetched if it is not in the cache)."""
-        recipe, source = self._base_recipe(request)
-        return _with_extension(recipe, self._extension(request)), source
+        recipe, source, _ = self._identified(request)
+        return recipe, source
 
-    def _extension(self, request: BuildRequest) -> ExtensionSource | None:
-        return identify(self.runner, request.extension) if request.extension is not None else None
+    def _identified(self, request: BuildRequest) -> tuple[Recipe, Source, ExtensionSource | None]:
+        """The extension once: its folder may change between the key and the build."""
+        recipe, source = self._base_recipe(request)
+        if request.extension is None:
+            return recipe, source, None
+        extension = identify(self.runner, request.extension)
+        return replace(recipe, extension_sha256=extension.sha256), source, extension
 
     def _base_recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
+        """Without an extension."""
         source = self.sources.identify(request.source, request.version)
         major = major_of(source.version)
         try:
@@ -207,9 +216,7 @@ class Builder:
         """The build, from the cache or made now; raises `BuildError` or `UsageError`."""
         if request.extension is not None:  # its programs find the libraries of the build that it was added to
             self._base(replace(request, extension=None), may_build=may_build)
-        recipe, source = self._base_recipe(request)
-        extension = self._extension(request)  # once: its folder may change between the key and the build
-        recipe = _with_extension(recipe, extension)
+        recipe, source, extension = self._identified(request)
         with self.cache.alone(recipe.key):
             if self.cache.manifest(recipe.key) is None:
                 if not may_build:
@@ -219,7 +226,7 @@ class Builder:
                     )
                 self._build(recipe, source, extension)
             else:
-                self.cache.check_contents(recipe.key)  # 20 MB: nothing beside a run, and a wrong server costs hours
+                self.cache.check_contents(recipe.key)  # 20 MB: little against a run, and a wrong server costs hours
         return self.kept(recipe.key)
 
     def _base(self, request: BuildRequest, *, may_build: bool) -> None:
@@ -334,10 +341,6 @@ def _own(tree: Path, uid: int, gid: int) -> None:
             os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)  # ours: no link is followed
 
 
-def _with_extension(recipe: Recipe, extension: ExtensionSource | None) -> Recipe:
-    return recipe if extension is None else replace(recipe, extension_sha256=extension.sha256)
-
-
 @dataclass(frozen=True)
 class MissingBuild:
     """A build that a study needs and the cache lacks; `seconds` is what builds took here, None before there was one."""
@@ -368,9 +371,3 @@ def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[
         origin = f"{request.source or 'official or distribution'}, which would be fetched"
         found[request] = MissingBuild(f"{version}, {sizes}", origin, seconds, builder.cache.root)
     return tuple(found.values())
-
-
-def not_as_requested(key: str, name: str, expected: object, found: object) -> BuildError:
-    return BuildError(
-        f"build {key} has {name} = {found}, not {expected} as requested", f"pgassay postgres remove {key}"
-    )

@@ -77,7 +77,7 @@ class Toolchain:
         return tuple(found)
 
     def _missing(self, *, generates: bool) -> list[str]:
-        """Tools beside the compiler; `generates`: the source has no parser yet."""
+        """Tools in addition to the compiler; `generates`: the source has no parser yet."""
         return [tool for tool in ("make", "perl", *(("bison", "flex") if generates else ())) if not self.which(tool)]
 
     def _lacking(self, tools: Sequence[str]) -> BuildError:
@@ -227,7 +227,7 @@ class Making:
 
 @dataclass(frozen=True)
 class Compilation:
-    """One build under way: `source` is the tree, `work` an empty folder beside one called `installed`, `prefix` where
+    """One build under way: `source` is the tree, `work` an empty folder next to one called `installed`, `prefix` where
     it will live at last.
     """
 

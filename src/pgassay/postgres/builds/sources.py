@@ -3,7 +3,7 @@
 Fetched tarballs are kept in the cache with a note of what they are, so that a second look needs no network. A tree's
 hash covers every file's path and contents but git's own folder, so that an edit makes another build.
 
-The project's file server holds `source/vX.Y/postgresql-X.Y.tar.bz2` and `.sha256` beside it; its web site says which
+The project's file server holds `source/vX.Y/postgresql-X.Y.tar.bz2` and its `.sha256`; its web site says which
 minor version is the latest (versions.json). The machine's own apt is not touched: lists, cache and source entries are
 in a folder of ours (apt.conf(5), Dir::Etc and Dir::State); the entries are the machine's own with `deb-src` for `deb`,
 and only with consent. The distribution's patches are not applied: the tarball is the project's own.
@@ -254,7 +254,7 @@ def _field(stanza: str, name: str) -> str:
 def _not_fetched(what: str, detail: str) -> BuildError:
     return BuildError(
         f"could not fetch {what}: {detail}",
-        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 beside it, it is checked)",
+        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 next to it, it is checked)",
     )
 
 
@@ -390,14 +390,14 @@ class Sources:
         return self._tarball(spec, path)
 
     def _tarball(self, spec: Spec, path: Path) -> Source:
-        beside = path.with_name(f"{path.name}.sha256")
-        if beside.is_file():
+        checksum = path.with_name(f"{path.name}.sha256")
+        if checksum.is_file():
             try:
-                require_checksum(path, checksum_in(beside.read_text(encoding="utf-8")))
+                require_checksum(path, checksum_in(checksum.read_text(encoding="utf-8")))
             except ValueError as error:
                 raise BuildError(
-                    f'"{beside}" holds no checksum: {error!s}',
-                    "fetch it again beside its tarball, or remove it to build unchecked",
+                    f'"{checksum}" holds no checksum: {error!s}',
+                    "fetch it again next to its tarball, or remove it to build unchecked",
                 ) from None
         sha256 = file_sha256(path)
         for source in self.known():
