@@ -181,8 +181,9 @@ class Attacher:
     def _directory(self, drive: OneDrive, place: Path) -> Drive:
         attached: PlannedDrive | DirectoryDrive
         if self.planned:
-            volatile, store = self.allow_volatile, self._planned_store()
-            attached = PlannedDrive.look(place, self.account, self.mount_of, allow_volatile=volatile, store=store)
+            with refusals_in(place, "attach a drive"):
+                root = look_at_root(place, self.account, self.mount_of, self.allow_volatile)
+            attached = self._seen_by_plan(DriveKind.DIRECTORY, lambda: self.mount_of(root.path), root)
         else:
             attached = DirectoryDrive(
                 place,
@@ -202,11 +203,13 @@ class Attacher:
             )
         return attached
 
-    def _planned_store(self) -> Root | None:
+    def _seen_by_plan(self, kind: str, mount: Callable[[], Mount], own: Root | None) -> "PlannedDrive":
+        """`own` is where the drive keeps its snapshots, unless they have a place of their own."""
         if self.snapshots_in is None:
-            return None
+            return PlannedDrive(kind, mount, None, own)
         with refusals_in(self.snapshots_in, "keep snapshots"):
-            return look_at_root(self.snapshots_in, self.account, self.mount_of, self.allow_volatile)
+            store = look_at_root(self.snapshots_in, self.account, self.mount_of, self.allow_volatile)
+        return PlannedDrive(kind, mount, lambda: self.mount_of(store.path), store)
 
     def _planned(self, drive: OneDrive, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """A drive that is neither made nor mounted; its home is where the run's session would be."""
@@ -217,9 +220,7 @@ class Attacher:
             assert drive.path is not None
             share = 0.0 if self.foresees else OVERHEAD_SHARE
             mount = device.to_be_mounted(drive.path, drive.filesystem, home / POINT, share)
-            store = self._planned_store()
-            apart = None if store is None else lambda: self.mount_of(store.path)
-            return PlannedDrive(DriveKind.DEVICE, lambda: mount, apart, store)
+            return self._seen_by_plan(DriveKind.DEVICE, lambda: mount, None)
         return self._block(drive, options, root, home, needs, lambda: None)
 
     def _block(
@@ -326,22 +327,6 @@ class PlannedDrive:
     """That of the snapshots, where they are kept in a place of their own."""
     store: Root | None
     """Where snapshots would be kept; None for on the device itself."""
-
-    @classmethod
-    def look(
-        cls,
-        directory: Path,
-        account: Account,
-        mount_of: Callable[[Path], Mount],
-        *,
-        allow_volatile: bool = False,
-        store: Root | None = None,
-    ) -> "PlannedDrive":
-        """A directory, with the refusals of `DirectoryDrive`; `store` is where snapshots go, if elsewhere."""
-        with refusals_in(directory, "attach a drive"):
-            root = look_at_root(directory, account, mount_of, allow_volatile)
-        apart = None if store is None else lambda: mount_of(store.path)
-        return cls(DriveKind.DIRECTORY, lambda: mount_of(root.path), apart, store or root)
 
     def has_snapshot(self, key: str) -> bool:
         """Whether an earlier run kept a whole snapshot of this key; never on a device itself."""
