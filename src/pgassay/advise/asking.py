@@ -45,8 +45,7 @@ from pgassay.lab.forecast import Forecast, forecast, window_s
 from pgassay.lab.machine import known_pace
 from pgassay.lab.run import Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
-from pgassay.postgres.inspection import belongs_to_place
-from pgassay.postgres.settings import Described, describe, read_conf
+from pgassay.postgres.settings import Described, belongs_to_place, describe, read_conf
 from pgassay.record.trial_lengths import LATEST
 from pgassay.study.document import read
 from pgassay.study.model import ALTERNATE, SEQUENTIAL

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pgassay.bench import versions
 from pgassay.bench.errors import ClusterError
-from pgassay.postgres.inspection import unreachable_server
+from pgassay.postgres.settings import read_only
 
 _RELATION_FILE = re.compile(r"(\d+)(?:_(fsm|vm|init))?(?:\.(\d+))?")
 _WAL_FILE = re.compile(r"[0-9A-F]{24}")
@@ -194,15 +194,9 @@ class LiveDatabase:
 
 def ask(conninfo: str) -> LiveDatabase:
     """Ask the server at `conninfo` (as for psql); raises `ClusterError` if it cannot be read or is not here."""
-    import psycopg
-
-    try:
-        with psycopg.connect(conninfo, connect_timeout=10, application_name="pgassay") as connection:
-            connection.read_only = True
-            found = connection.execute(_SERVER).fetchone()
-            rows = connection.execute(_RELATIONS).fetchall()
-    except psycopg.Error as error:
-        raise unreachable_server(str(error).strip().splitlines()[0]) from None
+    with read_only(conninfo) as connection:
+        found = connection.execute(_SERVER).fetchone()
+        rows = connection.execute(_RELATIONS).fetchall()
     assert found is not None
     directory, identifier, database, oid = Path(str(found[0])), int(found[1]), str(found[2]), int(found[3])
     if _identifier(directory) != identifier & 0xFFFF_FFFF_FFFF_FFFF:

@@ -18,14 +18,15 @@ what it includes: that is named, not refused.
 
 import re
 import signal
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pgassay import untrusted
 from pgassay.bench import versions
-from pgassay.bench.errors import BenchError, NotSettableError, QueryError, SettingError, SpaceError
+from pgassay.bench.errors import BenchError, ClusterError, NotSettableError, QueryError, SettingError, SpaceError
 from pgassay.bench.places import Account
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
@@ -42,6 +43,9 @@ from pgassay.study.units import (
     parse_boolean,
     split_quantity,
 )
+
+if TYPE_CHECKING:
+    import psycopg
 
 FILE = "pgassay.conf"
 """Included last by postgresql.conf, so that what it says holds."""
@@ -381,6 +385,85 @@ def describe(runner: Runner, account: Account, bindir: Path, names: Collection[s
                 default = in_words(float(default), unit)
             found[wanted[name.lower()]] = Described(name, kind, context.lower(), group, default, unit, low, high)
     return found
+
+
+_NOT_DEFAULT = """
+SELECT name, current_setting(name) FROM pg_settings
+ WHERE source NOT IN ('default', 'override', 'client', 'session')
+   AND setting IS DISTINCT FROM boot_val AND context <> 'internal'
+ ORDER BY category, name
+"""
+_PREFIXES_OF_ITS_PLACE = (
+    "ssl",
+    "archive_",
+    "log_",
+    "lc_",
+    "krb_",
+    "primary_",
+    "recovery_",
+    "restore_",
+    "unix_socket_",
+    "syslog_",
+)
+_OF_ITS_PLACE = (
+    "listen_addresses", "port", "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file",
+    "logging_collector", "cluster_name", "timezone", "datestyle", "intervalstyle", "default_text_search_config",
+    "dynamic_library_path", "stats_temp_directory", "event_source", "hot_standby", "max_wal_senders", "wal_log_hints",
+    "synchronous_standby_names",
+    "application_name", "client_encoding", "server_encoding", "password_encryption", "dynamic_shared_memory_type",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What a server says of itself: settings that a study can hold, and those that stay where they are."""
+
+    version: str
+    settings: dict[str, str]
+    left_out: dict[str, str]
+
+
+def belongs_to_place(name: str) -> bool:
+    """Is it a setting of its server's own place, in any case of letters?"""
+    return name.lower() in _OF_ITS_PLACE or name.lower().startswith(_PREFIXES_OF_ITS_PLACE)
+
+
+def stays(name: str) -> bool:
+    """Does this setting belong to its server's place, or to an extension that another server may lack?"""
+    return belongs_to_place(name) or name.endswith("_preload_libraries") or "." in name
+
+
+def inspect(conninfo: str) -> Inspected:
+    """Read the settings of the server at `conninfo`; raises `ClusterError`.
+
+    Those of that server's own place (paths, sockets, TLS, replication, logging, locale) mean nothing in a study: they
+    are returned separately, so that a study file can say what was left out.
+    """
+    with read_only(conninfo) as connection:
+        rows = connection.execute(_NOT_DEFAULT).fetchall()
+        (version,) = connection.execute("SELECT current_setting('server_version')").fetchone() or ("unknown",)
+    settings = {str(name): str(value) for name, value in rows}
+    return Inspected(
+        version=str(version),
+        settings={name: value for name, value in settings.items() if not stays(name)},
+        left_out={name: value for name, value in settings.items() if stays(name)},
+    )
+
+
+@contextmanager
+def read_only(conninfo: str) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+    """A session that changes nothing (a libpq string or URI; libpq's variables count); raises `ClusterError`."""
+    import psycopg
+
+    try:
+        with psycopg.connect(conninfo, connect_timeout=10, application_name="pgassay") as connection:
+            connection.read_only = True
+            yield connection
+    except psycopg.Error as error:
+        raise ClusterError(
+            f"could not read the server: {str(error).strip().splitlines()[0]}",
+            "give a libpq connection string or URI, as for psql; nothing is changed there",
+        ) from None
 
 
 _CONF_LINE = re.compile(
