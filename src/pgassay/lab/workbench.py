@@ -2,7 +2,7 @@
 
 What is made here (socket directory, workspaces, clones) is given back by `close` on every way out, Ctrl-C included (see
 `interruption`); what a killed run left behind is removed when the next one attaches (see `drive.sessions` and
-`postgres.repair`).
+`postgres.ownership`).
 """
 
 import os
