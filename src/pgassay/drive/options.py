@@ -395,12 +395,6 @@ def _share(name: str, text: str) -> float:
     return value
 
 
-def _count(name: str, text: str) -> int:
-    if not text.strip().isdecimal() or int(text) > _WRITES_MAX:
-        raise _unknown_word(name, text, (f"a whole number up to {_WRITES_MAX}",))
-    return int(text)
-
-
 def _mkfs(name: str, text: str) -> tuple[str, ...]:
     words = text.split()
     rest = iter(words)
@@ -444,7 +438,6 @@ CAPACITY = Kind(
 SIZE = Kind(lambda _, text: parse_memory(text), _bytes, "a size with its unit: 6GB")
 SHARE = Kind(_share, lambda value: f"{value:g}", "a share: 7%, 0.07")
 CODEC = Kind(_codec, str, f"{', '.join(DRIVE_CODECS)}, or another level")
-COUNT = Kind(_count, str, f"a whole number up to {_WRITES_MAX}")
 MKFS = Kind(_mkfs, " ".join, "options of mkfs, but no device")
 MOUNT_OPTIONS = Kind(_mount_options, ",".join, "options of mount, with commas between")
 
@@ -514,7 +507,7 @@ class OneDrive(Options):
         read_back=read_stats(in_stats),
     )
     precondition: int = option(
-        COUNT, default=0, stage=Stage.INIT, unit="drive writes", read_back=not_read,
+        whole(0, _WRITES_MAX), default=0, stage=Stage.INIT, unit="drive writes", read_back=not_read,
         summary="times that a device is written over first",
     )  # fmt: skip
     trim: bool = option(

@@ -59,7 +59,7 @@ PAGES = (
     " 6 to 18 % (over-provisioning 28 and 7 %, uniform writes), simulated",
 )
 _SUPERBLOCK_MOST, _PAGES_LEAST = 1 / 1024, 512
-"""From so many superblocks, and so many pages in each, write amplification hardly goes by them (see `drive.options`)."""
+"""From so many superblocks, and so many pages in each, write amplification hardly depends on them (`drive.options`)."""
 _CAPACITY = ".capacity"
 _MAX_CONNECTIONS = "server.max_connections"
 _STOCK_CONNECTIONS, _SPARE_CONNECTIONS = 100, 20
