@@ -8,8 +8,6 @@ filter at an export, a converter of texts, a checker of signatures, a transport.
 alone, and then reads objects and names from them under a configuration of ours.
 """
 
-import errno
-import tarfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,26 +16,8 @@ from pathlib import Path
 from pgassay import scratch, untrusted
 from pgassay.bench.running import Completed, Runner
 from pgassay.errors import UsageError
-from pgassay.postgres.builds.errors import BuildError, disk_full, no_such_source
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-class NoArchiveError(Exception):
-    """No tar file, or a damaged one; its words say how."""
-
-
-def extract(tarball: Path, into: Path) -> None:
-    """Unpack into the directory `into`; raises `BuildError` where the disk is full, else `NoArchiveError`."""
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(tarball) as archive:
-            archive.extractall(into, filter="data")
-    except (tarfile.TarError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno in _FULL:
-            raise disk_full(into) from None
-        raise NoArchiveError(str(error).partition("\n")[0].rstrip(":")) from None
-
+from pgassay.postgres.builds.archives import NoArchiveError, extract
+from pgassay.postgres.builds.errors import BuildError, no_such_source
 
 _TIMEOUT_S = 300.0
 _GIT = "reads a repository of ours"

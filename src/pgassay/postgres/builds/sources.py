@@ -26,8 +26,9 @@ from typing import IO
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Completed, Runner
 from pgassay.errors import UsageError
+from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.cache import Cache, file_sha256
-from pgassay.postgres.builds.commits import NoArchiveError, export, extract, git, refused_name
+from pgassay.postgres.builds.commits import export, git, refused_name
 from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
 from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
 
