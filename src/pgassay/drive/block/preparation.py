@@ -35,7 +35,7 @@ DISCARD_S = 4 * 3600.0
 def _run(command: list[str], runner: Runner) -> tuple[str, str]:
     """Why a program did not do it, empty where it did, and what it said."""
     try:
-        outcome = runner.run(command, privileged="trims a device", timeout_s=DISCARD_S)
+        outcome = runner.run(command, privileged="discards or trims a device", timeout_s=DISCARD_S)
     except (BenchError, TimeoutError) as failure:
         return str(failure), ""
     if outcome.status == 0:
