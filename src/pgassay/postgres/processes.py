@@ -38,15 +38,18 @@ def serving(directory: Path, proc: Path = _PROC) -> list[int]:
 
 def postmaster(directory: Path) -> int | None:
     """The postmaster of `directory`, if postmaster.pid names a process that really serves it."""
-    word = next(iter(pid_file(directory)), "")
-    return int(word) if word.isdecimal() and int(word) in serving(directory) else None
+    try:
+        pid = int(pid_file(directory)[0])
+    except (IndexError, ValueError):  # whoever may write there may have written anything
+        return None
+    return pid if pid in serving(directory) else None
 
 
 def pid_file(directory: Path) -> list[str]:
     """The lines of postmaster.pid (manual, "postmaster.pid"); none where there is no such file."""
     try:
         with Directory.open(directory) as cluster:
-            return cluster.read("postmaster.pid").decode("utf-8", "replace").splitlines()
+            return cluster.read("postmaster.pid").decode("utf-8", "replace").split("\n")
     except (OSError, UntrustedError):
         return []
 
