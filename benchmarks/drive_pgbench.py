@@ -36,7 +36,7 @@ from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.ownership import private_directory
-from pgassay.probe.processes import ProcessTree
+from pgassay.probe.procfs import ProcessTree
 
 EMULATED = ("csd", "ssd")
 KINDS = (*EMULATED, "image", "directory")

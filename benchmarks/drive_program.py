@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.ratios import interval
 from pgassay._core import DriveDescription
-from pgassay.drive.sizing import memory_bytes
+from pgassay.drive.options import memory_bytes
 
 PROGRAM = Path(os.environ.get("PGASSAY_DRIVE") or Path(__file__).parents[1] / "src/pgassay/_bin/pgassay-drive")
 MIB = 1 << 20

@@ -24,7 +24,7 @@ from pgassay.drive.options import DriveOptions
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import parse_summary
-from pgassay.probe.processes import ProcessTree
+from pgassay.probe.procfs import ProcessTree
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
 

@@ -39,7 +39,7 @@ import psycopg
 from benchmarks.player import Case, pgbench
 from benchmarks.private_server import Bench, serving
 from benchmarks.ratios import interval
-from pgassay.probe.processes import ProcessTree
+from pgassay.probe.procfs import ProcessTree
 from pgassay.record import glance
 from pgassay.record.directory import RunDirectory
 from pgassay.record.glance import Glance

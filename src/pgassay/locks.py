@@ -1,10 +1,12 @@
-"""A file that one process at a time has: flock(2), which the kernel ends with its process however that ends."""
+"""A file, or a list in one, that one process at a time has: flock(2), which the kernel ends with its process."""
 
 import fcntl
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 class FileLock:
@@ -39,6 +41,48 @@ class FileLock:
         if self._descriptor is not None:
             unlock(self._descriptor)
             self._descriptor = None
+
+
+class LockedList:
+    """A list to which one process at a time adds; its directory is made when something is written first."""
+
+    def __init__(self, path: Path, lock: Path) -> None:
+        self.path = path
+        self._lock = FileLock(lock)
+
+    @property
+    def held(self) -> bool:
+        return self._lock.held
+
+    def take(self) -> bool:
+        """Lock it for this process; False while another one has it. Taking it twice is harmless."""
+        return self._lock.take()
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def append(self, line: Mapping[str, Any], head: Mapping[str, Any] | None = None) -> None:
+        """Add one line, to a new list after its `head`; on disk, with the file's name, when this returns."""
+        new = not self.path.exists()
+        text = json.dumps(line) + "\n"
+        if new and head is not None:
+            text = json.dumps(head) + "\n" + text
+        elif not new and self.path.stat().st_size and not self.path.read_bytes().endswith(b"\n"):
+            text = "\n" + text  # a crash cut the last line short
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if new:
+            descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def clear(self) -> None:
+        self.path.unlink(missing_ok=True)  # ours: in the state directory
 
 
 def open_lock(path: Path) -> int:

@@ -13,9 +13,9 @@ from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.bench.errors import SettingError
 from pgassay.errors import UsageError
-from pgassay.host.host_factor import NO_ROOT
+from pgassay.host.factors import NO_ROOT
 from pgassay.lab.catalogue import every_factor
-from pgassay.postgres.described import Described
+from pgassay.postgres.settings import Described
 from tests.host import made
 
 KNOWN = known_settings()

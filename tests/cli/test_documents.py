@@ -8,7 +8,7 @@ from pgassay.cli.parser import Parser
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study
-from pgassay.postgres.inspection import stays
+from pgassay.postgres.settings import stays
 from pgassay.study.document import read
 from pgassay.study.parsing import parse, parse_recorded
 

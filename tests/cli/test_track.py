@@ -11,9 +11,10 @@ import pytest
 from pgassay.bench.places import Version
 from pgassay.bench.versions import parse_version
 from pgassay.cli import main, track
+from pgassay.errors import UsageError
 from pgassay.lab import commit_blocks
 from pgassay.lab.installed_versions import point_of
-from pgassay.postgres.find import Finder, version_not_found
+from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.record.reading import Run
 from pgassay.testing.planted import make_run
@@ -190,7 +191,7 @@ class Machine:
     def find(self, finder: Finder, version: str | None = None, bindir: Path | None = None) -> LocalInstallation:
         """The package of a version."""
         if version not in self.packages:
-            raise version_not_found(version or "", self.packages)
+            raise UsageError(f"PostgreSQL {version} was not found on this machine")
         found = parse_version(f"postgres (PostgreSQL) {self.packages[version]}")
         assert found is not None
         return LocalInstallation(Path("/bin"), found, "planted", finder.runner, finder.clock, finder.account)

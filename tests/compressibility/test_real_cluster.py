@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pgassay.cli import main
-from pgassay.postgres.files import catalogs, inventory
+from pgassay.postgres import cluster_files
 from pgassay.postgres.server import LocalServer
 from pgassay.testing import real
 
@@ -55,9 +55,9 @@ def directory_of(server: LocalServer) -> Path:
 
 
 def test_names_from_files_are_the_servers(server: LocalServer) -> None:
-    found = inventory.take(directory_of(server))
-    asked = catalogs.ask(server.endpoint.conninfo())
-    from_files = catalogs.names_from_files(found)
+    found = cluster_files.take(directory_of(server))
+    asked = cluster_files.ask(server.endpoint.conninfo())
+    from_files = cluster_files.names_from_files(found)
     there = {file.owner for file in found.files if file.bytes}
     names = {place: name for place, name in asked.names.items() if place in there}
     assert len(names) > 100

@@ -11,7 +11,7 @@ from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive.attacher import Attacher, PlannedDrive
+from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import device
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
@@ -24,8 +24,9 @@ from tests.fakes.block import FakeDaemon, FakeKernel
 NEEDS = Needs(64 << 20, 64 << 20, 1, 64 << 20)
 
 
-def look(directory: Path, filesystem: str = "ext4", account: Account = OURSELVES) -> PlannedDrive:
-    return PlannedDrive.look(directory, account, mounted(filesystem))
+def look(directory: Path, filesystem: str = "ext4", account: Account = OURSELVES) -> Drive:
+    machine = replace(attacher(planned=True), account=account, mount_of=mounted(filesystem))
+    return machine.attach(DriveOptions(), directory, NEEDS)
 
 
 def planned(place: Path, wanted: Mapping[str, str], bench: Attacher | None = None) -> Drive:

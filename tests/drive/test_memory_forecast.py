@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay._core import DriveDescription
-from pgassay.drive.sizing import LEAST_SHARE, memory_bytes
+from pgassay.drive.options import LEAST_SHARE, memory_bytes
 from tests.drive.test_daemon import PROGRAM, looped, run, serving
 
 CAPACITY_BYTES = 4 << 30

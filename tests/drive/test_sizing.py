@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pgassay._core import DriveDescription
 from pgassay.bench.store import Needs
-from pgassay.drive.sizing import closely, memory_bytes, scaled_pages, sized
+from pgassay.drive.options import closely, memory_bytes, scaled_pages, sized
 
 MIB = 1 << 20
 

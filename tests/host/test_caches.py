@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.host import caches
-from pgassay.host.caches import PageCache
-from pgassay.host.storage import mount_of, unsuitable
+from pgassay.host import storage
+from pgassay.host.storage import PageCache, mount_of, unsuitable
 from tests.noise import noise
 
 PAGE = mmap.PAGESIZE
@@ -53,7 +52,7 @@ def test_a_file_that_goes_meanwhile_is_passed_over(relation: Path, monkeypatch: 
         yield relation.with_name("gone")
         yield relation
 
-    monkeypatch.setattr(caches, "_files", listing)
+    monkeypatch.setattr(storage, "_cached_files", listing)
     assert PageCache().make_warm(relation.parent.parent)
     assert PageCache().make_cold(relation.parent.parent)
     assert _cached_pages(relation) == 0, "the rest was still dropped"

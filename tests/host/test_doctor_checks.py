@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.places import Mount
+from pgassay.bench.proc import Process
 from pgassay.host import doctor_checks as checks
 from pgassay.host.doctor_checks import CpuTimes, Neighbour, busy_neighbour, client_clock, neighbours
-from pgassay.host.processes import Process
 from pgassay.host.storage import BlockDevice
 from pgassay.study.findings import Severity
 

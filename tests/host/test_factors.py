@@ -7,9 +7,19 @@ import pytest
 
 from pgassay.bench.factor import Factor
 from pgassay.errors import UsageError
-from pgassay.host.factors import NO_MEMORY_GROUP, NO_TRANSPARENT, HugePages, Memory, TransparentHugePages
-from pgassay.host.host_factor import NO_ROOT
-from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
+from pgassay.host.factors import (
+    NO_MEMORY_GROUP,
+    NO_ROOT,
+    NO_TRANSPARENT,
+    Cores,
+    CpuLatency,
+    HugePages,
+    Memory,
+    MemoryNodes,
+    Scheduling,
+    Siblings,
+    TransparentHugePages,
+)
 from pgassay.study.levels import Level
 from pgassay.testing.fakes.server import FakeInstallation
 

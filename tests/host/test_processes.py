@@ -3,7 +3,8 @@
 import os
 import subprocess
 
-from pgassay.host.processes import Process, descendants, end_all, parse_stat, processes, still_there
+from pgassay.bench.proc import Process, parse_stat
+from pgassay.host.processes import descendants, end_all, processes, still_there
 
 STAT = (
     "4242 (a) (b c) S 17 4242 4242 0 -1 4194304 100 0 0 0 31 11 5 6 20 0 1 0 987654 1000 100 18446744073709551615"
@@ -12,9 +13,8 @@ STAT = (
 
 
 def test_a_name_may_hold_blanks_and_brackets() -> None:
-    assert parse_stat(STAT) == Process(
-        pid=4242, parent=17, name="a) (b c", state="S", started_ticks=987654, cpu_ticks=42
-    )
+    assert parse_stat(STAT) == Process(4242, 17, "a) (b c", "S", 987654, 31, 11, 5, 6)
+    assert parse_stat(STAT).cpu_ticks == 42
 
 
 def _process(pid: int, parent: int) -> Process:

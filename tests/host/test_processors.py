@@ -12,16 +12,16 @@ from pgassay.bench.factor import Readable
 from pgassay.bench.hosting import Hosting, Placement
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.host import processors
+from pgassay.host import factors
 from pgassay.host.changes import LocalHost
-from pgassay.host.host_factor import HostFactor
-from pgassay.host.processors import (
+from pgassay.host.factors import (
     NO_IDLE_STATES,
     NO_NODES,
     NO_SIBLINGS,
     SIBLINGS_WOULD_STAY_AWAY,
     Cores,
     CpuLatency,
+    HostFactor,
     MemoryNodes,
     Siblings,
 )
@@ -185,7 +185,7 @@ def test_memory_of_nodes_that_are_not_there_or_not_allowed_is_refused(
     def refused(nodes: tuple[int, ...]) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(processors, "try_binding", refused)
+    monkeypatch.setattr(factors, "try_binding", refused)
     memory.require_here("host.memory_nodes", memory.parse("host.memory_nodes", "all"))
     with pytest.raises(UsageError, match="must be all here: operation not permitted"):
         memory.require_here("host.memory_nodes", memory.parse("host.memory_nodes", "0"))

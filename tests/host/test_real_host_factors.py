@@ -18,9 +18,17 @@ from pgassay.bench.server import Server
 from pgassay.host import changes, groups, huge_pages
 from pgassay.host.changes import Ledger, LocalHost, boot_of, current
 from pgassay.host.clock import SystemClock
-from pgassay.host.factors import HugePages, Memory, TransparentHugePages
-from pgassay.host.host_factor import HostFactor
-from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
+from pgassay.host.factors import (
+    Cores,
+    CpuLatency,
+    HostFactor,
+    HugePages,
+    Memory,
+    MemoryNodes,
+    Scheduling,
+    Siblings,
+    TransparentHugePages,
+)
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 from pgassay.load.program import place
 from pgassay.postgres.installation import LocalInstallation

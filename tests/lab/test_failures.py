@@ -11,7 +11,6 @@ from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError
 from pgassay.bench.server import Server
 from pgassay.lab.failures import code_of, merged, of_drives, of_error, of_full_drive, of_load, of_log, of_window
 from pgassay.postgres.complaints import KILLED
-from pgassay.postgres.installation import not_started
 from pgassay.study.responses import Status
 from tests.fakes.drive import FakeDrive
 from tests.lab.machine import MachineLoad
@@ -29,6 +28,10 @@ from tests.lab.simulation import simulate, study_of
 )
 def test_codes(words: str, code: str) -> None:
     assert code_of(words, "not_prepared") == code
+
+
+def _not_started(words: str) -> ClusterError:
+    return ClusterError(f"server did not start: {words}")
 
 
 def test_a_loads_problems_are_renamed_one_by_one() -> None:
@@ -134,8 +137,8 @@ def test_each_error_that_ends_a_trial_has_its_code() -> None:
     no_pages = ClusterError("could not map anonymous shared memory: Cannot allocate memory")
     assert of_error(no_pages, pages) == {"hugepage_error": no_pages.message}
     assert list(of_error(no_pages, {})) == ["not_started"]
-    assert list(of_error(not_started(f"it {KILLED}; its last message: x"), pages)) == ["server_killed"]
-    assert list(of_error(not_started("could not write lock file: No space left on device"), {})) == ["no_space"]
+    assert list(of_error(_not_started(f"it {KILLED}; its last message: x"), pages)) == ["server_killed"]
+    assert list(of_error(_not_started("could not write lock file: No space left on device"), {})) == ["no_space"]
     assert of_error(QueryError("row is too big: size 9, maximum size 8"), {}) == {
         "row_too_large": "row is too big: size 9, maximum size 8"
     }

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.postgres.schema import SchemaChange
+from pgassay.postgres.factors import SchemaChange
 from pgassay.study.levels import Level
 from tests.fakes.load import BoundFakeLoad
 from tests.lab.simulation import ending, simulate, study_of

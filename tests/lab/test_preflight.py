@@ -9,7 +9,7 @@ import pytest
 from pgassay.bench.errors import SettingError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Driver, LoadOptions
-from pgassay.drive.sizing import WAL_KEPT_BYTES
+from pgassay.drive.options import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import cpus
 from pgassay.lab import host_stage

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pgassay._core import FlashDrive, FlashInput
-from pgassay.drive.sizing import USUAL_PAGES
+from pgassay.drive.options import USUAL_PAGES
 from pgassay.errors import UsageError
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor

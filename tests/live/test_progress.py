@@ -17,7 +17,7 @@ from pgassay.live import stream
 from pgassay.live.catalogue import FINISHED, INTERRUPTED
 from pgassay.live.progress import KILLED, NOTHING_YET, Watched
 from pgassay.live.stream import Seconds, events
-from pgassay.probe.waits import KINDS
+from pgassay.probe.server_views import KINDS
 from pgassay.record import glance
 from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory

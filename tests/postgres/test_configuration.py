@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.postgres.configuration import read
+from pgassay.postgres.settings import read_conf
 
 CASES = Path(__file__).parents[1] / "cases" / "11-debian-conf"
 CONF = r"""
@@ -21,7 +21,7 @@ shared_buffers = '2MB'
 def test_lines_are_read_as_postgresql_reads_them(tmp_path: Path) -> None:
     path = tmp_path / "a.conf"
     path.write_text(CONF)
-    assert read(path).settings == {
+    assert read_conf(path).settings == {
         "shared_buffers": "2MB",
         "work_mem": "64kB",
         "search_path": "it's",
@@ -34,16 +34,16 @@ def test_a_line_that_is_no_setting_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "a.conf"
     path.write_text(f"jit = on\n{line}\n")
     with pytest.raises(UsageError, match="line 2"):
-        read(path)
+        read_conf(path)
 
 
 def test_an_include_is_followed_beside_its_file_and_later_lines_hold() -> None:
-    found = read(CASES / "include.conf")
+    found = read_conf(CASES / "include.conf")
     assert (found.settings, found.absent) == ({"shared_buffers": "256MB", "work_mem": "4MB"}, [])
 
 
 def test_strings_have_escapes() -> None:
-    assert read(CASES / "escapes.conf").settings["default_text_search_config"] == "it's"
+    assert read_conf(CASES / "escapes.conf").settings["default_text_search_config"] == "it's"
 
 
 def test_a_folder_is_included_in_order_without_what_postgresql_leaves_out(tmp_path: Path) -> None:
@@ -54,13 +54,13 @@ def test_a_folder_is_included_in_order_without_what_postgresql_leaves_out(tmp_pa
     (folder / "deeper.conf").write_text("jit = off\n")
     path = tmp_path / "postgresql.conf"
     path.write_text("include_dir = 'conf.d'\n")
-    assert read(path).settings == {"work_mem": "2MB", "jit": "off"}
+    assert read_conf(path).settings == {"work_mem": "2MB", "jit": "off"}
 
 
 def test_what_an_include_lacks_is_named_unless_it_may_be_absent(tmp_path: Path) -> None:
     path = tmp_path / "a.conf"
     path.write_text("include 'gone.conf'\ninclude_if_exists 'gone.conf'\ninclude_dir '/nowhere'\njit = on\n")
-    found = read(path)
+    found = read_conf(path)
     assert (found.settings, found.absent) == ({"jit": "on"}, ["include 'gone.conf'", "include_dir '/nowhere'"])
 
 
@@ -68,4 +68,4 @@ def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
     path = tmp_path / "a.conf"
     path.write_text("include 'a.conf'\n")
     with pytest.raises(UsageError, match="nested more than 10 deep"):
-        read(path)
+        read_conf(path)

@@ -8,8 +8,8 @@ import pytest
 
 from pgassay.bench.errors import ClusterError
 from pgassay.errors import UsageError
-from pgassay.postgres import control, copied
-from pgassay.postgres.control import Control
+from pgassay.postgres import copied
+from pgassay.postgres.copied import Control
 
 PRINTED = """pg_control version number:            1300
 Database system identifier:           7300000000000000001
@@ -22,7 +22,7 @@ WAL block size:                       8192
 Bytes per WAL segment:                16777216
 Data page checksum version:           0
 """
-RUNNING = control.parse(15, PRINTED)
+RUNNING = copied.parse_control(15, PRINTED)
 STOPPED = replace(RUNNING, state="shut down")
 FIRST, SECOND = "000000010000000000000002", "000000010000000000000003"
 
@@ -45,9 +45,9 @@ def test_the_control_file_is_read_by_its_lines() -> None:
     wanted = Control(
         15, "7300000000000000001", "in production", "Tue Nov 24 08:00:00 2026", FIRST, 8192, 8192, 16 << 20, False, 5
     )
-    assert wanted == control.parse(15, PRINTED)
+    assert wanted == copied.parse_control(15, PRINTED)
     with pytest.raises(KeyError):
-        control.parse(15, PRINTED.replace("WAL block size", "WAL size"))
+        copied.parse_control(15, PRINTED.replace("WAL block size", "WAL size"))
 
 
 def test_a_stopped_servers_directory_is_usable_and_one_copied_from_a_running_server_is_not(tmp_path: Path) -> None:
@@ -104,4 +104,4 @@ def test_what_is_no_data_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="it is no data directory"):
         copied.require_there(tmp_path)
     with pytest.raises(ClusterError, match="it has no PG_VERSION"):
-        control.major_of(tmp_path)
+        copied.major_of(tmp_path)

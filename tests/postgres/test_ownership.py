@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
-from pgassay.postgres import ownership, processes, repair
+from pgassay.postgres import ownership, processes
 
 OURSELVES = Account(None, os.geteuid(), os.getegid())
 
@@ -88,7 +88,7 @@ def test_an_abandoned_server_is_found_wherever_a_session_keeps_clusters(
     ownership.mark(cluster, 1, "15", OURSELVES)
     (cluster / ownership.OWNER_FILE).write_text('{"pid": 1, "started_ticks": -1, "boot": ""}', encoding="utf-8")
     monkeypatch.setattr(processes, "serving", lambda directory: [4711])
-    assert repair.leftovers([tmp_path]) == [repair.Leftover(cluster, (4711,))]
+    assert ownership.leftovers([tmp_path]) == [ownership.Leftover(cluster, (4711,))]
 
 
 @pytest.mark.parametrize("left", [None, b"", b'{"format": 1, "ident', b"\0" * 200])

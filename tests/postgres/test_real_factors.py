@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.bench.factor import Factor, Readable, SetupDraft, matches
 from pgassay.errors import UsageError
-from pgassay.postgres import effective
+from pgassay.postgres import settings
 from pgassay.postgres.factors import FACTORS
 from pgassay.postgres.server import LocalServer
 from pgassay.testing import real
@@ -87,7 +87,7 @@ def test_the_version_is_read_back(server: LocalServer) -> None:
 
 
 def test_what_is_in_force_is_shown(server: LocalServer) -> None:
-    shown = effective.shown(server)
+    shown = settings.shown(server)
     assert shown["shared_buffers"] == "64MB"
     assert shown["max_wal_size"] == "1536MB"
     assert shown["block_size"] == "8192"

@@ -17,7 +17,7 @@ import pytest
 from pgassay.bench.errors import ClusterError, QueryError
 from pgassay.bench.places import Account
 from pgassay.host.runner import LocalRunner
-from pgassay.postgres import ownership, processes, repair
+from pgassay.postgres import ownership, processes
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.testing import real
 
@@ -227,7 +227,7 @@ def test_the_server_dies_with_a_lab_that_is_killed(installation: LocalInstallati
         parent.kill()
     assert _gone(folder / "data")
     assert ownership.abandoned(folder / "data")
-    assert repair.leftovers([folder]) == [], "abandoned, but nothing runs"
+    assert ownership.leftovers([folder]) == [], "abandoned, but nothing runs"
     installation.start(folder / "data", SETTINGS, folder / "socket").stop()
     assert not ownership.abandoned(folder / "data")
 
@@ -247,23 +247,23 @@ def test_a_server_that_outlived_its_lab_is_found_and_ended(installation: LocalIn
         while processes.postmaster(data) is None or len(processes.serving(data)) < 3:
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        assert repair.leftovers([folder]) == [], "nobody says that its owner is gone"
+        assert ownership.leftovers([folder]) == [], "nobody says that its owner is gone"
         (data / ownership.OWNER_FILE).write_text(said)
-        (found,) = repair.leftovers([folder.parent / folder.name])
+        (found,) = ownership.leftovers([folder.parent / folder.name])
         assert found.directory == data
         assert orphan.pid in found.pids
-        repair.end(found)
+        ownership.end_leftover(found)
         assert processes.serving(data) == []
-        assert repair.leftovers([folder]) == []
+        assert ownership.leftovers([folder]) == []
     finally:
         orphan.terminate()
 
 
 def test_repair_never_ends_what_is_not_ours(installation: LocalInstallation, folder: Path) -> None:
-    foreign = repair.Leftover(folder / "no_marker", (os.getpid(),))
+    foreign = ownership.Leftover(folder / "no_marker", (os.getpid(),))
     foreign.directory.mkdir()
     with pytest.raises(ClusterError, match="not made by pgassay"):
-        repair.end(foreign)
+        ownership.end_leftover(foreign)
 
 
 def test_what_a_loss_of_power_left_starts_though_our_marker_is_gone(

@@ -8,7 +8,7 @@ import pytest
 from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.postgres.schema import SchemaChange
+from pgassay.postgres.factors import SchemaChange
 from pgassay.testing import real
 
 pytestmark = pytest.mark.system

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.postgres.schema import statements
+from pgassay.postgres.factors import statements
 
 ATOMIC = "CREATE OR REPLACE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN a THEN 1 END; SELECT 2; END"
 

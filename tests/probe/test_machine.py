@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from pgassay.probe.machine import MachineReader
-from pgassay.probe.procfs import US_PER_TICK
+from pgassay.probe.procfs import US_PER_TICK, MachineReader
 from pgassay.testing.fakes.clock import FakeClock
 
 

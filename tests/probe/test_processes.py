@@ -9,8 +9,7 @@ import pytest
 
 from pgassay.bench.probe import Target
 from pgassay.host.clock import SystemClock
-from pgassay.probe.processes import LabFiles, ProcessIo, ProcessTree
-from pgassay.probe.procfs import US_PER_TICK, children_of, read_text
+from pgassay.probe.procfs import US_PER_TICK, LabFiles, ProcessIo, ProcessTree, children_of, read_text
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.server import FakeInstallation
 
@@ -147,7 +146,7 @@ def test_bytes_of_a_backend_that_ends_between_two_files_are_counted(
             proc.wrote(1, 11)
         return read_text(path)
 
-    monkeypatch.setattr("pgassay.probe.processes.read_text", reading)
+    monkeypatch.setattr("pgassay.probe.procfs.read_text", reading)
     (found,) = ProcessIo("process_io", 1, FakeClock(), proc=proc.folder).read()
     assert found.values["passed_written_bytes"] == 111.0
 

@@ -1,30 +1,30 @@
 """Parsers of /proc and /sys, on lines as kernels print them, with names that try to confuse."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.probe.procfs import US_PER_TICK, parse_cpu, parse_device_stat, parse_table, parse_times, sum_counts
+from pgassay.bench.proc import Process, parse_stat
+from pgassay.probe.procfs import US_PER_TICK, parse_cpu, parse_device_stat, parse_table, sum_counts
 
 STAT = "4242 (postgres) S 17 4242 4242 0 -1 4194304 900 80 0 0 30 40 500 600 20 0 1 0 100 0 0\n"
 
 
 def test_times() -> None:
-    times = parse_times(STAT)
-    assert times.parent == 17
-    assert (times.user_us, times.system_us) == (30 * US_PER_TICK, 40 * US_PER_TICK)
-    assert (times.reaped_user_us, times.reaped_system_us) == (500 * US_PER_TICK, 600 * US_PER_TICK)
+    assert parse_stat(STAT) == Process(4242, 17, "postgres", "S", 100, 30, 40, 500, 600)
 
 
 @given(st.text(st.characters(blacklist_characters="\n\0", codec="utf-8"), max_size=15))
 def test_a_name_may_hold_anything(name: str) -> None:
-    assert parse_times(STAT.replace("(postgres)", f"({name})")) == parse_times(STAT)
+    assert parse_stat(STAT.replace("(postgres)", f"({name})")) == replace(parse_stat(STAT), name=name)
 
 
 @pytest.mark.parametrize("text", ["4242 (postgres", "no brackets here", "1 (a) S 2 3"])
 def test_what_is_no_stat_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="stat"):
-        parse_times(text)
+        parse_stat(text)
 
 
 def test_tables() -> None:

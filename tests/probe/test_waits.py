@@ -9,8 +9,8 @@ import pytest
 
 from pgassay.host.clock import SystemClock
 from pgassay.probe.registry import Probes
+from pgassay.probe.server_views import KINDS, WaitsReader
 from pgassay.probe.statistics import Session
-from pgassay.probe.waits import KINDS, WaitsReader
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 

@@ -11,13 +11,13 @@ import pytest
 
 from pgassay.bench.errors import BenchError
 from pgassay.bench.server import Server
-from pgassay.host import runner, staging
+from pgassay.host import runner
 from pgassay.host.clock import SystemClock
 from pgassay.load import program
 from pgassay.testing import real
 
 MOST = 1 << 20
-LIMITED = (runner, staging, program)
+LIMITED = (runner, program)
 
 
 @pytest.fixture(autouse=True)

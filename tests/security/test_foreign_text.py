@@ -13,7 +13,7 @@ from pgassay.flash import settings
 from pgassay.importing import reader
 from pgassay.load.pgbench import data
 from pgassay.load.pgbench.options import Script, _only_reads, _round_trips
-from pgassay.postgres import configuration
+from pgassay.postgres.settings import read_conf
 from tests.security.forging import bounded
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -22,7 +22,7 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 def test_settings_and_scripts_may_have_any_bytes(tmp_path: Path) -> None:
     (tmp_path / "mine.conf").write_bytes(b"# gr\xfc\xdfe\nwork_mem = 8MB\n")
     (tmp_path / "mine.sql").write_bytes(b"-- gr\xfc\xdfe\nSELECT 1;\n")
-    assert configuration.read(tmp_path / "mine.conf").settings == {"work_mem": "8MB"}
+    assert read_conf(tmp_path / "mine.conf").settings == {"work_mem": "8MB"}
     script = Script(str(tmp_path / "mine.sql"))
     assert _only_reads(script)
     assert _round_trips(script) == 1

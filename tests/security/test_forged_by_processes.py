@@ -8,7 +8,7 @@ from pgassay.bench.errors import ClusterError
 from pgassay.host.huge_pages import shared_memory
 from pgassay.host.keeper import VARIABLE, mark, orphans
 from pgassay.postgres import ownership
-from pgassay.postgres.effective import status_of_map
+from pgassay.postgres.settings import status_of_map
 from pgassay.probe.procfs import parse_table
 
 NESTED = "[" * 100_000

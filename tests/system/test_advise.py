@@ -13,9 +13,8 @@ from pgassay.advise.space import Machine, space_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
-from pgassay.postgres.described import Described, describe
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.postgres.settings import in_base_unit
+from pgassay.postgres.settings import Described, describe, in_base_unit
 from pgassay.study.units import canonical
 from pgassay.testing import real
 from tests.system.journeys import ANYWHERE, Place

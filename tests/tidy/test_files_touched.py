@@ -15,7 +15,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "pgassay"
 WATCHED = ("drive", "host", "lab", "postgres")
-OF_THE_USER = ("postgres/builds/", "postgres/embedded.py")
+OF_THE_USER = ("postgres/builds/",)
 THE_WAY = ("files.py", "copying.py")
 GIVING = {"chown", "lchown", "fchown"}
 BY_PATH = {

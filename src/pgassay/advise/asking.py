@@ -45,9 +45,7 @@ from pgassay.lab.forecast import Forecast, forecast, window_s
 from pgassay.lab.machine import known_pace
 from pgassay.lab.run import Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
-from pgassay.postgres import configuration
-from pgassay.postgres.described import Described, describe
-from pgassay.postgres.inspection import belongs_to_place
+from pgassay.postgres.settings import Described, belongs_to_place, describe, read_conf
 from pgassay.record.trial_lengths import LATEST
 from pgassay.study.document import read
 from pgassay.study.model import ALTERNATE, SEQUENTIAL
@@ -115,7 +113,7 @@ def read_configuration(path: Path, check: CheckSettings | None = None) -> tuple[
     `check` raises for settings that this PostgreSQL does not have, as another version does; what else it refuses is
     refused later. Raises `UsageError` for a line that is no setting.
     """
-    found = configuration.read(path)
+    found = read_conf(path)
     settings = {name: value for name, value in found.settings.items() if not belongs_to_place(name)}
     left_out, remarks = sorted(found.settings.keys() - settings.keys()), []
     if left_out:

@@ -24,7 +24,7 @@ from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.privacy import private_name, require_parser, secret_in, without_literals
 from pgassay.capture.source import Readable, Row
 from pgassay.capture.statements import HIDDEN, between, merged
-from pgassay.postgres.inspection import stays
+from pgassay.postgres.settings import stays
 
 Rows = Iterable[tuple[Any, ...]]
 _LEAST_SHARE = 0.01

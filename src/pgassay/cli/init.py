@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from pgassay.postgres.inspection import inspect
+    from pgassay.postgres.settings import inspect
 
     if arguments.out.exists() and not arguments.force:
         raise UsageError(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pgassay.compressibility.request import Request
 from pgassay.errors import PgassayError, UsageError
-from pgassay.postgres.files import catalogs, inventory
-from pgassay.postgres.files.inventory import DataFile, Name, RelationFile
+from pgassay.postgres import cluster_files
+from pgassay.postgres.cluster_files import DataFile, Name, RelationFile
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Cluster:
 def look(request: Request) -> Cluster:
     """Find the files and their owners; raises `PgassayError`."""
     if "=" in request.cluster or "://" in request.cluster:
-        asked = catalogs.ask(request.cluster)
-        found, names, source = inventory.take(asked.directory), asked.names, f"database {asked.database}"
+        asked = cluster_files.ask(request.cluster)
+        found, names, source = cluster_files.take(asked.directory), asked.names, f"database {asked.database}"
         files = [file for file in found.files if _is_of(file, asked.oid)]
     else:
         directory = Path(request.cluster)
@@ -48,9 +48,9 @@ def look(request: Request) -> Cluster:
                 f'"{directory}" is neither a directory nor a connection string',
                 'give a data directory, or "host=… dbname=…" as for psql',
             )
-        found = inventory.take(directory)
+        found = cluster_files.take(directory)
         names, source, files = (
-            catalogs.names_from_files(found),
+            cluster_files.names_from_files(found),
             "all databases, names from the files",
             list(found.files),
         )

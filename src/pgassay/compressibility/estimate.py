@@ -13,7 +13,7 @@ from pgassay._core import scan_blocks
 from pgassay.compressibility.cluster import Cluster, Part, look
 from pgassay.compressibility.fillfactor import RelaidTable, relay
 from pgassay.compressibility.request import BLOCK_BYTES, Request
-from pgassay.postgres.files import sampling
+from pgassay.postgres import sampling
 
 _BATCH_CHUNKS = 4096
 """Between batches Ctrl-C is heard."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pgassay._core import relay_tables
 from pgassay.compressibility.cluster import Part
 from pgassay.compressibility.request import Request
-from pgassay.postgres.files import sampling
-from pgassay.postgres.files.inventory import DataFile
+from pgassay.postgres import sampling
+from pgassay.postgres.cluster_files import DataFile
 
 LEAST_PAGES = 64
 """A smaller table's rows fill too few pages to tell."""

@@ -30,10 +30,19 @@ from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.block.preparation import Tell, require_trimmable, tell_nobody, trim
 from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.options import AGED, DriveOptions, OneDrive
+from pgassay.drive.options import (
+    AGED,
+    LEAST_SHARE,
+    WAL_KEPT_BYTES,
+    DriveOptions,
+    OneDrive,
+    closely,
+    memory_bytes,
+    scaled_pages,
+    sized,
+)
 from pgassay.drive.root import Root, look_at_root, refusals_in
-from pgassay.drive.sessions import Session, session_below
-from pgassay.drive.sizing import LEAST_SHARE, WAL_KEPT_BYTES, closely, memory_bytes, scaled_pages, sized
+from pgassay.drive.sessions import session_below
 from pgassay.drive.smart import BelievedMounts, DeviceCounters, SmartOfMounts, TrustOf, never_proven
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
@@ -141,7 +150,21 @@ class Attacher:
             with Directory.open(session.path) as ours:
                 ours.mkdir(HOME, 0o711)
             if drive.kind is DriveKind.DEVICE:
-                return self._device(drive, session)
+                assert drive.path is not None
+                mounted = device.MountedDevice(
+                    drive.path,
+                    drive.filesystem,
+                    session.path / HOME / POINT,
+                    self.kernel,
+                    lambda: session.close(self.keep_snapshots),
+                    drive.precondition,
+                    device.state_of(drive.path, self.runner),
+                    (lambda point: trim(point, self.runner)) if drive.trim else None,
+                    self.tell,
+                )
+                found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
+                self._mounted[drive.path.resolve()] = mounted
+                return found
             return self._block(drive, options, session.root, home, needs, lambda: session.close(self.keep_snapshots))
         except BaseException:
             session.close(keep_snapshots=True)
@@ -158,8 +181,9 @@ class Attacher:
     def _directory(self, drive: OneDrive, place: Path) -> Drive:
         attached: PlannedDrive | DirectoryDrive
         if self.planned:
-            volatile, store = self.allow_volatile, self._planned_store()
-            attached = PlannedDrive.look(place, self.account, self.mount_of, allow_volatile=volatile, store=store)
+            with refusals_in(place, "attach a drive"):
+                root = look_at_root(place, self.account, self.mount_of, self.allow_volatile)
+            attached = self._seen_by_plan(DriveKind.DIRECTORY, lambda: self.mount_of(root.path), root)
         else:
             attached = DirectoryDrive(
                 place,
@@ -179,11 +203,13 @@ class Attacher:
             )
         return attached
 
-    def _planned_store(self) -> Root | None:
+    def _seen_by_plan(self, kind: str, mount: Callable[[], Mount], own: Root | None) -> "PlannedDrive":
+        """`own` is where the drive keeps its snapshots, unless they have a place of their own."""
         if self.snapshots_in is None:
-            return None
+            return PlannedDrive(kind, mount, None, own)
         with refusals_in(self.snapshots_in, "keep snapshots"):
-            return look_at_root(self.snapshots_in, self.account, self.mount_of, self.allow_volatile)
+            store = look_at_root(self.snapshots_in, self.account, self.mount_of, self.allow_volatile)
+        return PlannedDrive(kind, mount, lambda: self.mount_of(store.path), store)
 
     def _planned(self, drive: OneDrive, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """A drive that is neither made nor mounted; its home is where the run's session would be."""
@@ -194,9 +220,7 @@ class Attacher:
             assert drive.path is not None
             share = 0.0 if self.foresees else OVERHEAD_SHARE
             mount = device.to_be_mounted(drive.path, drive.filesystem, home / POINT, share)
-            store = self._planned_store()
-            apart = None if store is None else lambda: self.mount_of(store.path)
-            return PlannedDrive(DriveKind.DEVICE, lambda: mount, apart, store)
+            return self._seen_by_plan(DriveKind.DEVICE, lambda: mount, None)
         return self._block(drive, options, root, home, needs, lambda: None)
 
     def _block(
@@ -239,23 +263,6 @@ class Attacher:
         device.require_ours(drive.path, self.runner)
         if drive.trim:
             require_trimmable(drive.path, "trim=on")
-
-    def _device(self, drive: OneDrive, session: Session) -> Drive:
-        assert drive.path is not None
-        mounted = device.MountedDevice(
-            drive.path,
-            drive.filesystem,
-            session.path / HOME / POINT,
-            self.kernel,
-            lambda: session.close(self.keep_snapshots),
-            drive.precondition,
-            device.state_of(drive.path, self.runner),
-            (lambda point: trim(point, self.runner)) if drive.trim else None,
-            self.tell,
-        )
-        found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
-        self._mounted[drive.path.resolve()] = mounted
-        return found
 
     def _shared(self, drive: OneDrive) -> device.MountedDevice | None:
         """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise.
@@ -320,22 +327,6 @@ class PlannedDrive:
     """That of the snapshots, where they are kept in a place of their own."""
     store: Root | None
     """Where snapshots would be kept; None for on the device itself."""
-
-    @classmethod
-    def look(
-        cls,
-        directory: Path,
-        account: Account,
-        mount_of: Callable[[Path], Mount],
-        *,
-        allow_volatile: bool = False,
-        store: Root | None = None,
-    ) -> "PlannedDrive":
-        """A directory, with the refusals of `DirectoryDrive`; `store` is where snapshots go, if elsewhere."""
-        with refusals_in(directory, "attach a drive"):
-            root = look_at_root(directory, account, mount_of, allow_volatile)
-        apart = None if store is None else lambda: mount_of(store.path)
-        return cls(DriveKind.DIRECTORY, lambda: mount_of(root.path), apart, store or root)
 
     def has_snapshot(self, key: str) -> bool:
         """Whether an earlier run kept a whole snapshot of this key; never on a device itself."""

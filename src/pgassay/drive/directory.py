@@ -91,7 +91,6 @@ class DirectoryDrive:
         return None
 
     def workspace(self, name: str) -> Path:
-        """See `Drive`; raises `DriveError` for a name in use."""
         path = self._session.place(name)
         with refusals_in(path, "make a workspace"), Directory.open(path.parent) as session:
             session.mkdir(path.name, 0o700, self._account.owner)

@@ -15,12 +15,11 @@ from typing import Any
 
 from pgassay.drive.block import daemon, leftovers
 from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Daemon, SocketControl
-from pgassay.drive.block.description import Description
 from pgassay.drive.block.filesystems import LABEL, Filesystem
 from pgassay.drive.block.image import DISK
 from pgassay.drive.block.kernel import Kernel, busy, holders, mounts_below
 from pgassay.drive.block.leftovers import POINT
-from pgassay.drive.options import DriveOptions, OneDrive
+from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import DRIVES, Root, alone, remove_tree, take_lock, write_durably
 from pgassay.errors import UsageError
 from pgassay.files import Directory
@@ -68,7 +67,6 @@ def all_drives(root: Root) -> list[NamedDrive]:
 
 
 def find(root: Root, name: str) -> NamedDrive:
-    """One drive by its name; raises `UsageError` that lists the others."""
     known = {each.name: each for each in all_drives(root)}
     if name not in known:
         words = ", ".join(known)
@@ -107,7 +105,25 @@ def create(root: Root, name: str, options: DriveOptions, kernel: Kernel, program
                 drives.mkdir(name, 0o755)
         lock = take_lock(home)
     try:
-        _make(home, name, drive, capacity, described, kernel, program)
+        if described is None:
+            file = home / DISK
+            with file.open("xb") as image:
+                image.truncate(capacity)
+        else:
+            program.start(home, described.core.configuration(name, home))
+            file = program.disk(home)
+        device = kernel.attach(file)
+        kernel.make(device, drive.filesystem, f"{LABEL}-{name}"[:12])
+        (home / POINT).mkdir()
+        kernel.mount(device, home / POINT, drive.filesystem)
+        facts = {
+            "format": 1,
+            "name": name,
+            "kind": drive.label,
+            "capacity_bytes": capacity,
+            "filesystem": asdict(drive.filesystem),
+        }
+        write_durably(home / FACTS, json.dumps(facts) + "\n")
     except BaseException:
         _remove(home)
         raise
@@ -166,36 +182,6 @@ def check(drive: NamedDrive, kernel: Kernel) -> Mapping[str, Any]:
         kernel.mount(device, drive.point, filesystem)
     daemon.require_sound(found, drive.home)
     return found
-
-
-def _make(
-    home: Path,
-    name: str,
-    drive: OneDrive,
-    capacity: int,
-    described: Description | None,
-    kernel: Kernel,
-    program: Daemon,
-) -> None:
-    if described is None:
-        file = home / DISK
-        with file.open("xb") as image:
-            image.truncate(capacity)
-    else:
-        program.start(home, described.core.configuration(name, home))
-        file = program.disk(home)
-    device = kernel.attach(file)
-    kernel.make(device, drive.filesystem, f"{LABEL}-{name}"[:12])
-    (home / POINT).mkdir()
-    kernel.mount(device, home / POINT, drive.filesystem)
-    facts = {
-        "format": 1,
-        "name": name,
-        "kind": drive.label,
-        "capacity_bytes": capacity,
-        "filesystem": asdict(drive.filesystem),
-    }
-    write_durably(home / FACTS, json.dumps(facts) + "\n")
 
 
 def _read(home: Path) -> NamedDrive:

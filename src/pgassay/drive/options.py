@@ -5,6 +5,13 @@ treatment. Nothing is attached here. All but `drive.check` are baked into snapsh
 
 Levels are read back from where the server says its files are: by mountinfo, the loop device's backing file, the file
 system's own tools and the emulated drive's own answer, never from what was asked; None where none of them says.
+
+A drive that is given no capacity has room to spare. Closely sized (`capacity = auto`) a trial writes as much of it as
+it can: what write amplification says depends on how often the flash is turned over, not on how large it is, as long as
+there are enough superblocks (research on scaled drives: within 0.1 % from 4096 on, 0.3 % from 1024, of equal size).
+They become smaller with the drive, though, and small ones collect less: simulated under uniform writes, of 512 pages
+0.7 % less at an over-provisioning of 7 % and 0.2 % at 28 %, of 128 pages 5 and 1.5 %, of 32 pages 18 and 6 %, of 16
+pages 31 and 11 %.
 """
 
 import re
@@ -22,6 +29,7 @@ from pgassay.bench.kinds import SWITCH, Change, Kind, choice, whole
 from pgassay.bench.mountinfo import MountEntry
 from pgassay.bench.options import Options, ReadBack, declared_options, factors_of, group, option
 from pgassay.bench.server import Server
+from pgassay.bench.store import Needs
 from pgassay.drive.block import daemon, description, kernel
 from pgassay.drive.block.daemon import SocketControl
 from pgassay.drive.block.description import PRESETS, Description
@@ -29,12 +37,80 @@ from pgassay.drive.block.emulated import rounding
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME
-from pgassay.drive.sizing import AUTO
 from pgassay.errors import UsageError
 from pgassay.study.drives import UNTIMED, DriveKind, Role, declared
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import parse_memory
+
+AUTO = "auto"
+"""The level of a capacity as small as the data allow, so that a trial writes much of the drive."""
+WAL_KEPT_BYTES = 256 << 20
+"""WAL that lies in a snapshot."""
+_STEP_BYTES = 256 << 20
+_CAPACITY_MIN_BYTES = 1 << 30
+_SLACK = 1.2
+"""A drive that is sized by the study's data has this much more room than they need."""
+_CLOSE_STEP_BYTES = 16 << 20
+_GROWTH = 1.15
+"""What a load adds to its tables, and how far estimates of them are off."""
+_GROWTH_LEAST_BYTES = 64 << 20
+"""What half a minute of unlimited updates adds to small tables before autovacuum comes round: 47 MB became 94."""
+_FILE_SYSTEM_SHARE = 0.08
+"""Of ext4: blocks reserved for root, inode tables, bitmaps."""
+_JOURNAL_BYTES = 48 << 20
+_SUPERBLOCKS = 2048
+BLOCK_BYTES = 4096
+"""A logical block, and a page of the flash."""
+USUAL_PAGES = 256
+"""Of a superblock whose size nothing settles (docs/drives.md)."""
+_PAGES_MIN, _PAGES_MAX = 16, 16384
+LEAST_SHARE = 0.04
+"""Compressed blocks are taken to be no smaller than this share of 4 KiB on average: the smaller, the more of them on
+flash. Of pgbench_accounts `pgassay drive compressibility` leaves a fourteenth, at FILLFACTOR 50 a 28th, which granules
+of 64 bytes make a 21st."""
+_PLACE_BYTES = 8
+"""Of memory for each block of 4 KiB that the host sees: where its contents lie."""
+_PROGRAM_BYTES = 16 << 20
+"""The program itself, segments of its store that are being filled or emptied, and tables rounded to huge pages."""
+
+
+def sized(needed_bytes: int) -> int:
+    """The capacity in bytes of a drive that was given none: room for what the study needs, in steps of 256 MiB."""
+    wanted = max(_CAPACITY_MIN_BYTES, int(needed_bytes * _SLACK))
+    return _up(wanted, _STEP_BYTES)
+
+
+def closely(needs: Needs, least_bytes: int) -> int:
+    """The capacity that is just enough, in steps of 16 MiB."""
+    grown = max(needs.data_bytes * _GROWTH, needs.data_bytes + _GROWTH_LEAST_BYTES)
+    content = grown + needs.wal_least_bytes
+    wanted = int(content / (1 - _FILE_SYSTEM_SHARE)) + _JOURNAL_BYTES
+    return _up(max(wanted, least_bytes), _CLOSE_STEP_BYTES)
+
+
+def scaled_pages(capacity_bytes: int) -> int:
+    """Pages of a superblock that leave about two thousand superblocks, a power of two."""
+    pages = capacity_bytes // BLOCK_BYTES // _SUPERBLOCKS
+    return min(max(1 << max(0, pages - 1).bit_length(), _PAGES_MIN), _PAGES_MAX)
+
+
+def memory_bytes(described: DriveDescription, snapshots: int, share: float = LEAST_SHARE) -> int:
+    """Memory in bytes that an emulated drive of a known capacity takes at most besides its contents, in use for long.
+
+    A compressing drive's flash holds blocks of `share` of 4 KiB on average, of its granularity at least. The blank
+    drive is a snapshot that takes nothing, but while one is aged the state before and the one after are both there.
+    """
+    capacity_bytes = described.capacity_bytes
+    assert capacity_bytes is not None
+    model, kept = described.table_bytes_per_block(capacity_bytes, share)
+    block_bytes = _PLACE_BYTES + model + (_PLACE_BYTES + kept) * (snapshots + 1)
+    return _PROGRAM_BYTES + int(capacity_bytes / BLOCK_BYTES * block_bytes)
+
+
+def _up(wanted: int, step: int) -> int:
+    return -(-wanted // step) * step
+
 
 _SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
 """Options beginning with "no" that are no type's default: the kernel lists them where they hold."""
@@ -98,7 +174,16 @@ def _drive(place: Path, level: str) -> str:
     if file is not None and file == home / DISK:
         return DriveKind.IMAGE
     if file is not None and file == home / daemon.FUSE / daemon.DISK:
-        return _emulated(home, level)
+        stats = daemon.statistics(SocketControl(home))
+        if not stats:
+            return "an emulated drive that does not answer"
+        codec = in_stats(stats, "codec", "") or "none"
+        kind = (in_stats(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
+        if level.startswith(f"{DriveKind.DESCRIPTION}:"):
+            asked = description.read(Path(level.removeprefix(f"{DriveKind.DESCRIPTION}:").rpartition("#")[0])).core
+            if (asked.kind, asked.codec) == (kind, codec):
+                return level
+        return DriveKind.CSD if kind == "compressing" else DriveKind.SSD
     if level.startswith(f"{DriveKind.DEVICE}:") and entry is not None:
         same = Path(level.partition(":")[2]).resolve() == Path(entry.source).resolve()
         return level if same else f"{DriveKind.DEVICE}:{entry.source}"
@@ -184,19 +269,6 @@ def in_stats(stats: Mapping[str, Any], key: str, level: str) -> str | None:
         if isinstance(found, int | float):
             return f"{int(found)}B" if level.endswith("B") else f"{found:g}"
     return None
-
-
-def _emulated(home: Path, level: str) -> str:
-    stats = daemon.statistics(SocketControl(home))
-    if not stats:
-        return "an emulated drive that does not answer"
-    codec = in_stats(stats, "codec", "") or "none"
-    kind = (in_stats(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
-    if level.startswith(f"{DriveKind.DESCRIPTION}:"):
-        asked = description.read(Path(level.removeprefix(f"{DriveKind.DESCRIPTION}:").rpartition("#")[0])).core
-        if (asked.kind, asked.codec) == (kind, codec):
-            return level
-    return DriveKind.CSD if kind == "compressing" else DriveKind.SSD
 
 
 FRESH, AGED = "fresh", "aged"
@@ -323,12 +395,6 @@ def _share(name: str, text: str) -> float:
     return value
 
 
-def _count(name: str, text: str) -> int:
-    if not text.strip().isdecimal() or int(text) > _WRITES_MAX:
-        raise _unknown_word(name, text, (f"a whole number up to {_WRITES_MAX}",))
-    return int(text)
-
-
 def _mkfs(name: str, text: str) -> tuple[str, ...]:
     words = text.split()
     rest = iter(words)
@@ -372,7 +438,6 @@ CAPACITY = Kind(
 SIZE = Kind(lambda _, text: parse_memory(text), _bytes, "a size with its unit: 6GB")
 SHARE = Kind(_share, lambda value: f"{value:g}", "a share: 7%, 0.07")
 CODEC = Kind(_codec, str, f"{', '.join(DRIVE_CODECS)}, or another level")
-COUNT = Kind(_count, str, f"a whole number up to {_WRITES_MAX}")
 MKFS = Kind(_mkfs, " ".join, "options of mkfs, but no device")
 MOUNT_OPTIONS = Kind(_mount_options, ",".join, "options of mount, with commas between")
 
@@ -442,7 +507,7 @@ class OneDrive(Options):
         read_back=read_stats(in_stats),
     )
     precondition: int = option(
-        COUNT, default=0, stage=Stage.INIT, unit="drive writes", read_back=not_read,
+        whole(0, _WRITES_MAX), default=0, stage=Stage.INIT, unit="drive writes", read_back=not_read,
         summary="times that a device is written over first",
     )  # fmt: skip
     trim: bool = option(
@@ -619,7 +684,11 @@ class DriveOptions(Options):
 
     def described(self, drive: OneDrive) -> Description | None:
         """An emulated drive with the service times that are asked for; None for other kinds."""
-        return None if drive.described is None else drive.described.with_timing(self.timing)
+        found = drive.described
+        if found is None or (self.timing == ON and found.core.profile is not None):
+            return found
+        profile = {} if self.timing == ON else {"profile": self.timing}
+        return found.with_values({"timing": None if self.timing == UNTIMED else profile})
 
 
 def _check(owner: str, drive: OneDrive) -> None:

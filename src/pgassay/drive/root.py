@@ -89,7 +89,15 @@ def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Moun
             with contextlib.suppress(FileExistsError), Directory.open(directory.parent) as parent:
                 parent.mkdir(directory.name, 0o755)
         if not os.path.lexists(root.path):
-            _make(root.path)
+            fresh = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=root.path.parent))
+            put_marker(fresh)
+            with Directory.open(root.path.parent) as parent:
+                parent.give(fresh.name, None, 0o755)
+                try:
+                    parent.rename(fresh.name, parent, root.path.name)
+                except OSError:  # another lab was quicker; the marker shows whose it is
+                    parent.remove_tree(fresh.name)
+            sync_directory(root.path.parent)
         require_marker(root.path)
         with contextlib.suppress(RemovedError):
             with alone(root.path), Directory.open(root.path) as ours:
@@ -180,18 +188,6 @@ def require_reachable(directory: Path, account: Account) -> None:
                 " there what pgassay makes",
                 "name another --data-dir, below directories that this account cannot write",
             )
-
-
-def _make(root: Path) -> None:
-    fresh = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=root.parent))
-    put_marker(fresh)
-    with Directory.open(root.parent) as parent:
-        parent.give(fresh.name, None, 0o755)
-        try:
-            parent.rename(fresh.name, parent, root.name)
-        except OSError:  # another lab was quicker; the marker shows whose it is
-            parent.remove_tree(fresh.name)
-    sync_directory(root.parent)
 
 
 MARKER_FILE = "pgassay-drive.json"

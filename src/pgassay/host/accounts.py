@@ -84,7 +84,6 @@ def _permits(path: Path, account: Account, bit: int) -> bool:
 
 
 def require_reach(path: Path, account: Account) -> None:
-    """Raise `BenchError` if the account cannot reach `path`."""
     if account.name is not None and (closed := barrier(path, account)) is not None:
         raise BenchError(
             f'account "{account.name}" cannot reach "{path}": it may not enter "{closed}"',

@@ -92,19 +92,15 @@ def flush_median_us(folder: Path) -> float | None:
             file.write(b"\0" * FLUSH_FILE_BYTES)
             file.flush()
             os.fsync(descriptor)
-            return _median_us(descriptor)
+            block = os.urandom(BLOCK_BYTES)
+            times_us: list[float] = []
+            deadline_ns = time.perf_counter_ns() + int(FLUSH_PATIENCE_S * 1e9)
+            while len(times_us) < FLUSHES_MAX and (not times_us or time.perf_counter_ns() < deadline_ns):
+                offset = len(times_us) * BLOCK_BYTES % FLUSH_FILE_BYTES
+                started_ns = time.perf_counter_ns()
+                os.pwrite(descriptor, block, offset)
+                os.fdatasync(descriptor)
+                times_us.append((time.perf_counter_ns() - started_ns) / 1e3)
+            return statistics.median(times_us)
     except OSError:
         return None
-
-
-def _median_us(descriptor: int) -> float:
-    block = os.urandom(BLOCK_BYTES)
-    times_us: list[float] = []
-    deadline_ns = time.perf_counter_ns() + int(FLUSH_PATIENCE_S * 1e9)
-    while len(times_us) < FLUSHES_MAX and (not times_us or time.perf_counter_ns() < deadline_ns):
-        offset = len(times_us) * BLOCK_BYTES % FLUSH_FILE_BYTES
-        started_ns = time.perf_counter_ns()
-        os.pwrite(descriptor, block, offset)
-        os.fdatasync(descriptor)
-        times_us.append((time.perf_counter_ns() - started_ns) / 1e3)
-    return statistics.median(times_us)

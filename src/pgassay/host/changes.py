@@ -7,7 +7,6 @@ name are ever emptied or removed, see `groups`.
 """
 
 import contextlib
-import json
 import os
 import signal
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 from pgassay.bench.errors import BenchError, HostError
 from pgassay.files import Directory
 from pgassay.host.storage import chosen
-from pgassay.locks import FileLock
+from pgassay.locks import LockedList
 from pgassay.untrusted import json_lines
 
 FILE = "host-changes.jsonl"
@@ -34,31 +33,12 @@ class Change:
     boot: str
 
 
-class Ledger:
-    """The changes that this lab owes; `directory` is made when something is written first."""
+class Ledger(LockedList):
+    """The changes that this lab owes."""
 
     def __init__(self, directory: Path, boot: str) -> None:
-        self._directory = directory
+        super().__init__(directory / FILE, directory / LOCK)
         self._boot = boot
-        self._lock = FileLock(directory / LOCK)
-
-    @property
-    def path(self) -> Path:
-        """The file of changes, one JSON object a line."""
-        return self._directory / FILE
-
-    @property
-    def held(self) -> bool:
-        """Is it locked by us?"""
-        return self._lock.held
-
-    def take(self) -> bool:
-        """Lock it for this process; False while another lab has it. Taking it twice is harmless."""
-        return self._lock.take()
-
-    def release(self) -> None:
-        """Unlock it, so that another lab may change this machine."""
-        self._lock.release()
 
     def owed(self) -> tuple[Change, ...]:
         """What is to be given back, in the order of the changes; a line that a crash cut short was not acted upon.
@@ -66,7 +46,7 @@ class Ledger:
         Raises `UntrustedError` where root finds a list that another account may have written.
         """
         if os.geteuid() == 0 and self.path.exists():
-            with Directory.open(self._directory) as state:
+            with Directory.open(self.path.parent) as state:
                 state.require_ours()
         found = []
         for line in json_lines(self.path):
@@ -76,20 +56,10 @@ class Ledger:
 
     def add(self, kind: str, path: Path, before: str = "") -> None:
         """Owe one more; on disk when this returns."""
-        change = Change(kind, str(path), before, self._boot)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(change)) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def clear(self) -> None:
-        """Remove the file: everything has been given back."""
-        self.path.unlink(missing_ok=True)  # ours: in the state directory
+        self.append(asdict(Change(kind, str(path), before, self._boot)))
 
 
 def boot_of(root: Path = Path("/")) -> str:
-    """Which boot of the machine this is."""
     try:
         return (root / "proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
@@ -120,7 +90,6 @@ class LocalHost:
             raise host_refused(path, value, error) from error
 
     def make_group(self, path: Path) -> None:
-        """Make a control group with our prefix."""
         if not path.name.startswith(GROUP_PREFIX):
             raise ValueError(path)
         self._open()
@@ -156,7 +125,6 @@ class LocalHost:
             self._ledger.release()
 
     def close(self) -> None:
-        """Give everything back and let other labs have the machine."""
         try:
             self.give_back()
         finally:
@@ -231,5 +199,4 @@ def _remove_group(path: Path) -> None:
 
 
 def host_refused(path: Path, value: str, error: OSError) -> HostError:
-    """The kernel refuses a value."""
     return HostError(f'could not write {value} to "{path}": {(error.strerror or str(error)).lower()}')

@@ -87,5 +87,4 @@ def meant(selection: Selection, root: Path = Path("/")) -> tuple[int, ...]:
 
 
 def usable() -> frozenset[int]:
-    """The CPUs that we may use ourselves."""
     return frozenset(os.sched_getaffinity(0))

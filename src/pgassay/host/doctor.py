@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pgassay.host import doctor_checks as checks
-from pgassay.host import user_drives
 from pgassay.host.capacity import flush_median_us
 from pgassay.host.facts import cpu, kernel, memory_of, transparent_huge_pages
 from pgassay.host.processes import processes
@@ -22,11 +21,44 @@ LOOK_S = 1.0
 
 def examine(places: Sequence[Path], look_s: float = LOOK_S) -> list[Finding]:
     """All findings; `places` are the directories that clusters would live in."""
-    found = [*_processor_and_neighbours(look_s), *_memory()]
+    facts = cpu(Path("/"))
+    before = checks.parse_cpu_times(_text("stat"))
+    neighbour = busy_neighbour(look_s)
+    after = checks.parse_cpu_times(_text("stat"))
+    count = len(os.sched_getaffinity(0))
+    governors = facts["governor"]
+    memory = memory_of(_text("meminfo"))
+    found = [
+        checks.governor(governors if isinstance(governors, list) else []),
+        checks.turbo(_word(facts["boost"]), _word(facts["no_turbo"])),
+        checks.processors(count, quota(_word(facts["cgroup_limit"]))),
+        checks.clock_source(_word(kernel(Path("/"))["clock_source"])),
+        checks.steal(before, after),
+        checks.other_work(before, after, float(_text("loadavg").split()[0]), count),
+        neighbour,
+        checks.swap(_size(memory["swap_bytes"]), _size(memory["swap_free_bytes"]), _vm("swappiness")),
+        checks.transparent_huge_pages(_word(transparent_huge_pages(Path("/"))["transparent_huge_pages"])),
+        checks.overcommit(_vm("overcommit_memory")),
+        checks.dirty(
+            _size(memory["total_bytes"]),
+            _vm("dirty_ratio") or 0,
+            _vm("dirty_bytes") or 0,
+            _vm("dirty_background_ratio") or 0,
+            _vm("dirty_background_bytes") or 0,
+        ),
+        checks.shared_memory(_filesystem_bytes(Path("/dev/shm"))),
+    ]
     for place in places:
-        found += _storage(place)
-    running = user_drives.kernel()
-    return [*found, user_drives.ublk(running), user_drives.fuse_uring(running)]
+        mount = mount_of(place)
+        device = device_of(mount)
+        found += [
+            checks.space(mount),
+            checks.kind(mount),
+            checks.flush(flush_median_us(existing_ancestor(place)), mount, device),
+            checks.write_cache(device),
+            checks.scheduler(device),
+        ]
+    return [check for check in found if check is not None]
 
 
 def busy_neighbour(look_s: float = LOOK_S) -> Finding:
@@ -37,57 +69,6 @@ def busy_neighbour(look_s: float = LOOK_S) -> Finding:
     elapsed_ticks = (time.monotonic() - started_s) * os.sysconf("SC_CLK_TCK")
     others = checks.neighbours(before, processes(), elapsed_ticks, os.getpid())
     return checks.busy_neighbour(others, {each.pid: _working_directory(each.pid) for each in others})
-
-
-def _processor_and_neighbours(look_s: float) -> list[Finding]:
-    facts, core = cpu(Path("/")), kernel(Path("/"))
-    before = checks.parse_cpu_times(_text("stat"))
-    neighbour = busy_neighbour(look_s)
-    after = checks.parse_cpu_times(_text("stat"))
-    count = len(os.sched_getaffinity(0))
-    governors = facts["governor"]
-    found = [
-        checks.governor(governors if isinstance(governors, list) else []),
-        checks.turbo(_word(facts["boost"]), _word(facts["no_turbo"])),
-        checks.processors(count, quota(_word(facts["cgroup_limit"]))),
-        checks.clock_source(_word(core["clock_source"])),
-        checks.steal(before, after),
-        checks.other_work(before, after, float(_text("loadavg").split()[0]), count),
-        neighbour,
-    ]
-    return [check for check in found if check is not None]
-
-
-def _memory() -> list[Finding]:
-    facts = memory_of(_text("meminfo"))
-    total = _size(facts["total_bytes"])
-    found = [
-        checks.swap(_size(facts["swap_bytes"]), _size(facts["swap_free_bytes"]), _vm("swappiness")),
-        checks.transparent_huge_pages(_word(transparent_huge_pages(Path("/"))["transparent_huge_pages"])),
-        checks.overcommit(_vm("overcommit_memory")),
-        checks.dirty(
-            total,
-            _vm("dirty_ratio") or 0,
-            _vm("dirty_bytes") or 0,
-            _vm("dirty_background_ratio") or 0,
-            _vm("dirty_background_bytes") or 0,
-        ),
-        checks.shared_memory(_filesystem_bytes(Path("/dev/shm"))),
-    ]
-    return [check for check in found if check is not None]
-
-
-def _storage(place: Path) -> list[Finding]:
-    mount = mount_of(place)
-    device = device_of(mount)
-    found = [
-        checks.space(mount),
-        checks.kind(mount),
-        checks.flush(flush_median_us(existing_ancestor(place)), mount, device),
-        checks.write_cache(device),
-        checks.scheduler(device),
-    ]
-    return [check for check in found if check is not None]
 
 
 def _filesystem_bytes(path: Path) -> int | None:

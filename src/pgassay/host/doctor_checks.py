@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
+from pgassay.bench.proc import Process
 from pgassay.host.changes import Ledger
-from pgassay.host.processes import Process, descendants
+from pgassay.host.processes import descendants
 from pgassay.host.storage import BlockDevice, unsuitable
 from pgassay.study.findings import Finding, Severity
 
@@ -34,7 +35,6 @@ class CpuTimes:
 
     @property
     def total(self) -> int:
-        """All ticks since boot: busy, idle and stolen."""
         return self.busy + self.idle + self.steal
 
 
@@ -219,7 +219,6 @@ def shared_memory(size_bytes: int | None) -> Finding | None:
 
 
 def space(mount: Mount) -> Finding:
-    """Is there room for clusters?"""
     text = (
         f'{mount.free_bytes / _GB:.1f} GB are free for clusters in "{mount.path}" ({mount.filesystem}, {mount.device})'
     )

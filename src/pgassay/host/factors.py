@@ -1,32 +1,73 @@
-"""The factors of the machine that are about memory: huge pages, and how much the server may have; and the list of all.
+"""The factors of the machine: huge pages, memory, and which CPUs a server has, their siblings, how they wake up, NUMA.
 
 Set before the server starts, given back after its end. They change only what the server gets: the lab, the load's
-program and drives stay where they are. What needs root says so before a run; docs/studies.md describes each. Those
-of the processors are in `processors`.
+program and drives stay where they are. What changes the whole machine (`host.smt`, `host.cpu_latency`) does so for a
+trial only, and needs root; where a server runs and from where its memory comes it inherits, so that nothing has to be
+given back. What needs root says so before a run; docs/studies.md describes each.
 """
 
 import os
+import struct
 from pathlib import Path
 
 from pgassay.bench import versions
+from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.errors import HostError, QueryError
-from pgassay.bench.factor import Factor, Readable, SetupDraft
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.hosting import Hosting
+from pgassay.bench.memory_policy import try_binding
+from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import cpus, groups, huge_pages
-from pgassay.host.changes import current
-from pgassay.host.host_factor import HostFactor, not_a_host_level
-from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
+from pgassay.host.changes import current, host_refused
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_bytes, format_size, parse_memory
+from pgassay.study.units import format_bytes, format_size, parse_memory, parse_time_ms
+
+NO_ROOT = "needs root"
+
+
+class HostFactor(Factor):
+    """What all of them share: the machine's root directory, which tests put elsewhere."""
+
+    stage = Stage.HOST
+    words: tuple[str, ...] = ()
+    """The levels of a factor that has no others."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.root = root
+
+    def unavailable(self, name: str) -> str | None:
+        return None if os.geteuid() == 0 else NO_ROOT
+
+    def parse(self, name: str, typed: str) -> Level:
+        """One of the words; raises `UsageError`."""
+        if typed.strip() not in self.words:
+            raise self.wrong(name, typed)
+        return Level(typed, typed.strip())
+
+    def wrong(self, name: str, typed: str) -> UsageError:
+        """For a level of another form."""
+        return UsageError(f'"{name}" cannot be "{typed}"', f"it takes {self.accepts}")
+
+    def adopt_by(self, name: str, level: Level, server: Server) -> str:
+        """The steps on a server of one's own, the kernel's side and PostgreSQL's.
+
+        From PostgreSQL's manual ("Managing Kernel Resources", "Linux Huge Pages"), the kernel's (hugetlbpage,
+        transhuge) and systemd.resource-control(5). They hold for the settings that the level was measured with.
+        """
+        return "\n".join(self.steps(level.typed)) or f"{name} = {level.typed}: nothing to set"
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        """One sentence a step; empty where the level is what a server has anyway."""
+        return ()
+
 
 NO_MEMORY_GROUP = "this machine has no control group controller for memory, of version 1 or 2"
 NO_TRANSPARENT = "this kernel has no transparent huge pages"
 
 NONE = "none"
 _LEAST_MEMORY_BYTES = 32 << 20
-_WORDS = ("always", "madvise", "never")
 
 
 class HugePages(HostFactor):
@@ -42,13 +83,15 @@ class HugePages(HostFactor):
             return Level(typed, NONE)
         if typed.strip()[:1].isdecimal():
             return Level(typed, format_bytes(parse_memory(typed)))
-        raise not_a_host_level(name, typed, self.accepts)
+        raise self.wrong(name, typed)
 
     def require_here(self, name: str, level: Level) -> None:
-        """The kernel must have that size."""
         found = huge_pages.sizes(self.root)
         if level.canonical != NONE and parse_memory(level.canonical) not in found:
-            raise _no_such_huge_page(name, level.typed, ", ".join(map(format_bytes, found)))
+            raise UsageError(
+                f'"{name}" = {level.typed}: this kernel has no huge pages of that size',
+                f"it has: {', '.join(map(format_bytes, found)) or 'none'}",
+            )
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """`huge_pages = on`, so that a server that does not get them fails; the size where it is not the default."""
@@ -92,7 +135,6 @@ class HugePages(HostFactor):
         return size
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """Reserve the pages, then ask PostgreSQL for them."""
         if typed in (NONE, "off"):
             return ("ALTER SYSTEM SET huge_pages = 'off'; restart the server",)
         return (
@@ -123,36 +165,27 @@ class TransparentHugePages(HostFactor):
 
     pattern = "host.transparent_huge_pages"
     summary = "the kernel's transparent huge pages, for private memory"
-    accepts = ", ".join(_WORDS)
+    words = ("always", "madvise", "never")
+    accepts = ", ".join(words)
 
     @property
     def _path(self) -> Path:
         return self.root / "sys/kernel/mm/transparent_hugepage/enabled"
 
     def unavailable(self, name: str) -> str | None:
-        """Needs root, and a kernel that has them."""
         return super().unavailable(name) or (None if self._path.exists() else NO_TRANSPARENT)
 
-    def parse(self, name: str, typed: str) -> Level:
-        """One of the kernel's words."""
-        if typed.strip() not in _WORDS:
-            raise not_a_host_level(name, typed, self.accepts)
-        return Level(typed, typed.strip())
-
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        """Choose the word, unless it is chosen already; raises `HostError`."""
         if current(self._path) != level.canonical:
             hosting.changes.write(self._path, level.canonical)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """The word that is chosen."""
         try:
             return current(self._path)
         except OSError:
             return None
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """Now and after a reboot."""
         return (
             f"{self.pattern} = {typed}: echo {typed} > /sys/kernel/mm/transparent_hugepage/enabled, and"
             f" transparent_hugepage={typed} on the kernel's command line, so that it holds after a reboot",
@@ -168,7 +201,6 @@ class Memory(HostFactor):
     accepts = f"all, or a size from {format_bytes(_LEAST_MEMORY_BYTES)}"
 
     def unavailable(self, name: str) -> str | None:
-        """Needs root and the memory controller."""
         return super().unavailable(name) or (None if groups.memory_hierarchy(self.root) else NO_MEMORY_GROUP)
 
     def parse(self, name: str, typed: str) -> Level:
@@ -177,14 +209,12 @@ class Memory(HostFactor):
             return Level(typed, cpus.ALL)
         if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:
             return Level(typed, format_bytes(parse_memory(typed)))
-        raise not_a_host_level(name, typed, self.accepts)
+        raise self.wrong(name, typed)
 
     def size(self, name: str) -> ModelSize:
-        """It holds a part of the data."""
         return ModelSize(least_bytes=_LEAST_MEMORY_BYTES, step_bytes=1 << 20)
 
     def require_here(self, name: str, level: Level) -> None:
-        """Not more than the machine has."""
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if level.canonical != cpus.ALL and parse_memory(level.canonical) > total:
             raise UsageError(
@@ -226,7 +256,6 @@ class Memory(HostFactor):
         return format_bytes(limit + huge)
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """A limit of the service, or less memory."""
         if typed == cpus.ALL:
             return ()
         return (
@@ -235,12 +264,316 @@ class Memory(HostFactor):
         )
 
 
+NO_SIBLINGS = "this machine has no siblings of simultaneous multithreading that may be switched"
+SIBLINGS_WOULD_STAY_AWAY = "control groups of cpuset, version 1, would not get the siblings back"
+NO_IDLE_STATES = "this kernel leaves out no idle states: no /dev/cpu_dma_latency, or no cpuidle"
+NO_NODES = "this kernel knows no NUMA nodes"
+
+USUAL = "usual"
+_NO_LIMIT_US = 2_000_000_000
+"""What the kernel's file says where nobody asks for less (PM_QOS_CPU_LATENCY_DEFAULT_VALUE)."""
+_LIMIT_BYTES = 4
+
+
+class Cores(HostFactor):
+    """`host.cores`: the CPUs that the server may use; clients may use all."""
+
+    pattern = "host.cores"
+    summary = "CPUs of the server; of a number, siblings are used last, or first with :together; or of NUMA nodes"
+    accepts = "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1, node:0"
+
+    def unavailable(self, name: str) -> str | None:
+        """Anyone may keep to fewer CPUs."""
+        return None
+
+    def parse(self, name: str, typed: str) -> Level:
+        selection = cpus.parse_selection(typed)
+        if selection is None:
+            raise self.wrong(name, typed)
+        return Level(typed, str(selection))
+
+    def require_here(self, name: str, level: Level) -> None:
+        """The machine must have them, and let us use them."""
+        selection, there = _selection(level), cpus.usable()
+        if selection.count > len(there):
+            raise UsageError(
+                f'"{name}" = {level.typed} needs more than the {len(there)} CPUs that pgassay may use here',
+                f"give {len(there)} at most, or all; lscpu --extended lists them",
+            )
+        if missing := set(selection.cpus) - there:
+            raise UsageError(
+                f'"{name}" = {level.typed}: this machine has no CPU {show_list(missing)}, or pgassay may not use it',
+                "taskset --cpu-list --pid $$ lists those that may be used",
+            )
+        if any(not there & node_cpus(node, self.root) for node in selection.nodes):
+            raise _no_such_nodes(name, level.typed, show_list(nodes(self.root)))
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """The server starts on them; all of its processes inherit that (sched_setaffinity(2)).
+
+        Raises `HostError` where too few are left: `host.smt` may have taken some away since the run began.
+        """
+        if level.canonical == cpus.ALL:
+            return
+        selection, chosen = _selection(level), self.chosen(level)
+        absent = set(selection.cpus) - cpus.usable()
+        if absent or len(chosen) < max(selection.count, 1):
+            raise HostError(
+                f'"{self.pattern}" = {level.typed}: only {len(chosen) - len(absent)} of these '
+                "CPUs are online, see host.smt",
+                code="no_cores",
+            )
+        hosting.cpus = chosen
+
+    def chosen(self, level: Level) -> tuple[int, ...]:
+        return cpus.meant(_selection(level), self.root)
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The level if the postmaster has the CPUs that it means here, else its own as `cpu:LIST`; None if gone."""
+        try:
+            found = tuple(sorted(os.sched_getaffinity(readable.server.postmaster_pid)))
+        except OSError:
+            return None
+        return level.canonical if found == self.chosen(level) else f"cpu:{show_list(found)}"
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        if typed == cpus.ALL:
+            return ()
+        return (f"{self.pattern} = {typed}: CPUAffinity= in the systemd unit, or taskset (or a machine with as many)",)
+
+
+class Siblings(HostFactor):
+    """`host.smt`: whether each core runs several hardware threads (the kernel's "CPU hotplug", `smt/control`).
+
+    The whole machine loses its siblings while a trial runs, and gets them back at its end.
+    """
+
+    pattern = "host.smt"
+    rank = -2
+    summary = "hardware threads of a core: off takes all siblings but the first from the whole machine"
+    words = ("on", "off")
+    accepts = ", ".join(words)
+
+    @property
+    def _path(self) -> Path:
+        return self.root / "sys/devices/system/cpu/smt/control"
+
+    def unavailable(self, name: str) -> str | None:
+        """Needs root, siblings that the kernel may switch, and control groups that get them back."""
+        if (reason := super().unavailable(name)) is not None:
+            return reason
+        try:
+            there = current(self._path) in self.words
+        except OSError:
+            there = False
+        if not there:
+            return NO_SIBLINGS
+        return SIBLINGS_WOULD_STAY_AWAY if groups.forgets_cpus(self.root) else None
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        try:
+            found = current(self._path)
+        except OSError as error:
+            raise host_refused(self._path, level.canonical, error) from error
+        if found != level.canonical:
+            hosting.changes.write(self._path, level.canonical)
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The kernel's word; None where it has another (`notsupported`)."""
+        try:
+            found = current(self._path)
+        except OSError:
+            return None
+        return found if found in self.words else None
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        kept = " and nosmt on the kernel's command line, so that it holds after a reboot" if typed == "off" else ""
+        return (f"{self.pattern} = {typed}: echo {typed} > /sys/devices/system/cpu/smt/control{kept}",)
+
+
+class CpuLatency(HostFactor):
+    """`host.cpu_latency`: how long an idle processor may take to wake up (the kernel's "PM Quality Of Service").
+
+    Deeper idle states are left out while a file is held open, so that the kernel itself gives them back however we end.
+    """
+
+    pattern = "host.cpu_latency"
+    summary = "the longest that an idle CPU may take to wake up: leaves out deeper idle states (C-states)"
+    accepts = "usual, or a time: 0us, 20us"
+
+    @property
+    def _path(self) -> Path:
+        return self.root / "dev/cpu_dma_latency"
+
+    def unavailable(self, name: str) -> str | None:
+        if (reason := super().unavailable(name)) is not None:
+            return reason
+        states = self.root.glob("sys/devices/system/cpu/cpu0/cpuidle/state*")
+        return None if self._path.exists() and any(states) else NO_IDLE_STATES
+
+    def parse(self, name: str, typed: str) -> Level:
+        if typed.strip() == USUAL:
+            return Level(typed, USUAL)
+        if not typed.strip()[:1].isdecimal():
+            raise self.wrong(name, typed)
+        limit_us = round(parse_time_ms(typed) * 1000)
+        if limit_us >= _NO_LIMIT_US:
+            raise self.wrong(name, typed)
+        return Level(typed, f"{limit_us}us")
+
+    def require_here(self, name: str, level: Level) -> None:
+        """The lowest limit of all programs holds, so another's may leave no choice."""
+        found = self._held()
+        if found is not None and found != USUAL and (level.canonical == USUAL or _us(found) < _us(level.canonical)):
+            raise UsageError(
+                f'"{name}" cannot be {level.typed}: another program holds it at {found}',
+                f"give {found} or less, or end what holds /dev/cpu_dma_latency open (tuned, for one)",
+            )
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        if level.canonical != USUAL:
+            hosting.changes.hold(self._path, struct.pack("=i", _us(level.canonical)))
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The limit that holds, whoever asked for it."""
+        return self._held()
+
+    def _held(self) -> str | None:
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                data = file.read(4)
+        except OSError:
+            return None
+        if data is None or len(data) != _LIMIT_BYTES:
+            return None
+        (limit_us,) = struct.unpack("=i", data)
+        return USUAL if limit_us >= _NO_LIMIT_US else f"{limit_us}us"
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        if typed == USUAL:
+            return ()
+        limit_us = _us(self.parse(self.pattern, typed).canonical)
+        return (
+            f"{self.pattern} = {typed}: a tuned profile with force_latency={limit_us}"
+            " (or a program that holds /dev/cpu_dma_latency open); takes power while the machine is idle",
+        )
+
+
+class MemoryNodes(HostFactor):
+    """`host.memory_nodes`: the NUMA nodes from which all of the server's memory comes (set_mempolicy(2), MPOL_BIND)."""
+
+    pattern = "host.memory_nodes"
+    summary = "NUMA nodes from which the server's memory comes, as numactl --membind has it"
+    accepts = "all, 0, 0-1, 0,2"
+
+    def unavailable(self, name: str) -> str | None:
+        """A kernel that knows nodes; no right is needed but in containers, which `require_here` finds out."""
+        return None if memory_nodes(self.root) else NO_NODES
+
+    def parse(self, name: str, typed: str) -> Level:
+        if typed.strip() == cpus.ALL:
+            return Level(typed, cpus.ALL)
+        if not (found := parse_list(typed)):
+            raise self.wrong(name, typed)
+        return Level(typed, show_list(found))
+
+    def require_here(self, name: str, level: Level) -> None:
+        """The nodes must have memory, and the kernel must let us bind to them."""
+        if level.canonical == cpus.ALL:
+            return
+        found = parse_list(level.canonical)
+        if set(found) - memory_nodes(self.root):
+            raise _no_such_nodes(name, level.typed, show_list(memory_nodes(self.root)))
+        try:
+            try_binding(found)
+        except OSError as error:
+            raise UsageError(
+                f'"{name}" must be all here: {(error.strerror or "not permitted").lower()}', "containers need SYS_NICE"
+            ) from None
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """The server starts so; all of its processes inherit it."""
+        hosting.nodes = () if level.canonical == cpus.ALL else parse_list(level.canonical)
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The policy of the postmaster's memory (numa(7), /proc/PID/numa_maps); None where the kernel does not say."""
+        pid = readable.server.postmaster_pid
+        try:
+            text = (self.root / f"proc/{pid}/numa_maps").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+        policies = {words[1] for line in text.split("\n") if len(words := line.split()) > 1}
+        if policies == {"default"}:
+            return cpus.ALL
+        bound = {policy.removeprefix("bind:") for policy in policies if policy.startswith("bind:")}
+        return (
+            show_list(parse_list(bound.pop())) if len(policies) == len(bound) == 1 else " and ".join(sorted(policies))
+        )
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        if typed == cpus.ALL:
+            return ()
+        return (f"{self.pattern} = {typed}: NUMAPolicy=bind and NUMAMask={typed} in the systemd unit, or numactl",)
+
+
+class Scheduling(HostFactor):
+    """`host.scheduling`: whether other programs of this machine may take the CPU from the server and its load.
+
+    Real-time round-robin at its lowest priority (sched(7), SCHED_RR): no program of the usual kind runs on a CPU while
+    the server or the load wants it, but for the twentieth that the kernel keeps for them. What the machine itself takes
+    away (its host, its clock) stays.
+    """
+
+    pattern = "host.scheduling"
+    summary = "usual, or realtime: the server and its load go before other programs"
+    words = ("usual", "realtime")
+    accepts = ", ".join(words)
+    default = "usual"
+
+    def require_here(self, name: str, level: Level) -> None:
+        """Try it for a moment: containers and kernels may refuse even root."""
+        if level.canonical == "usual":
+            return
+        before = os.sched_getscheduler(0), os.sched_getparam(0)
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+            os.sched_setscheduler(0, *before)
+        except OSError as error:
+            raise UsageError(
+                f'"{name}" cannot be realtime here: {error.strerror or "not permitted"}',
+                f'use "{name}" = usual; containers need SYS_NICE',
+            ) from None
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """The server starts so; all of its processes inherit it, and the load's program follows its server."""
+        hosting.realtime = level.canonical == "realtime"
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        try:
+            policy = os.sched_getscheduler(readable.server.postmaster_pid)
+        except OSError:
+            return None
+        return "realtime" if policy == os.SCHED_RR else "usual"
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        if typed == "usual":
+            return ()
+        return (f"{self.pattern} = {typed}: CPUSchedulingPolicy=rr in the systemd unit; starves what else runs",)
+
+
+def _selection(level: Level) -> cpus.Selection:
+    return cpus.parse_selection(level.canonical) or cpus.Selection()
+
+
+def _us(canonical: str) -> int:
+    return int(canonical.removesuffix("us"))
+
+
+def _no_such_nodes(name: str, typed: str, there: str) -> UsageError:
+    return UsageError(f'"{name}" = {typed}: this machine has no such NUMA node', f"it has: {there or 'none'}")
+
+
 FACTORS: tuple[Factor, ...] = (
     HugePages(), TransparentHugePages(), Memory(), MemoryNodes(), Cores(), Siblings(), CpuLatency(), Scheduling(),
 )  # fmt: skip
 """What the lab's catalogue takes."""
-
-
-def _no_such_huge_page(name: str, typed: str, sizes: str) -> UsageError:
-    """A size that this kernel does not have."""
-    return UsageError(f'"{name}" = {typed}: this kernel has no huge pages of that size', f"it has: {sizes or 'none'}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from pgassay.host.storage import chosen, device_of, mount_of
+from pgassay.host.storage import chosen, device_of, mount_of, read_text
 
 Fact = str | int | float | bool | None | list[str]
 Facts = dict[str, dict[str, Fact]]
@@ -27,12 +27,13 @@ _VM = (
 
 def collect(places: Mapping[str, Path], root: Path = Path("/")) -> Facts:
     """All facts; `places` are the directories that a run uses, by what they are for (`data`, `wal`)."""
+    uptime = read_text(root / "proc/uptime")
     facts: Facts = {
         "cpu": cpu(root),
-        "memory": memory_of(_text(root / "proc/meminfo") or "") | transparent_huge_pages(root),
+        "memory": memory_of(read_text(root / "proc/meminfo") or "") | transparent_huge_pages(root),
         "kernel": kernel(root),
-        "vm": {name: _text(root / "proc/sys/vm" / name) for name in _VM},
-        "load": {"average": _text(root / "proc/loadavg"), "uptime_s": _uptime_s(root)},
+        "vm": {name: read_text(root / "proc/sys/vm" / name) for name in _VM},
+        "load": {"average": read_text(root / "proc/loadavg"), "uptime_s": float(uptime.split()[0]) if uptime else None},
         "python": {"version": platform.python_version(), "libc": " ".join(platform.libc_ver())},
     }
     for use, path in places.items():
@@ -42,9 +43,9 @@ def collect(places: Mapping[str, Path], root: Path = Path("/")) -> Facts:
 
 def cpu(root: Path) -> dict[str, Fact]:
     """Model, counts, threads per core, governors, boost, and what a control group allows."""
-    info = _text(root / "proc/cpuinfo") or ""
+    info = read_text(root / "proc/cpuinfo") or ""
     folder = root / "sys/devices/system/cpu"
-    governors = {_text(path) for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    governors = {read_text(path) for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     return {
         "model": first(info, "model name") or first(info, "Model") or platform.machine(),
         "architecture": platform.machine(),
@@ -52,14 +53,14 @@ def cpu(root: Path) -> dict[str, Fact]:
         "usable_processors": len(os.sched_getaffinity(0)),
         "cores": cores(info),
         "sockets": len(set(re.findall(r"^physical id\s*:\s*(\d+)", info, re.MULTILINE))) or None,
-        "smt": _text(folder / "smt/control"),
+        "smt": read_text(folder / "smt/control"),
         "governor": sorted(each for each in governors if each),
-        "boost": _text(folder / "cpufreq/boost"),
-        "no_turbo": _text(folder / "intel_pstate/no_turbo"),
+        "boost": read_text(folder / "cpufreq/boost"),
+        "no_turbo": read_text(folder / "intel_pstate/no_turbo"),
         "mhz": first(info, "cpu MHz"),
         "numa_nodes": len(list((root / "sys/devices/system/node").glob("node[0-9]*"))) or None,
         "hypervisor": "hypervisor" in (first(info, "flags") or "").split(),
-        "cgroup_limit": _text(root / "sys/fs/cgroup/cpu.max"),
+        "cgroup_limit": read_text(root / "sys/fs/cgroup/cpu.max"),
     }
 
 
@@ -90,22 +91,22 @@ def transparent_huge_pages(root: Path) -> dict[str, Fact]:
     """The kernel's choice: always, madvise or never."""
     folder = root / "sys/kernel/mm/transparent_hugepage"
     return {
-        "transparent_huge_pages": chosen(_text(folder / "enabled")),
-        "transparent_huge_pages_defrag": chosen(_text(folder / "defrag")),
+        "transparent_huge_pages": chosen(read_text(folder / "enabled")),
+        "transparent_huge_pages_defrag": chosen(read_text(folder / "defrag")),
     }
 
 
 def kernel(root: Path) -> dict[str, Fact]:
     """Kernel, distribution, what it runs in, and the clock source."""
-    release = _text(root / "etc/os-release") or ""
+    release = read_text(root / "etc/os-release") or ""
     names = re.findall(r'^PRETTY_NAME="?([^"\n]*)"?$', release, re.MULTILINE)
     return {
         "release": platform.release(),
         "version": platform.version(),
         "distribution": names[0] if names else None,
         "virtualization": virtualization(root),
-        "clock_source": _text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "preemption": chosen(_text(root / "sys/kernel/debug/sched/preempt")),
+        "clock_source": read_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "preemption": chosen(read_text(root / "sys/kernel/debug/sched/preempt")),
         "page_bytes": os.sysconf("SC_PAGE_SIZE"),
     }
 
@@ -117,9 +118,9 @@ def virtualization(root: Path) -> str | None:
         found.append("docker")
     if (root / "run/.containerenv").exists():
         found.append("podman")
-    flags = (first(_text(root / "proc/cpuinfo") or "", "flags") or "").split()
-    if _text(root / "sys/hypervisor/type") or "hypervisor" in flags:
-        words = (_text(root / "sys/class/dmi/id" / each) for each in ("sys_vendor", "product_name"))
+    flags = (first(read_text(root / "proc/cpuinfo") or "", "flags") or "").split()
+    if read_text(root / "sys/hypervisor/type") or "hypervisor" in flags:
+        words = (read_text(root / "sys/class/dmi/id" / each) for each in ("sys_vendor", "product_name"))
         found.append(" ".join(word for word in words if word) or "a hypervisor")
     return " on ".join(found) or None
 
@@ -145,18 +146,6 @@ def first(text: str, key: str) -> str | None:
     """The value of the first `key : value` line."""
     found = re.search(rf"^{re.escape(key)}\s*:\s*(.*)$", text, re.MULTILINE)
     return found[1].strip() if found else None
-
-
-def _uptime_s(root: Path) -> float | None:
-    text = _text(root / "proc/uptime")
-    return float(text.split()[0]) if text else None
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip() or None
-    except OSError:
-        return None
 
 
 _PURPOSE = "pgassay"

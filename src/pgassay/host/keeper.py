@@ -1,4 +1,4 @@
-"""A small process beside a lab that outlives it, and ends what a killed lab leaves running.
+"""A small process that outlives its lab, and ends what a killed lab leaves running.
 
 The kernel tells each program that we started of our death (see `_launch`). That is not enough for servers that stand
 still while others take their turn, for what our programs have started themselves, and for the daemons of drives, whose
@@ -16,8 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from pgassay import children
+from pgassay.bench.proc import process_of
 from pgassay.host import _keeper
-from pgassay.host.processes import parse_stat, processes
+from pgassay.host.processes import processes
 from pgassay.scratch import state_directory
 
 VARIABLE = "PGASSAY_LAB"
@@ -29,11 +30,8 @@ _MARK = re.compile(r"(?P<lab>[0-9]{1,10})-(?P<ticks>[0-9]{1,20})-(?P<place>[0-9a
 
 def mark() -> str:
     """The value of `VARIABLE` for what this process starts; without /proc nobody looks for it."""
-    try:
-        ticks = parse_stat(Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")).started_ticks
-    except OSError:
-        ticks = 0
-    return f"{os.getpid()}-{ticks}-{_place()}"
+    ours = process_of("self")
+    return f"{os.getpid()}-{0 if ours is None else ours.started_ticks}-{_place()}"
 
 
 def _place() -> str:

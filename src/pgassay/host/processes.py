@@ -7,48 +7,15 @@ distinguished from a later one with the same number by its start time (proc(5), 
 import os
 import signal
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-
-@dataclass(frozen=True)
-class Process:
-    """One process at one moment. `started_ticks` since boot, CPU in clock ticks, children waited for left out."""
-
-    pid: int
-    parent: int
-    name: str
-    state: str
-    started_ticks: int
-    cpu_ticks: int
-
-
-def parse_stat(text: str) -> Process:
-    """A line of /proc/pid/stat; the name may hold blanks and brackets."""
-    head, _, tail = text.rpartition(")")
-    pid, _, name = head.partition(" (")
-    fields = tail.split()
-    return Process(
-        pid=int(pid),
-        parent=int(fields[1]),
-        name=name,
-        state=fields[0],
-        started_ticks=int(fields[19]),
-        cpu_ticks=int(fields[11]) + int(fields[12]),
-    )
+from pgassay.bench.proc import Process, process_of
 
 
 def processes(proc: Path = Path("/proc")) -> dict[int, Process]:
     """All processes now, by pid."""
-    found = {}
-    for entry in proc.iterdir():
-        if entry.name.isdecimal():
-            try:
-                process = parse_stat((entry / "stat").read_text(encoding="utf-8", errors="replace"))
-            except (OSError, IndexError, ValueError):
-                continue  # It ended while we looked.
-            found[process.pid] = process
-    return found
+    there = (process_of(entry.name, proc) for entry in proc.iterdir() if entry.name.isdecimal())
+    return {process.pid: process for process in there if process is not None}  # None: it ended while we looked
 
 
 def descendants(pid: int, everyone: dict[int, Process]) -> list[Process]:
@@ -64,11 +31,8 @@ def descendants(pid: int, everyone: dict[int, Process]) -> list[Process]:
 
 def still_there(process: Process) -> bool:
     """Does this very process still run (not a zombie, not another with its number)?"""
-    try:
-        now = parse_stat(Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace"))
-    except (OSError, IndexError, ValueError):
-        return False
-    return now.started_ticks == process.started_ticks and now.state != "Z"
+    now = process_of(process.pid)
+    return now is not None and now.started_ticks == process.started_ticks and now.state != "Z"
 
 
 def end_all(family: list[Process], patience_s: float = 5.0) -> None:

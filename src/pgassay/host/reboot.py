@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Runner
-from pgassay.host.host_factor import NO_ROOT
+from pgassay.host.factors import NO_ROOT
 
 UNIT = "pgassay-continue.service"
 ROOT_VARIABLE = "PGASSAY_SYSTEMD_ROOT"
@@ -31,7 +31,6 @@ class Continuation:
 
     @property
     def unit(self) -> Path:
-        """The path of the unit's file below the root."""
         return self._root / _UNITS / UNIT
 
     @property
@@ -117,7 +116,6 @@ def _quoted(text: str, *, dollars: bool = True) -> str:
 
 
 def _no_reboot(reason: str) -> BenchError:
-    """--reboot-between-blocks where it is not possible."""
     return BenchError(
         f"this machine cannot be rebooted between blocks: {reason}", "run without --reboot-between-blocks"
     )

@@ -1,28 +1,30 @@
 """The file system that holds a path, with its room and whether files share blocks in it, and the block device beneath.
 
-From /proc/self/mountinfo (proc(5)) and /sys/dev/block (the kernel's "Queue sysfs files"). Sharing is tried with FICLONE
-(ioctl_ficlonerange(2)) on two files of our own, because the type of the file system does not say (XFS may be made
-without it). A partition's queue is that of its whole disk; a device-mapper or loop device names what lies under it.
+From /proc/self/mountinfo (proc(5)) and /sys/dev/block (the kernel's "Queue sysfs files"). Sharing is tried on two
+files of our own, because the type of the file system does not say (XFS may be made without it). A partition's queue is
+that of its whole disk; a device-mapper or loop device names what lies under it.
+
+The page cache is dropped or filled file by file, of our own files only: `posix_fadvise(POSIX_FADV_DONTNEED)` after an
+fsync drops a file's clean pages and needs no privilege; see posix_fadvise(2).
 """
 
-import fcntl
+import contextlib
 import os
-import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pgassay import copying
 from pgassay.bench.errors import BenchError
 from pgassay.bench.mountinfo import MountEntry, holding, mounts
 from pgassay.bench.places import Mount
 
-FICLONE = 0x40049409
 UNKNOWN = "unknown"
 """A file system or device that the kernel does not list."""
 
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 LAYERED = ("overlay", "aufs", "fuse-overlayfs", "fuse.fuse-overlayfs")
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "fuse.sshfs")
-_PROBE_BYTES = 4096
 
 
 def mount_of(path: Path) -> Mount:
@@ -36,6 +38,10 @@ def mount_of(path: Path) -> Mount:
         table = mounts()
     except OSError:
         raise BenchError(f'could not find out which file system holds "{path}"') from None
+    try:
+        reflink = copying.supported(existing if existing.is_dir() else existing.parent)
+    except OSError:  # we may not write there
+        reflink = False
     # In a change-rooted system whose root is no mount point the kernel lists no mount above us: the room is known all
     # the same, and what is not known is called so.
     entry = holding(existing, table) or MountEntry(existing, UNKNOWN, UNKNOWN, (), "")
@@ -47,7 +53,7 @@ def mount_of(path: Path) -> Mount:
         options=",".join(entry.options),
         size_bytes=room.f_blocks * room.f_frsize,
         free_bytes=room.f_bavail * room.f_frsize,
-        reflink=can_share_blocks(existing),
+        reflink=reflink,
     )
 
 
@@ -55,19 +61,6 @@ def existing_ancestor(path: Path) -> Path:
     """The path itself if it exists, else the nearest directory above that does."""
     resolved = path.resolve()
     return next(each for each in (resolved, *resolved.parents) if each.exists())
-
-
-def can_share_blocks(folder: Path) -> bool:
-    """Try it with two nameless files in `folder`."""
-    where = folder if folder.is_dir() else folder.parent
-    try:
-        with tempfile.TemporaryFile(dir=where) as original, tempfile.TemporaryFile(dir=where) as copy:
-            original.write(b"\0" * _PROBE_BYTES)
-            original.flush()
-            fcntl.ioctl(copy.fileno(), FICLONE, original.fileno())
-    except OSError:
-        return False
-    return True
 
 
 def unsuitable(mount: Mount) -> str | None:
@@ -116,14 +109,14 @@ def read_device(number: str, sys: Path = Path("/sys")) -> BlockDevice | None:
     folder = folder.resolve()
     disk = folder.parent if (folder / "partition").exists() else folder
     queue = disk / "queue"
-    rotational = _text(queue / "rotational")
+    rotational = read_text(queue / "rotational")
     return BlockDevice(
         name=folder.name,
         disk=disk.name,
-        model=_text(disk / "device" / "model"),
+        model=read_text(disk / "device" / "model"),
         rotational=None if rotational is None else rotational == "1",
-        scheduler=chosen(_text(queue / "scheduler")),
-        write_cache=_text(queue / "write_cache"),
+        scheduler=chosen(read_text(queue / "scheduler")),
+        write_cache=read_text(queue / "write_cache"),
         logical_block_bytes=_number(queue / "logical_block_size"),
         physical_block_bytes=_number(queue / "physical_block_size"),
         beneath=tuple(sorted(each.name for each in (disk / "slaves").iterdir())) if (disk / "slaves").exists() else (),
@@ -137,7 +130,8 @@ def chosen(text: str | None) -> str | None:
     return text.partition("[")[2].partition("]")[0]
 
 
-def _text(path: Path) -> str | None:
+def read_text(path: Path) -> str | None:
+    """Without blanks at its ends; None for an empty file, and one that cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:
@@ -145,5 +139,42 @@ def _text(path: Path) -> str | None:
 
 
 def _number(path: Path) -> int | None:
-    text = _text(path)
+    text = read_text(path)
     return int(text) if text and text.isdecimal() else None
+
+
+_CHUNK_BYTES = 1 << 20
+
+
+class PageCache:
+    """Makes the files under a directory cold or warm in the page cache."""
+
+    def make_cold(self, directory: Path) -> str:
+        for path in _cached_files(directory):
+            try:
+                descriptor = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                continue  # A running server removes files while we look.
+            try:
+                os.fsync(descriptor)
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
+        return "posix_fadvise dropped our files' pages"
+
+    def make_warm(self, directory: Path) -> str:
+        """Read every relation file once, so that the page cache holds what it can."""
+        buffer = bytearray(_CHUNK_BYTES)
+        for path in _cached_files(directory / "base"):
+            with contextlib.suppress(FileNotFoundError), path.open("rb", buffering=0) as file:
+                while file.readinto(buffer):
+                    pass
+        return "files read through once"
+
+
+def _cached_files(directory: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            path = Path(folder) / name
+            if path.is_file() and not path.is_symlink():
+                yield path

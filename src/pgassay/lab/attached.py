@@ -26,9 +26,8 @@ from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import ways
 from pgassay.postgres.attached.attachment import Attachment, attach
-from pgassay.postgres.attached.databases import Databases
 from pgassay.postgres.attached.facts import visited
-from pgassay.postgres.attached.server import AttachedInstallation, as_it_is
+from pgassay.postgres.attached.server import AttachedInstallation, Databases, as_it_is
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import COPY_DATABASE
@@ -49,7 +48,7 @@ NO_FILES = "the server's files are not ours"
 
 DRIVERS = ("pgbench",)
 """Loads whose programs reach any server: the others take a private socket."""
-_MACHINE = {"process_tree", "process_io", "diskstats", "diskstats_wal", "cgroup_io", "machine"}
+_MACHINE = {"process_tree", "process_io", "diskstats", "diskstats_wal", "machine"}
 """Sources of the machine that a server runs on: not ours, where the server is elsewhere."""
 _DRIVE = "drive."
 _NO_ROOM_KNOWN = 1 << 62
@@ -228,7 +227,7 @@ class AttachedBench(Workbench):
         facts = self._attached.facts
         if not facts.here:
             return sorted(_MACHINE)
-        return [] if facts.data_directory is not None else ["cgroup_io", "diskstats", "diskstats_wal"]
+        return [] if facts.data_directory is not None else ["diskstats", "diskstats_wal"]
 
 
 def refusals(resolved: ResolvedStudy) -> Iterator[str]:

@@ -14,9 +14,8 @@ from pgassay.host.runner import LocalRunner
 from pgassay.lab.places import cache_directory, local_finder
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import Cache
-from pgassay.postgres.builds.compilation import Tell, tell_nobody
+from pgassay.postgres.builds.compilation import Tell, Toolchain, tell_nobody
 from pgassay.postgres.builds.sources import Sources
-from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 

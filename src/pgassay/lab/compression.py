@@ -12,8 +12,8 @@ from pathlib import Path
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.drive.options import DriveOptions
-from pgassay.postgres.files import inventory
-from pgassay.postgres.files.inventory import DataFile
+from pgassay.postgres import cluster_files
+from pgassay.postgres.cluster_files import DataFile
 from pgassay.probe.statistics import FIRST_USER_OID
 from pgassay.study.responses import Better, Response
 
@@ -71,7 +71,7 @@ def of_wal(server: Server, directory: Path, codec: str) -> dict[str, float | Non
     """As `of_relations`, for WAL as far as it was written; asked before a CHECKPOINT recycles what the window wrote."""
     ((current, offset),) = server.query("SELECT * FROM pg_walfile_name_offset(pg_current_wal_insert_lsn())")
     files = []
-    for file in inventory.take(directory).files:
+    for file in cluster_files.take(directory).files:
         if file.owner == "WAL":
             written = int(offset) if file.path.name == current else file.bytes
             files.append(replace(file, bytes=written // BLOCK_BYTES * BLOCK_BYTES))
@@ -85,8 +85,8 @@ def of_relations(server: Server, directory: Path, codec: str) -> dict[str, float
     server.execute("CHECKPOINT")
     kind_of = {Path(str(path)).name: _OF_RELKIND[str(relkind)] for path, relkind in server.query(_FILES)}
     files: dict[str, list[DataFile]] = {}
-    for file in inventory.take(directory).files:
-        if isinstance(file.owner, inventory.RelationFile) and "_" not in file.path.name and file.bytes:
+    for file in cluster_files.take(directory).files:
+        if isinstance(file.owner, cluster_files.RelationFile) and "_" not in file.path.name and file.bytes:
             kind = kind_of.get(str(file.owner.filenode))
             if kind is not None:
                 files.setdefault(kind, []).append(file)
@@ -118,7 +118,7 @@ def _weigh(kinds: tuple[Kind, ...], codec: str) -> list[tuple[float, float]]:
     if not kinds:
         return []
     from pgassay._core import scan_blocks
-    from pgassay.postgres.files import sampling
+    from pgassay.postgres import sampling
 
     chunks = sampling.choose(kinds, SAMPLE_BYTES)
     rows = scan_blocks(

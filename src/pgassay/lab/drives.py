@@ -29,7 +29,7 @@ from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.lab.gone import end_killed
-from pgassay.postgres import repair
+from pgassay.postgres import ownership
 from pgassay.record import counter_proofs
 from pgassay.record.counter_proofs import CounterProof
 from pgassay.record.disk import RealDisk
@@ -230,8 +230,8 @@ def _tidy(directory: Path) -> None:
         directory.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable_place(directory, error) from error
-    for leftover in repair.leftovers([directory]):
-        repair.end(leftover)
+    for leftover in ownership.leftovers([directory]):
+        ownership.end_leftover(leftover)
 
 
 def _makeable(directory: Path) -> None:

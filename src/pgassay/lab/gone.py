@@ -14,7 +14,7 @@ from pgassay import children, scratch
 from pgassay.drive.root import Root, find_root
 from pgassay.drive.sessions import Session
 from pgassay.errors import PgassayError
-from pgassay.postgres import repair
+from pgassay.postgres import ownership
 
 COMMAND = tuple(children.interpreter("pgassay.lab.gone"))
 
@@ -36,8 +36,8 @@ def end_killed(directory: Path, root: Root) -> list[str]:
     Servers go first, then their sessions with mounts, loop devices and daemons.
     """
     done = []
-    for leftover in repair.leftovers([directory]):
-        repair.end(leftover)
+    for leftover in ownership.leftovers([directory]):
+        ownership.end_leftover(leftover)
         done.append(f"server of {leftover.directory.name}")
     session = Session(root)
     session.close(keep_snapshots=True)

@@ -14,7 +14,7 @@ from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import cpus
-from pgassay.host.host_factor import NO_ROOT
+from pgassay.host.factors import NO_ROOT
 from pgassay.lab import failures
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue

@@ -13,7 +13,7 @@ from pathlib import Path
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DATABASES, DriveOutline
-from pgassay.drive.sizing import WAL_KEPT_BYTES
+from pgassay.drive.options import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError, did_you_mean
 from pgassay.lab import compression, host_stage, maintenance, page_space, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import declared_options
 from pgassay.bench.store import Needs
-from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.sizing import AUTO, BLOCK_BYTES, USUAL_PAGES, closely, scaled_pages
+from pgassay.drive.options import AUTO, BLOCK_BYTES, USUAL_PAGES, DriveOptions, OneDrive, closely, scaled_pages
 from pgassay.errors import UsageError
 from pgassay.host import cpus
 from pgassay.lab.arms import setup_of, stored_bytes, wal_least_bytes
@@ -60,7 +59,7 @@ PAGES = (
     " 6 to 18 % (over-provisioning 28 and 7 %, uniform writes), simulated",
 )
 _SUPERBLOCK_MOST, _PAGES_LEAST = 1 / 1024, 512
-"""From so many superblocks, and so many pages in each, write amplification hardly goes by them (see `drive.sizing`)."""
+"""From so many superblocks, and so many pages in each, write amplification hardly depends on them (`drive.options`)."""
 _CAPACITY = ".capacity"
 _MAX_CONNECTIONS = "server.max_connections"
 _STOCK_CONNECTIONS, _SPARE_CONNECTIONS = 100, 20

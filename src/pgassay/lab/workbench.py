@@ -2,7 +2,7 @@
 
 What is made here (socket directory, workspaces, clones) is given back by `close` on every way out, Ctrl-C included (see
 `interruption`); what a killed run left behind is removed when the next one attaches (see `drive.sessions` and
-`postgres.repair`).
+`postgres.ownership`).
 """
 
 import os
@@ -25,13 +25,13 @@ from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.smart import BelievedMounts, SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import accounts
-from pgassay.host.caches import PageCache
 from pgassay.host.changes import Ledger, LocalHost, boot_of
 from pgassay.host.clock import SystemClock
 from pgassay.host.groups import own_limit_bytes
 from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.keeper import Keeper
 from pgassay.host.runner import LocalRunner
+from pgassay.host.storage import PageCache
 from pgassay.lab import gone
 from pgassay.lab.building import Building, builder_of, stand_in
 from pgassay.lab.catalogue import every_factor
@@ -44,7 +44,7 @@ from pgassay.load import drivers
 from pgassay.load.network import Loopback, NetworkReference
 from pgassay.load.player import LocalMetronome
 from pgassay.load.yardstick import CpuYardstick
-from pgassay.postgres import effective, ownership
+from pgassay.postgres import ownership, settings
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import LocalInstallation
@@ -155,7 +155,7 @@ class Workbench:
             drive=self._foreseeing.attach,
             catalogue=every_factor(),
             installation=self.installation,
-            effective=effective.shown,
+            effective=settings.shown,
             load=self.load,
             probes=self.probes,
             sampling=lambda probes: Sampler(probes, self.clock),

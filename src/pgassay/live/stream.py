@@ -39,7 +39,7 @@ PANELS = (
     "transactions per second", "latency, ms", "WAL, MB/s", "device: written, MB/s", "device: read, MB/s", "backends",
 )  # fmt: skip
 WAITS = ("on cpu", "client", "lock", "wal flush", "data read", "data write", "lwlock")
-"""What backends are counted by, as `probe.waits` names it."""
+"""What backends are counted by, as `probe.server_views` names it."""
 _PANEL_PX = 84
 _TPS, _LATENCY, _WAL, _WRITTEN, _READ, _BACKENDS = PANELS
 _PROGRESS = re.compile(r"progress: ([\d.]+) s, ([\d.]+) tps, lat ([\d.]+) ms\b.*")

@@ -14,11 +14,11 @@ from pathlib import Path
 from pgassay import copying
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account, Version
-from pgassay.bench.running import Completed, Runner
+from pgassay.bench.running import Runner
 from pgassay.files import Directory
-from pgassay.postgres import control, copied, ownership, settings
+from pgassay.postgres import copied, ownership, settings
 from pgassay.postgres.complaints import complaint
-from pgassay.postgres.control import Control
+from pgassay.postgres.copied import Control
 
 ROLE = "pgassay"
 """Our superuser in a cluster that came from elsewhere."""
@@ -71,11 +71,46 @@ def adopt(programs: Programs, source: Path, directory: Path, database: str) -> C
     The caller marks it. What is returned was true of the copy.
     """
     found = examine(programs, source)
-    _copy(source, directory, programs.account)
-    _configure(directory, programs.account)
+    # By reference where the file system can; for the servers' account alone, as a server demands.
+    with Directory.open(source.resolve()) as original, Directory.open(directory) as copy:
+        try:
+            copying.copy_into(
+                original,
+                copy,
+                share=True,
+                owner=programs.account.owner,
+                closed=True,
+                skipped=_skipped(original),
+                emptied=_EMPTIED,
+            )
+        except OSError as error:
+            raise ClusterError(f'could not copy "{source}": {error!s}') from None
+    with Directory.open(directory) as cluster:
+        inside = ""
+        if cluster.status(copied.TABLESPACES) is not None:
+            with cluster.inner(copied.TABLESPACES) as tablespaces:
+                inside = _IN_PLACE if tablespaces.names() else ""
+        for name, text in (
+            ("postgresql.conf", f"{inside}include '{settings.FILE}'\n"),
+            (settings.FILE, settings.file_text({})),
+            ("postgresql.auto.conf", ""),
+            ("pg_hba.conf", _HBA),
+            ("pg_ident.conf", ""),
+        ):
+            cluster.replace(name, text, programs.account.owner)
     if (directory / copied.LABEL).is_file():
         _require_no_new_tablespace(programs, directory)
-    _recover(programs, directory, database, found)
+    # Once, by ourselves alone; then its control file says that it was shut down.
+    # As when data are loaded: what comes of it is synced when it is taken as a snapshot.
+    given = {"max_prepared_transactions": str(found.prepared_max), "log_destination": "stderr", "fsync": "off"}
+    words = [str(programs.bindir / "postgres"), "--single", "-D", str(directory), *settings.as_options(given), database]
+    done = programs.runner.run(words, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
+    failed = re.search(r"^(\S+ ){0,4}(ERROR|FATAL|PANIC):", done.stderr, re.MULTILINE)
+    if done.status or failed or _REACHED not in done.stdout:
+        raise _not_recovered(*complaint(done.stderr))
+    after = copied.read_control(directory, programs.bindir, programs.runner)
+    if after.state not in copied.SHUT_DOWN:
+        raise _not_recovered(f"it was left {after.state}", None)
     return found
 
 
@@ -85,14 +120,18 @@ def examine(programs: Programs, source: Path, *, links: bool = False) -> Control
     `links` of its WAL and tablespaces are for the caller to follow; a server of ours would write through them. Raises
     `ClusterError`, and `UntrustedError` for other links and for hard links to foreign files.
     """
-    found = control.read(source, programs.bindir, programs.runner)
+    found = copied.read_control(source, programs.bindir, programs.runner)
     if found.major != programs.version.major:
         raise ClusterError(
             f'the files in "{source}" are of PostgreSQL {found.major}, and PostgreSQL '
             f"{programs.version.major} cannot read them",
             "a dump can be loaded by any version: pgassay capture --data dump",
         )
-    built = _compiled(programs)
+    with ownership.empty_configuration(programs.account) as scratch:
+        built = {
+            name: int(settings.ask(programs.runner, programs.bindir, scratch, {}, name))
+            for name in ("block_size", "wal_block_size")
+        }
     for what, theirs in (("block_size", found.block_bytes), ("wal_block_size", found.wal_block_bytes)):
         if built[what] != theirs:
             raise ClusterError(
@@ -119,46 +158,6 @@ def _skipped(source: Directory) -> frozenset[str]:
     return _LEFT_OUT | copied.needless(source)
 
 
-def _compiled(programs: Programs) -> dict[str, int]:
-    """Sizes that are fixed when PostgreSQL is compiled."""
-    with ownership.empty_configuration(programs.account) as scratch:
-        names = ("block_size", "wal_block_size")
-        return {name: int(settings.ask(programs.runner, programs.bindir, scratch, {}, name)) for name in names}
-
-
-def _copy(source: Path, directory: Path, account: Account) -> None:
-    """By reference where the file system can; for the servers' account alone, as a server demands."""
-    with Directory.open(source.resolve()) as original, Directory.open(directory) as copy:
-        try:
-            copying.copy_into(
-                original,
-                copy,
-                share=True,
-                owner=account.owner,
-                closed=True,
-                skipped=_skipped(original),
-                emptied=_EMPTIED,
-            )
-        except OSError as error:
-            raise ClusterError(f'could not copy "{source}": {error!s}') from None
-
-
-def _configure(directory: Path, account: Account) -> None:
-    with Directory.open(directory) as cluster:
-        inside = ""
-        if cluster.status(copied.TABLESPACES) is not None:
-            with cluster.inner(copied.TABLESPACES) as tablespaces:
-                inside = _IN_PLACE if tablespaces.names() else ""
-        for name, text in (
-            ("postgresql.conf", f"{inside}include '{settings.FILE}'\n"),
-            (settings.FILE, settings.file_text({})),
-            ("postgresql.auto.conf", ""),
-            ("pg_hba.conf", _HBA),
-            ("pg_ident.conf", ""),
-        ):
-            cluster.replace(name, text, account.owner)
-
-
 def _require_no_new_tablespace(programs: Programs, directory: Path) -> None:
     """Raise `ClusterError` where recovery would make a tablespace at the source's path, which may be its own files."""
     program = programs.bindir / "pg_waldump"
@@ -177,25 +176,7 @@ def _require_no_new_tablespace(programs: Programs, directory: Path) -> None:
         )
 
 
-def _recover(programs: Programs, directory: Path, database: str, found: Control) -> None:
-    """Once, by ourselves alone; then its control file says that it was shut down."""
-    # As when data are loaded: what comes of it is synced when it is taken as a snapshot.
-    given = {"max_prepared_transactions": str(found.prepared_max), "log_destination": "stderr", "fsync": "off"}
-    words = [str(programs.bindir / "postgres"), "--single", "-D", str(directory), *settings.as_options(given), database]
-    done = programs.runner.run(words, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
-    if done.status or _REACHED not in done.stdout or _failed(done):
-        raise _not_recovered(*complaint(done.stderr))
-    after = control.read(directory, programs.bindir, programs.runner)
-    if after.state not in control.SHUT_DOWN:
-        raise _not_recovered(f"it was left {after.state}", None)
-
-
-def _failed(done: Completed) -> bool:
-    return re.search(r"^(\S+ ){0,4}(ERROR|FATAL|PANIC):", done.stderr, re.MULTILINE) is not None
-
-
 def _not_recovered(words: str, hint: str | None) -> ClusterError:
-    """The private server could not make a copy whole."""
     asked = hint or "the copy may be incomplete; pg_verifybackup checks a base backup"
     if "incompatible with operating system" in words or "was initialized with LC_" in words:
         asked = "install the locale here (locale -a lists them), or capture the data with --data dump"

@@ -32,18 +32,11 @@ def complaint(text: str) -> tuple[str, str | None]:
             logged = words
         elif sentence and level == "detail":
             detail = words
-        elif sentence and level == "hint":
-            hint = words
+        elif sentence and level == "hint":  # in our manner: no capital at the start, no full stop at the end
+            lowered = words[1:2].islower() or words[1:2] == " "
+            hint = ((words[:1].lower() + words[1:]) if lowered else words).rstrip(".") or None
     if not sentence:
         lines = [line for line in text.splitlines() if line.strip()]
-        told = [line for line in lines if not line[0].isspace()] or lines
-        return (told[-1].strip() if told else "it printed nothing"), None
-    return (f"{sentence} ({detail.rstrip('.')})" if detail else sentence), _as_hint(hint)
-
-
-def _as_hint(hint: str | None) -> str | None:
-    """In our manner: no capital at the start, no full stop at the end."""
-    if not hint:
-        return None
-    start = hint[:1].lower() + hint[1:] if hint[1:2].islower() or hint[1:2] == " " else hint
-    return start.rstrip(".")
+        lines = [line for line in lines if not line[0].isspace()] or lines
+        return (lines[-1].strip() if lines else "it printed nothing"), None
+    return (f"{sentence} ({detail.rstrip('.')})" if detail else sentence), hint

@@ -3,7 +3,8 @@
 Nothing is started or written here, since the directory may be somebody else's. A copy is usable if its server was shut
 down, or if it is a base backup: `backup_label` says where recovery begins, and the WAL from there on has come along
 (manual, "Continuous Archiving"). A copy of a running server without a label may hold pages of different moments, which
-no recovery would mend, so it is refused.
+no recovery would mend, so it is refused. pg_controldata says whose it is, with which options that are compiled in, and
+how it was left.
 """
 
 import hashlib
@@ -11,14 +12,116 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import scratch
 from pgassay.bench.errors import ClusterError
+from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.postgres import processes
-from pgassay.postgres.control import SHUT_DOWN, Control, no_data_directory, unreadable_directory
+from pgassay.postgres.complaints import complaint
+
+SHUT_DOWN = ("shut down", "shut down in recovery")
+"""States of a cluster whose files are whole by themselves."""
+_FILE = "global/pg_control"
+
+
+@dataclass(frozen=True)
+class Control:
+    """A cluster's control file, and its major version: sizes in bytes."""
+
+    major: int
+    system_identifier: str
+    state: str
+    checkpoint_at: str
+    """When the last checkpoint began, as the program prints it."""
+    redo_file: str
+    """The first WAL file that recovery would need."""
+    block_bytes: int
+    wal_block_bytes: int
+    wal_segment_bytes: int
+    checksums: bool
+    prepared_max: int
+    """max_prepared_transactions of the server that wrote it: recovery needs as many."""
+
+
+_FIELDS: Mapping[str, str] = {
+    "system_identifier": "Database system identifier",
+    "state": "Database cluster state",
+    "checkpoint_at": "Time of latest checkpoint",
+    "redo_file": "Latest checkpoint's REDO WAL file",
+    "block_bytes": "Database block size",
+    "wal_block_bytes": "WAL block size",
+    "wal_segment_bytes": "Bytes per WAL segment",
+    "checksums": "Data page checksum version",
+    "prepared_max": "max_prepared_xacts setting",
+}
+
+
+def parse_control(major: int, text: str) -> Control:
+    """From what the program prints; raises `KeyError` where a line is missing, `ValueError` for what is no number."""
+    found = dict(re.findall(r"^([^:\n]+):[ \t]+(.*)$", text, re.MULTILINE))
+    word = {name: found[label].strip() for name, label in _FIELDS.items()}
+    return Control(
+        major=major,
+        system_identifier=word["system_identifier"],
+        state=word["state"],
+        checkpoint_at=word["checkpoint_at"],
+        redo_file=word["redo_file"],
+        block_bytes=int(word["block_bytes"]),
+        wal_block_bytes=int(word["wal_block_bytes"]),
+        wal_segment_bytes=int(word["wal_segment_bytes"]),
+        checksums=word["checksums"] != "0",
+        prepared_max=int(word["prepared_max"]),
+    )
+
+
+def major_of(directory: Path) -> int:
+    try:
+        return int((directory / "PG_VERSION").read_text(encoding="utf-8").strip())
+    except PermissionError:
+        raise unreadable_directory(directory) from None
+    except (OSError, ValueError):
+        raise no_data_directory(directory, "it has no PG_VERSION") from None
+
+
+def read_control(directory: Path, bindir: Path, runner: Runner) -> Control:
+    """By the program in `bindir`, of the directory's own major version; raises `ClusterError`."""
+    major = major_of(directory)
+    try:
+        with Directory.open(directory.resolve()) as opened:
+            contents = opened.read(_FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        raise no_data_directory(directory, f"it has no {_FILE}") from None
+    except PermissionError:
+        raise unreadable_directory(directory) from None
+    # A copy: the program's account may own the directory, and is given no file that a link of its own leads to.
+    with scratch.folder("control") as copy:
+        (copy / _FILE).parent.mkdir()
+        (copy / _FILE).write_bytes(contents)  # ours: a folder that is closed to others
+        done = runner.run([str(bindir / "pg_controldata"), str(copy)], files=(copy / _FILE,))
+    if done.status or "CRC checksum does not match" in done.stdout:
+        said = complaint(done.stderr or done.stdout)[0]
+        raise no_data_directory(directory, said.replace(str(copy), str(directory)))
+    try:
+        return parse_control(major, done.stdout)
+    except (KeyError, ValueError) as error:
+        raise no_data_directory(directory, f"pg_controldata does not say {error}") from None
+
+
+def no_data_directory(directory: Path, why: str) -> ClusterError:
+    return ClusterError(
+        f'"{directory}" is not a whole data directory: {why}',
+        "a base backup has PG_VERSION, global/pg_control and backup_label; one in tar files must be unpacked first",
+    )
+
+
+def unreadable_directory(directory: Path) -> ClusterError:
+    return ClusterError(f'no permission to read "{directory}"', "run as root, or as the account that owns the copy")
+
 
 LABEL, MANIFEST, PID_FILE = "backup_label", "backup_manifest", "postmaster.pid"
 WAL, TABLESPACES = "pg_wal", "pg_tblspc"
@@ -106,7 +209,12 @@ def needless(directory: Directory) -> frozenset[str]:
 def _require_wal(directory: Path, needed: list[str]) -> None:
     missing = [name for name in dict.fromkeys(needed) if not (directory / WAL / name).is_file()]
     if missing:
-        raise _missing_wal(directory, missing)
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise ClusterError(
+            f'"{directory}" has not the WAL that recovery needs: pg_wal/{missing[0]}{more} is missing',
+            "take it with WAL (pg_basebackup --wal-method=stream, pgBackRest archive-copy=y, barman recover), or copy"
+            " the files from the archive into its pg_wal",
+        )
 
 
 def _of_manifest(directory: Path, segment_bytes: int) -> Iterator[str]:
@@ -134,13 +242,3 @@ def segment(timeline: int, number: int, segment_bytes: int) -> str:
     """The name of a WAL file (XLogFileName in xlog_internal.h)."""
     per_id = (1 << 32) // segment_bytes
     return f"{timeline:08X}{number // per_id:08X}{number % per_id:08X}"
-
-
-def _missing_wal(directory: Path, files: Sequence[str]) -> ClusterError:
-    """A base backup without the WAL that makes it whole."""
-    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    return ClusterError(
-        f'"{directory}" has not the WAL that recovery needs: pg_wal/{files[0]}{more} is missing',
-        "take it with WAL (pg_basebackup --wal-method=stream, pgBackRest archive-copy=y, barman recover), or copy the"
-        " files from the archive into its pg_wal",
-    )

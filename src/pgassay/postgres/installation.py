@@ -17,7 +17,7 @@ from pgassay.bench.places import Account, Endpoint, Listening, Version
 from pgassay.bench.running import Clock, Runner, Running
 from pgassay.bench.server import READY_S
 from pgassay.errors import UsageError
-from pgassay.files import Directory, UntrustedError
+from pgassay.files import Directory
 from pgassay.postgres import adoption, network, ownership, processes, settings
 from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.postgres.server import LocalServer, Session, tail
@@ -54,7 +54,27 @@ class LocalInstallation:
             )
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if COPY_OF in options:
-            self._adopt(directory, options)
+            others = [name for name in options if name not in (COPY_OF, COPY_DATABASE)]
+            if others:
+                raise fixed_by_copy(f"init.{others[0]}")
+            database = options.get(COPY_DATABASE, adoption.DATABASE)
+            programs = adoption.Programs(self.bindir, self.version, self.runner, self.account)
+            found = adoption.adopt(programs, Path(options[COPY_OF]), directory, database)
+            ownership.mark(
+                directory, self.clock.wall_ns(), str(self.version), self.account, database=database, role=adoption.ROLE
+            )
+            if any((directory / "pg_twophase").iterdir()):
+                # They would hold their locks for ever; each can be ended in its own database alone.
+                with ownership.private_directory(self.account) as sockets:
+                    server = self.start(directory, {"max_prepared_transactions": str(found.prepared_max)}, sockets)
+                    try:
+                        for gid, where in server.query("SELECT gid, database FROM pg_prepared_xacts"):
+                            session = Session(replace(server.endpoint, database=str(where)))
+                            quoted = str(gid).replace("'", "''")
+                            session.query(f"ROLLBACK PREPARED '{quoted}'")
+                            session.close()
+                    finally:
+                        server.stop()
             return
         flags = initdb_flags(options, self.version)
         with Directory.open(directory) as cluster:
@@ -70,32 +90,6 @@ class LocalInstallation:
             cluster.replace("postgresql.conf", made + f"\ninclude '{settings.FILE}'\n".encode(), self.account.owner)
         self._write_settings(directory, {})
         ownership.mark(directory, self.clock.wall_ns(), str(self.version), self.account)
-
-    def _adopt(self, directory: Path, options: Mapping[str, str]) -> None:
-        """A cluster from a copied data directory; transactions that were prepared there are rolled back."""
-        others = [name for name in options if name not in (COPY_OF, COPY_DATABASE)]
-        if others:
-            raise fixed_by_copy(f"init.{others[0]}")
-        database = options.get(COPY_DATABASE, adoption.DATABASE)
-        programs = adoption.Programs(self.bindir, self.version, self.runner, self.account)
-        found = adoption.adopt(programs, Path(options[COPY_OF]), directory, database)
-        ownership.mark(
-            directory, self.clock.wall_ns(), str(self.version), self.account, database=database, role=adoption.ROLE
-        )
-        if any((directory / "pg_twophase").iterdir()):
-            self._roll_back_prepared(directory, found.prepared_max)
-
-    def _roll_back_prepared(self, directory: Path, most: int) -> None:
-        """They would hold their locks for ever; each can be ended in its own database alone."""
-        with ownership.private_directory(self.account) as sockets:
-            server = self.start(directory, {"max_prepared_transactions": str(most)}, sockets)
-            try:
-                for gid, database in server.query("SELECT gid, database FROM pg_prepared_xacts"):
-                    session = Session(replace(server.endpoint, database=str(database)))
-                    session.query(f"ROLLBACK PREPARED {_literal(str(gid))}")
-                    session.close()
-            finally:
-                server.stop()
 
     def start(
         self,
@@ -134,7 +128,7 @@ class LocalInstallation:
             "logging_collector": "off",
             "log_destination": "stderr",
         }
-        log = socket_directory / f"server-{port}.log"  # Others may run beside it.
+        log = socket_directory / f"server-{port}.log"  # Others may use the same directory.
         with Directory.open(socket_directory) as place:
             place.replace(log.name, "")
         command = [str(self.bindir / "postgres"), "-D", str(directory), *_options(private)]
@@ -196,10 +190,11 @@ class LocalInstallation:
             cluster.replace(settings.FILE, settings.file_text(values), self.account.owner)
 
     def _wait_ready(self, directory: Path, running: Running, log: Path, ready_s: float) -> None:
-        """Until postmaster.pid says `ready`; its eighth line is the status (manual, "postmaster.pid")."""
+        """Until postmaster.pid says `ready`; its eighth line is the status."""
         deadline = self.clock.monotonic_ns() + int(ready_s * 1e9)
         while True:
-            if _status(directory, running.pid) == "ready":
+            lines = processes.pid_file(directory)
+            if len(lines) > 7 and lines[0] == str(running.pid) and lines[7].strip() == "ready":
                 return
             try:
                 ended = running.wait(0.0)
@@ -211,25 +206,13 @@ class LocalInstallation:
                 self.clock.sleep(_POLL_S)
                 continue
             words = complaint(tail(log))[0]
-            killed = ended.status == -signal.SIGKILL
-            raise not_started(f"it {KILLED}; its last message: {words}" if killed else words)
+            if ended.status == -signal.SIGKILL:
+                words = f"it {KILLED}; its last message: {words}"
+            raise ClusterError(f"server did not start: {words}")
 
 
 _ask = settings.ask
 _options = settings.as_options
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _status(directory: Path, pid: int) -> str:
-    try:
-        with Directory.open(directory) as cluster:
-            lines = cluster.read("postmaster.pid").decode("utf-8", "replace").splitlines()
-    except (OSError, UntrustedError):
-        return ""
-    return lines[7].strip() if len(lines) > 7 and lines[0] == str(pid) else ""
 
 
 INITDB_ALWAYS = ("--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=reject")
@@ -246,18 +229,15 @@ def initdb_flags(options: Mapping[str, str], version: Version) -> list[str]:
         found.append("--no-instructions")
     for name, value in options.items():
         if name == "data_checksums":
-            found += _checksums(parse_boolean(value), version)
+            if parse_boolean(value):
+                found.append("--data-checksums")
+            elif version.major >= versions.CHECKSUMS_BY_DEFAULT:
+                found.append("--no-data-checksums")
         elif name == "wal_segment_size":
             found.append(f"--wal-segsize={wal_segment_bytes(value) // _MB}")
         else:
             raise UsageError(f'unknown initdb option "init.{name}"', f"known are: {', '.join(INITDB_OPTIONS)}")
     return found
-
-
-def _checksums(on: bool, version: Version) -> list[str]:
-    if on:
-        return ["--data-checksums"]
-    return ["--no-data-checksums"] if version.major >= versions.CHECKSUMS_BY_DEFAULT else []
 
 
 def wal_segment_bytes(text: str) -> int:
@@ -268,13 +248,7 @@ def wal_segment_bytes(text: str) -> int:
     return size
 
 
-def not_started(words: str) -> ClusterError:
-    """The server ended while starting, in its own words."""
-    return ClusterError(f"server did not start: {words}")
-
-
 def fixed_by_copy(name: str) -> UsageError:
-    """An option of initdb, or other data, for a cluster that is copied."""
     return UsageError(
         f'"{name}" cannot be asked of a cluster that is a copy ("init.copy_of"): it is as its source has it',
         "data that were captured with --data dump are loaded into a new cluster, where it can be varied",

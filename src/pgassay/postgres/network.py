@@ -1,6 +1,6 @@
 """A server that a load reaches over TCP: a certificate, a role and a password made for one start, and gone with it.
 
-Everything lies in a private directory beside the socket: the server is told of it on its command line, so nothing in
+Everything lies in a private directory next to the socket, which the server is given on its command line, so nothing in
 the data directory changes but the role, which goes with the clone. A file of rules of its own takes the place of
 pg_hba.conf: our socket as before, and over TCP one role, from one address, with TLS and SCRAM, and nobody else. The
 password's verifier is worked out here (RFC 5802, RFC 7677; manual, "pg_authid"), so that no statement holds it.
@@ -107,7 +107,14 @@ def open_to(listening: Listening, database: str, place: Path, runner: Runner, ac
         folder.mkdir(mode=0o700)
         with Directory.open(folder) as made:
             made.give_self(account.owner)
-        _make_certificate(opening, runner)
+        # Signed by itself: it is the only one that the client believes.
+        require(runner)
+        key, certificate = opening.folder / _KEY, opening.folder / _CERTIFICATE
+        files = ("-keyout", str(key), "-out", str(certificate), "-days", _DAYS)
+        named = ("-subj", "/CN=pgassay", "-addext", f"subjectAltName=IP:{opening.listening.address}")
+        done = runner.run([OPENSSL, "req", "-x509", *_CURVE, *files, *named])
+        if done.status:
+            raise _no_certificate(complaint(done.stderr)[0])
         with Directory.open(folder) as made:
             made.replace(_RULES, rules(database, opening.role, listening.peer), account.owner)
             made.replace(_PASSWORD, password_line(opening, database), account.owner)  # whoever runs the load reads it
@@ -119,7 +126,6 @@ def open_to(listening: Listening, database: str, place: Path, runner: Runner, ac
 
 
 def require(runner: Runner) -> None:
-    """Raise `BenchError` where no certificate can be made."""
     if children.which(OPENSSL) is None:
         raise _no_certificate("openssl is not installed")
 
@@ -162,17 +168,5 @@ def verifier(password: str, salt: bytes, iterations: int = _ITERATIONS) -> str:
     return f"SCRAM-SHA-256${iterations}:{shown[0]}${shown[1]}:{shown[2]}"
 
 
-def _make_certificate(opening: Opening, runner: Runner) -> None:
-    """Signed by itself: it is the only one that the client believes."""
-    require(runner)
-    key, certificate = opening.folder / _KEY, opening.folder / _CERTIFICATE
-    files = ("-keyout", str(key), "-out", str(certificate), "-days", _DAYS)
-    named = ("-subj", "/CN=pgassay", "-addext", f"subjectAltName=IP:{opening.listening.address}")
-    done = runner.run([OPENSSL, "req", "-x509", *_CURVE, *files, *named])
-    if done.status:
-        raise _no_certificate(complaint(done.stderr)[0])
-
-
 def _no_certificate(said: str) -> BenchError:
-    """What openssl said, or that it is missing."""
     return BenchError(f"could not make the certificate of a server: {said}", "it takes the program openssl")

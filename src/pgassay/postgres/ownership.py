@@ -2,8 +2,9 @@
 
 `PGASSAY_CLUSTER` marks a data directory as ours. It lies inside, so that copies, reflinks and snapshots carry it along;
 a directory without it is never started, stopped or removed. `PGASSAY_OWNER` names the process that uses a cluster.
-After a crash or SIGKILL of that process it shows that what lies there was left behind; what a
-running pgassay uses is not touched.
+After a crash or SIGKILL of that process it shows that what lies there was left behind; what a running pgassay uses is
+not touched. Servers normally die with us (see the host's runner); ending what was left behind is for other cases:
+another kernel, a supervisor in between.
 
 Private directories hold a server's log and its socket. The socket's path is short (107 bytes: sun_path less its final
 null), and closed to all but root and the servers' account, since `trust` is safe only then. That account may write in
@@ -13,7 +14,7 @@ the socket's directory alone: root works in the one above it.
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from pgassay import scratch, untrusted
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
 from pgassay.files import Directory, UntrustedError
+from pgassay.postgres import processes
 from pgassay.postgres.processes import started_ticks
 
 MARKER_FILE = "PGASSAY_CLUSTER"
@@ -51,7 +53,6 @@ def mark(
     database: str = Marker.database,
     role: str = Marker.role,
 ) -> Marker:
-    """Write our marker into `directory`; returns it."""
     marker = Marker(MARKER_FORMAT, str(uuid.uuid4()), made_wall_ns, os.getuid(), version, database, role)
     with Directory.open(directory) as cluster:
         cluster.replace(MARKER_FILE, json.dumps(asdict(marker), indent=1) + "\n", account.owner)
@@ -100,7 +101,6 @@ def claim(directory: Path) -> None:
 
 
 def release(directory: Path) -> None:
-    """Remove the note that this process uses `directory`; harmless when there is none."""
     with suppress(FileNotFoundError), Directory.open(directory) as opened:
         opened.unlink(OWNER_FILE)
 
@@ -117,7 +117,6 @@ def abandoned(directory: Path) -> bool:
 
 
 def _boot() -> str:
-    """Which boot of the machine this is."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
@@ -195,3 +194,54 @@ def prepare_socket_directory(directory: Path, account: Account) -> tuple[Path, i
             while sockets.status(f".s.PGSQL.{port}.lock") is not None:
                 port += 1
     return place, port
+
+
+DEPTH = 7
+"""How far below a place of ours a cluster may lie: pgassay/sessions/lab-…/disk/crash/1/trial-… of a power cut."""
+_END_S = 10.0
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A cluster of ours whose owner is gone, and the processes that still serve it."""
+
+    directory: Path
+    pids: tuple[int, ...]
+
+
+def leftovers(places: Sequence[Path]) -> list[Leftover]:
+    """Every abandoned cluster below `places` that is still served."""
+    found = []
+    for place in places:
+        for cluster in _clusters(place, DEPTH):
+            if abandoned(cluster) and (pids := processes.serving(cluster)):
+                found.append(Leftover(cluster, tuple(pids)))
+    return found
+
+
+def end_leftover(leftover: Leftover) -> None:
+    """Stop what serves an abandoned cluster of ours; its files stay for the drive to discard.
+
+    The keeper of the killed lab may be at it too, and may have removed them meanwhile.
+    """
+    try:
+        require_mark(leftover.directory)
+    except ClusterError:
+        if leftover.directory.exists():
+            raise
+        return
+    processes.end(leftover.directory, _END_S)
+    release(leftover.directory)
+
+
+def _clusters(place: Path, depth: int) -> Iterator[Path]:
+    """Directories with our marker at most `depth` below `place`; symbolic links are not followed."""
+    try:
+        if (place / MARKER_FILE).is_file():
+            yield place
+            return
+        folders = [each for each in place.iterdir() if each.is_dir() and not each.is_symlink()] if depth else []
+    except OSError:
+        return
+    for folder in folders:
+        yield from _clusters(folder, depth - 1)

@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 
+from pgassay.bench.proc import process_of
 from pgassay.files import Directory, UntrustedError
 
 _PROC = Path("/proc")
@@ -38,11 +39,19 @@ def serving(directory: Path, proc: Path = _PROC) -> list[int]:
 def postmaster(directory: Path) -> int | None:
     """The postmaster of `directory`, if postmaster.pid names a process that really serves it."""
     try:
-        with Directory.open(directory) as cluster:
-            pid = int(cluster.read("postmaster.pid").split(b"\n", 1)[0])
-    except (OSError, UntrustedError, ValueError):
+        pid = int(pid_file(directory)[0])
+    except (IndexError, ValueError):  # whoever may write there may have written anything
         return None
     return pid if pid in serving(directory) else None
+
+
+def pid_file(directory: Path) -> list[str]:
+    """The lines of postmaster.pid (manual, "postmaster.pid"); none where there is no such file."""
+    try:
+        with Directory.open(directory) as cluster:
+            return cluster.read("postmaster.pid").decode("utf-8", "replace").split("\n")
+    except (OSError, UntrustedError):
+        return []
 
 
 def end(directory: Path, patience_s: float) -> None:
@@ -70,7 +79,7 @@ def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
     """
     _signal(postmaster, signal.SIGSTOP)
     deadline = time.monotonic() + patience_s
-    while moving := [pid for pid in (postmaster, *_children(postmaster)) if _state(pid) not in _STILL]:
+    while moving := [pid for pid in (postmaster, *_children(postmaster)) if _moves(pid)]:
         for pid in moving:
             _signal(pid, signal.SIGSTOP)
         if time.monotonic() > deadline:
@@ -79,7 +88,6 @@ def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
 
 
 def thaw(postmaster: int) -> None:
-    """Let a frozen server go on; harmless for one that was not frozen, or has ended."""
     for pid in (*_children(postmaster), postmaster):
         _signal(pid, signal.SIGCONT)
 
@@ -92,22 +100,15 @@ def _children(pid: int) -> list[int]:
         return []
 
 
-def _state(pid: int) -> str:
-    """As proc(5) has it: `T` for a stopped process; `X` for one that is gone."""
-    try:
-        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "X"
-    return text.rpartition(")")[2].split()[0]
-
-
 def started_ticks(pid: int) -> int | None:
     """When a process started (ticks since boot): a later one with its number differs in that; None if it is gone."""
-    try:
-        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    return int(text.rpartition(")")[2].split()[19])
+    found = process_of(pid)
+    return None if found is None else found.started_ticks
+
+
+def _moves(pid: int) -> bool:
+    found = process_of(pid)
+    return found is not None and found.state not in _STILL
 
 
 def _signal(pid: int, number: int) -> None:

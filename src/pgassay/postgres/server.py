@@ -45,48 +45,25 @@ class LocalServer:
         placement: Placement = ANYWHERE,
         opened: Opening | None = None,
     ) -> None:
+        self.endpoint = endpoint
+        """The private socket by which we reach it."""
+        self.client_endpoint = endpoint if opened is None else opened.endpoint(endpoint)
+        """Over TCP where it was opened to it."""
+        self.version = version
+        self.placement = placement
+        self.postmaster_pid = running.pid
         self._running = running
         self._directory = directory
-        self._endpoint = endpoint
-        self._version = version
         self._log = log
-        self._placement = placement
         self._opened = opened
         self._session = Session(endpoint)
         self._stopped = False
         self._frozen = False
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The private socket by which we reach it."""
-        return self._endpoint
-
-    @property
-    def client_endpoint(self) -> Endpoint:
-        """Over TCP where it was opened to it."""
-        return self._endpoint if self._opened is None else self._opened.endpoint(self._endpoint)
-
-    @property
-    def postmaster_pid(self) -> int:
-        """The root of its process tree."""
-        return self._running.pid
-
-    @property
-    def version(self) -> Version:
-        """Of the programs that run it."""
-        return self._version
-
-    @property
-    def placement(self) -> Placement:
-        """As it was started."""
-        return self._placement
-
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Rows of one statement; raises `QueryError`."""
         return self._session.query(sql, parameters)
 
     def execute(self, sql: str) -> None:
-        """One statement without a result; raises `QueryError`."""
         self._session.query(sql)
 
     def alive(self) -> bool:
@@ -101,12 +78,11 @@ class LocalServer:
     def freeze(self) -> None:
         """Every process of it stands still until `thaw`; nothing may be asked of it meanwhile."""
         self._frozen = True
-        processes.freeze(self._running.pid)
+        processes.freeze(self.postmaster_pid)
 
     def thaw(self) -> None:
-        """Its processes go on; harmless when they do."""
         if self._frozen:
-            processes.thaw(self._running.pid)
+            processes.thaw(self.postmaster_pid)
             self._frozen = False
 
     def stop(self, *, immediately: bool = False) -> None:
@@ -127,7 +103,6 @@ class LocalServer:
         self._stopped = True
 
     def log_text(self) -> str:
-        """The server log so far (last 64 kB)."""
         return tail(self._log)
 
     def _ended(self, patience_s: float) -> bool:
@@ -165,13 +140,14 @@ class Session:
             return cursor.fetchall() if cursor.description is not None else []
         except psycopg.Error as error:
             words = error.diag.message_primary or complaint(str(error))[0]
-            failed = _query_failed(sql, words, error.diag.message_hint)
+            line = " ".join(sql.split())
+            shown = line if len(line) <= 80 else f"{line[:77]}..."
+            failed = QueryError(f'"{shown}" failed: {words}', error.diag.message_hint)
             if error.sqlstate and error.sqlstate.startswith(_WRITTEN_WRONGLY):
                 raise WrittenWronglyError(failed.message, failed.hint, words, error.sqlstate) from None
             raise failed from None
 
     def close(self) -> None:
-        """Close the connection if there is one."""
         import psycopg
 
         if self._connection is not None:
@@ -188,10 +164,3 @@ class Session:
             except psycopg.Error as error:
                 raise QueryError(f"could not connect to the server: {complaint(str(error))[0]}") from None
         return self._connection
-
-
-def _query_failed(sql: str, words: str, hint: str | None) -> QueryError:
-    """The server's own words about a statement."""
-    line = " ".join(sql.split())
-    shown = line if len(line) <= 80 else f"{line[:77]}..."
-    return QueryError(f'"{shown}" failed: {words}', hint)

@@ -1,4 +1,4 @@
-"""The block devices under the data and the WAL: reads, writes, bytes, flushes, times, and what the server's group did.
+"""The block devices under the data and the WAL: reads, writes, bytes, flushes and times.
 
 The device that is counted is the one the file system sits on: a partition, btrfs' anonymous device, loop and
 device-mapper are found by /proc/self/mountinfo and /sys/dev/block. Flushes are counted by whole disks only, so a
@@ -6,12 +6,13 @@ partition names its disk too.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.mountinfo import parse_mountinfo, parse_mounts
+from pgassay.bench.mountinfo import parse_mountinfo
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
 from pgassay.probe.procfs import parse_device_stat, read_text
@@ -76,7 +77,7 @@ _DISK_UNITS = {
 }
 _OF_DISK = ("flushes", "flush_ms")
 _ELAPSED = "elapsed_s"
-"""Beside what the device counts: the moment of the reading, so that differences are rates."""
+"""In addition to what the device counts: the moment of the reading, so that differences are rates."""
 
 
 _METERS = (*(Meter(name, unit) for name, unit in _DISK_UNITS.items()), Meter(_ELAPSED, "s"))
@@ -89,21 +90,15 @@ class Diskstats(FileReader):
     and only by whole disks.
     """
 
+    per_second = True
+    """It is one small file."""
+
     def __init__(self, source: str, device: Device, clock: Clock, *, sys: Path = Path("/sys")) -> None:
+        self.meters = {source: _METERS}
         self._source = source
         self._device = device
         self._clock = clock
         self._sys = sys
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """The source's counters, flushes among them, and the time between readings."""
-        return {self._source: _METERS}
-
-    @property
-    def per_second(self) -> bool:
-        """True: it reads one small file."""
-        return True
 
     def read(self) -> tuple[Reading, ...]:
         """Read the device (and its disk, for flushes); None throughout when it is gone."""
@@ -118,75 +113,6 @@ class Diskstats(FileReader):
     def _stat(self, number: str) -> dict[str, float | None]:
         text = read_text(self._sys / "dev" / "block" / number / "stat")
         return parse_device_stat(text) if text else dict.fromkeys(_DISK_UNITS)
-
-
-_GROUP_UNITS = {"reads": "count", "read_bytes": "bytes", "writes": "count", "written_bytes": "bytes"}
-_V2 = {"rios": "reads", "rbytes": "read_bytes", "wios": "writes", "wbytes": "written_bytes"}
-_V1 = {
-    "blkio.throttle.io_serviced_recursive": {"Read": "reads", "Write": "writes"},
-    "blkio.throttle.io_service_bytes_recursive": {"Read": "read_bytes", "Write": "written_bytes"},
-}
-
-
-class GroupIo(FileReader):
-    """What the control group of process `pid` (looked up once) read from and wrote to the disk of one device.
-
-    Version 2's io.stat, or version 1's blkio files. The group is the one that the server was started in: of a service
-    or a session, or its own with `host.memory`, so others may be counted too. None where nobody counts (the kernel's
-    "Control Group v2", IO; "Block IO Controller").
-    """
-
-    def __init__(self, pid: int, device: Device, clock: Clock, *, root: Path = Path("/")) -> None:
-        self._groups = tuple(_groups(pid, root))
-        self._number = device.disk
-        self._clock = clock
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Operations and bytes, as source `cgroup_io`."""
-        return {"cgroup_io": tuple(Meter(name, unit) for name, unit in _GROUP_UNITS.items())}
-
-    @property
-    def per_second(self) -> bool:
-        """At the window's edges: a group may hold others, so its seconds explain nothing."""
-        return False
-
-    def read(self) -> tuple[Reading, ...]:
-        """None for a device that the group's files do not list."""
-        now = self._clock.monotonic_ns(), self._clock.wall_ns()
-        values: dict[str, float | None] = dict.fromkeys(_GROUP_UNITS)
-        for group in self._groups:
-            values |= _of_v2(read_text(group / "io.stat") or "", self._number)
-            for file, names in _V1.items():
-                values |= _of_v1(read_text(group / file) or "", self._number, names)
-        return (Reading("cgroup_io", *now, values),)
-
-
-def _groups(pid: int, root: Path) -> Iterator[Path]:
-    """The group in each hierarchy that may count I/O, by /proc/PID/cgroup and /proc/mounts."""
-    mounts = parse_mounts(read_text(root / "proc/mounts") or "")
-    for line in (read_text(root / f"proc/{pid}/cgroup") or "").split("\n"):
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        for where, kind, options in mounts:
-            is_v1 = kind == "cgroup" and "blkio" in controllers.split(",") and "blkio" in options
-            if is_v1 or (kind == "cgroup2" and number == "0"):
-                yield root / where.lstrip("/") / path.lstrip("/")
-
-
-def _of_v2(text: str, number: str) -> dict[str, float | None]:
-    """`254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`."""
-    words = next((line.split()[1:] for line in text.splitlines() if line.startswith(f"{number} ")), [])
-    pairs = (word.partition("=") for word in words)
-    return {_V2[key]: float(value) for key, _, value in pairs if key in _V2}
-
-
-def _of_v1(text: str, number: str, names: Mapping[str, str]) -> dict[str, float | None]:
-    """`254:0 Read 4096`."""
-    lines = (line.split() for line in text.splitlines())
-    return {
-        names[line[1]]: float(line[2]) for line in lines if len(line) == 3 and line[0] == number and line[1] in names
-    }
 
 
 OWN_WRITES_MAX = 2.0
@@ -255,10 +181,7 @@ class Disks(Probe):
         ),
     )
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Of the data's device and of the WAL's own."""
-        return {self.name: _METERS, f"{self.name}_wal": _METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"diskstats": _METERS, "diskstats_wal": _METERS}
 
     def unavailable(self, target: Target) -> str | None:
         """Memory, layered and network file systems have no device of this machine."""
@@ -266,33 +189,11 @@ class Disks(Probe):
         return None if found else "no block device lies under the data directory or the WAL"
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """A reader for the data's device, and one for the WAL's where it is another."""
         data, wal = device_under(target.directory), _wal_device(target.directory)
         found: list[Reader] = [Diskstats(self.name, data, target.clock)] if data is not None else []
         if wal is not None and wal != data:
             found.append(Diskstats(f"{self.name}_wal", wal, target.clock))
         return found
-
-
-class ServerGroup(Probe):
-    """The server's control group on the data's device; it yields no cost, for a group may hold others."""
-
-    name = "cgroup_io"
-    summary = "reads and writes of the server's control group at the data's device"
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Operations and bytes, as source `cgroup_io`."""
-        return {self.name: tuple(Meter(name, unit) for name, unit in _GROUP_UNITS.items())}
-
-    def unavailable(self, target: Target) -> str | None:
-        """Without a device there is nothing to count."""
-        return None if device_under(target.directory) else "no block device lies under the data directory"
-
-    def readers(self, target: Target) -> Sequence[Reader]:
-        """On the disk under the data directory."""
-        data = device_under(target.directory)
-        return (GroupIo(target.server.postmaster_pid, data, target.clock),) if data is not None else ()
 
 
 def _wal_device(directory: Path) -> Device | None:

@@ -7,6 +7,7 @@ within 20 % of their mean).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
@@ -18,6 +19,8 @@ from pgassay.study.responses import Better, Response, Scale
 _SOURCES = (DATA, WAL, SMART, SMART_WAL)
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
 _LOGICAL, _PHYSICAL = "logical_bytes", "physical_bytes"
+_METERS = tuple(Meter(name, unit, name not in GAUGES) for name, unit in UNITS.items())
+"""All names of `bench.drive_counters`, also those that a drive does not count."""
 _READINGS_MIN = 3
 _ABSENT = object()
 """Stands for the counter of a drive that is not there."""
@@ -27,19 +30,12 @@ class DriveReader(FileReader):
     """One drive as the source `source` (`drive`, `drive_wal`, `smart` …); what a drive does not say is None, not 0."""
 
     def __init__(self, source: str, read: DriveCounters, clock: Clock) -> None:
+        self.meters = {source: _METERS}
+        self.per_second = source not in (SMART, SMART_WAL)
+        """One question to a program of ours; a SMART log costs a process, and moves slowly anyway."""
         self._source = source
         self._read = read
         self._clock = clock
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """All names of `bench.drive_counters`, also those that the drive does not count."""
-        return {self._source: tuple(Meter(name, unit, name not in GAUGES) for name, unit in UNITS.items())}
-
-    @property
-    def per_second(self) -> bool:
-        """One question to a program of ours; a SMART log costs a process, and moves slowly anyway."""
-        return self._source not in (SMART, SMART_WAL)
 
     def read(self) -> tuple[Reading, ...]:
         """Ask the drive; None throughout when it does not answer."""
@@ -131,8 +127,8 @@ def _ratio(part: str, whole: str) -> Callable[[Differences], float | None]:
 
     def value(counters: Differences) -> float | None:
         both = [(counters.get(f"{source}.{part}"), counters.get(f"{source}.{whole}")) for source in _SOURCES]
-        told = [(some, full) for some, full in both if some is not None and full is not None]
-        return quotient(sum(some for some, _ in told), sum(full for _, full in told)) if told else None
+        known = [(some, full) for some, full in both if some is not None and full is not None]
+        return quotient(sum(some for some, _ in known), sum(full for _, full in known)) if known else None
 
     return value
 
@@ -215,18 +211,13 @@ class Drives(Probe):
         ),
     )
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Every source that a drive may have."""
-        meters = tuple(Meter(name, unit, name not in GAUGES) for name, unit in UNITS.items())
-        return dict.fromkeys(_SOURCES, meters)
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = dict.fromkeys(_SOURCES, _METERS)
 
     def unavailable(self, target: Target) -> str | None:
         """Emulated drives count, and real ones with a SMART log; directories and images do not."""
         return None if target.drives else "no drive here counts of itself"
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """A reader for each drive that counts."""
         return tuple(DriveReader(source, read, target.clock) for source, read in target.drives.items())
 
 

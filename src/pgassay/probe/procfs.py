@@ -1,30 +1,38 @@
-"""Parsers of Linux's /proc and /sys files that the probes read; pure but for `read_text`. See proc(5).
+"""Linux's /proc: CPU, context switches, memory and bytes of processes, and the whole machine. See proc(5).
 
-Times are clock ticks there (CONFIG_HZ seen by user space, 100 a second) and microseconds here.
+Times are clock ticks there (CONFIG_HZ seen by user space, 100 a second) and microseconds here. What other programs took
+of the machine is what neither the server nor the lab nor the emulation of a drive used.
 """
 
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
+
+from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.probe import (
+    Cost,
+    Differences,
+    FileReader,
+    Probe,
+    Reader,
+    Target,
+    per_transaction,
+    quotient,
+    share,
+    total,
+)
+from pgassay.bench.proc import Process, process_of
+from pgassay.bench.running import Clock
+from pgassay.probe.drives import drive_cpu_us
+from pgassay.study.responses import Better, Response, Scale
 
 US_PER_TICK = 1_000_000 / os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True)
-class ProcessTimes:
-    """CPU of one process in µs: its own and that of the children it has waited for."""
-
-    parent: int
-    user_us: float
-    system_us: float
-    reaped_user_us: float
-    reaped_system_us: float
-
-
 def read_text(path: Path) -> str | None:
-    """A small file; None when it is gone or closed to us."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -39,22 +47,8 @@ def children_of(pid: int, proc: Path = Path("/proc")) -> list[int]:
         return []
     if any(text is not None for text in texts):
         return [int(word) for text in texts for word in (text or "").split()]
-    found = []
-    for entry in proc.iterdir():
-        stat = read_text(entry / "stat") if entry.name.isdecimal() else None
-        if stat and parse_times(stat).parent == pid:
-            found.append(int(entry.name))
-    return found
-
-
-def parse_times(stat: str) -> ProcessTimes:
-    """/proc/PID/stat; the name in brackets may hold anything. Raises ValueError on anything else."""
-    _, bracket, tail = stat.rpartition(")")
-    fields = tail.split()
-    if not bracket or len(fields) < 15:
-        raise ValueError("not a line of /proc/PID/stat")
-    user, system, reaped_user, reaped_system = (int(field) * US_PER_TICK for field in fields[11:15])
-    return ProcessTimes(int(fields[1]), user, system, reaped_user, reaped_system)
+    everyone = (process_of(entry.name, proc) for entry in proc.iterdir() if entry.name.isdecimal())
+    return [process.pid for process in everyone if process is not None and process.parent == pid]
 
 
 def parse_table(text: str, separator: str = ":") -> dict[str, int]:
@@ -108,3 +102,344 @@ def parse_device_stat(text: str) -> dict[str, float | None]:
         "flushes": numbers[15],
         "flush_ms": numbers[16],
     }
+
+
+_TREE_METERS = (
+    Meter("user_us", "us"),
+    Meter("system_us", "us"),
+    Meter("context_switches", "count"),
+    Meter("processes", "count", cumulative=False),
+    Meter("private_bytes", "bytes", cumulative=False),
+)
+_ATTEMPTS = 3
+
+
+@dataclass
+class _Living:
+    """A living descendant as it was at the last look."""
+
+    cpu_us: float
+    switches: int
+
+
+@dataclass
+class _Snapshot:
+    root: Process
+    user_us: float = 0.0
+    system_us: float = 0.0
+    private_bytes: int = 0
+    living: dict[int, _Living] = field(default_factory=dict)
+
+
+class _TreeReader(FileReader):
+    """Reads the process `pid` and its descendants as the source `source`, without the trees under `excluded`."""
+
+    _meters: ClassVar[tuple[Meter, ...]]
+
+    def __init__(
+        self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
+    ) -> None:
+        self.meters = {source: self._meters}
+        self._source = source
+        self._pid = pid
+        self._clock = clock
+        self._excluded = excluded
+        self._proc = proc
+
+    def read(self) -> tuple[Reading, ...]:
+        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+        return (Reading(self._source, *now, self._values()),)
+
+    def _values(self) -> Mapping[str, float | None]:
+        raise NotImplementedError
+
+    def _pids(self, pid: int | None = None) -> Iterator[int]:
+        """`pid` (the root, unless given) and its living descendants, without the excluded trees."""
+        pid = self._pid if pid is None else pid
+        if pid in self._excluded:
+            return
+        yield pid
+        for child in children_of(pid, self._proc):
+            yield from self._pids(child)
+
+
+class ProcessTree(_TreeReader):
+    """CPU, context switches and memory of a process and its descendants; None throughout when the process is gone.
+
+    CPU of children that have ended is exact, for the kernel hands it to the parent that waits for them. Their context
+    switches are not handed on: those after the last look are estimated from the CPU time that they still used.
+    """
+
+    per_second = True
+    """Two small files a process."""
+    _meters = _TREE_METERS
+
+    def __init__(
+        self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
+    ) -> None:
+        super().__init__(source, pid, clock, excluded=excluded, proc=proc)
+        self._living: dict[int, _Living] = {}
+        self._reaped_us = 0.0
+        self._switches_of_dead = 0.0
+
+    def _values(self) -> Mapping[str, float | None]:
+        look = self._snapshot()
+        if look is None:
+            return {meter.name: None for meter in _TREE_METERS}
+        dead = [seen for pid, seen in self._living.items() if pid not in look.living]
+        reaped_us = _reaped_us(look.root)
+        seen_us, switches = sum(each.cpu_us for each in dead), sum(each.switches for each in dead)
+        if dead:
+            grown = (reaped_us - self._reaped_us) / seen_us if seen_us > 0 else 1.0
+            self._switches_of_dead += switches * max(grown, 1.0)
+        self._living, self._reaped_us = look.living, reaped_us
+        return {
+            "user_us": look.user_us,
+            "system_us": look.system_us,
+            "context_switches": self._switches_of_dead + sum(seen.switches for seen in look.living.values()),
+            "processes": float(len(look.living)),
+            "private_bytes": float(look.private_bytes),
+        }
+
+    def _snapshot(self) -> _Snapshot | None:
+        """All processes at one moment: looked at again when a child was reaped meanwhile, so that none counts twice."""
+        look = None
+        for _ in range(_ATTEMPTS):
+            root = process_of(self._pid, self._proc)
+            if root is None:
+                return None
+            look = self._sum(root)
+            after = process_of(self._pid, self._proc)
+            if after is not None and _reaped_us(after) == _reaped_us(root):
+                return look
+        return look
+
+    def _sum(self, root: Process) -> _Snapshot:
+        look = _Snapshot(root)
+        for pid in self._pids():
+            process = root if pid == self._pid else process_of(pid, self._proc)
+            status = read_text(self._proc / str(pid) / "status")
+            if process is None or status is None:
+                continue
+            table = parse_table(status)
+            look.user_us += (process.user_ticks + process.reaped_user_ticks) * US_PER_TICK
+            look.system_us += (process.system_ticks + process.reaped_system_ticks) * US_PER_TICK
+            look.private_bytes += table.get("RssAnon", 0) * 1024
+            switches = table.get("voluntary_ctxt_switches", 0) + table.get("nonvoluntary_ctxt_switches", 0)
+            look.living[pid] = _Living(process.cpu_ticks * US_PER_TICK, switches)
+        return look
+
+
+def _reaped_us(process: Process) -> float:
+    return (process.reaped_user_ticks + process.reaped_system_ticks) * US_PER_TICK
+
+
+_IO_FIELDS = {
+    "read_calls": ("syscr", "count"),
+    "write_calls": ("syscw", "count"),
+    "passed_read_bytes": ("rchar", "bytes"),
+    "passed_written_bytes": ("wchar", "bytes"),
+    "storage_read_bytes": ("read_bytes", "bytes"),
+}
+_IO_METERS = tuple(Meter(name, unit) for name, (_, unit) in _IO_FIELDS.items())
+
+
+class ProcessIo(_TreeReader):
+    """Bytes that a process and its descendants passed to the file system, from /proc/PID/io.
+
+    None throughout where we may not read that file. Read at the window's edges. The kernel adds the counters of
+    children that have been waited for to their parent's, so nothing is lost when backends or a load's program end; the
+    tree is looked at again when one ended meanwhile, for neither it nor its parent may have had its bytes when they
+    were read. The file's `write_bytes` is left out: it counts a whole large folio for every page dirtied in it, for
+    WAL on a current ext4 twenty times too much. Asynchronous I/O (libaio, io_uring) is in none of its counters.
+    """
+
+    per_second = False
+    """Another file a process: not worth it."""
+    _meters = _IO_METERS
+
+    def _values(self) -> Mapping[str, float | None]:
+        tables: list[dict[str, int]] = []
+        for _ in range(_ATTEMPTS):
+            if self._io(self._pid) is None:
+                return dict.fromkeys(_IO_FIELDS)
+            pids = [*self._pids()]
+            tables = [*filter(None, map(self._io, pids))]
+            if set(pids) <= set(self._pids()):
+                break
+        return {name: float(sum(table.get(field, 0) for table in tables)) for name, (field, _) in _IO_FIELDS.items()}
+
+    def _io(self, pid: int) -> dict[str, int] | None:
+        text = read_text(self._proc / str(pid) / "io")
+        return parse_table(text) if text else None
+
+
+SERVER_CPU = ("process_tree.user_us", "process_tree.system_us")
+LAB_CPU = ("lab_tree.user_us", "lab_tree.system_us")
+
+
+class ServerProcesses(Probe):
+    """CPU, switches and memory of the postmaster and all that it started."""
+
+    name = "process_tree"
+    summary = "CPU, context switches and private memory of the server's processes"
+    costs = (
+        per_transaction("server_cpu_us", "server CPU", "us", SERVER_CPU, Scale.RATIO),
+        per_transaction(
+            "context_switches", "context switches of the server", "count", "process_tree.context_switches", Scale.RATIO
+        ),
+    )
+
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"process_tree": _TREE_METERS}
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        return (ProcessTree(self.name, target.server.postmaster_pid, target.clock),)
+
+
+class LabProcesses(Probe):
+    """Our own process tree: the lab, the load's program, and programs that emulate drives."""
+
+    name = "lab_tree"
+    summary = "CPU, context switches and private memory of the load program and the lab"
+    costs = (per_transaction("client_cpu_us", "CPU of the load program and the lab", "us", LAB_CPU, Scale.RATIO),)
+
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"lab_tree": _TREE_METERS}
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """From ourselves down, without the server."""
+        excluded = frozenset({target.server.postmaster_pid})
+        return (ProcessTree(self.name, os.getpid(), target.clock, excluded=excluded),)
+
+
+class ServerFiles(Probe):
+    """What the server's processes handed to the file system."""
+
+    name = "process_io"
+    summary = "bytes that the server's processes passed to files"
+    costs = (
+        per_transaction(
+            "file_written_bytes", "written to files by the server", "bytes", "process_io.passed_written_bytes"
+        ),
+    )
+
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"process_io": _IO_METERS}
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        return (ProcessIo(self.name, target.server.postmaster_pid, target.clock),)
+
+
+class LabFiles(Probe):
+    """What the lab and the load's program handed to the file system: their own work, not that of other programs.
+
+    `load.written_bytes` comes from the load itself (`LoadResult.written_bytes`): the kernel's counters leave
+    asynchronous I/O out.
+    """
+
+    name = "lab_io"
+    summary = "bytes that the load program and the lab passed to files"
+
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {
+        "lab_io": _IO_METERS,
+        "load": (Meter("written_bytes", "bytes"),),
+    }
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """From ourselves down, without the server."""
+        excluded = frozenset({target.server.postmaster_pid})
+        return (ProcessIo(self.name, os.getpid(), target.clock, excluded=excluded),)
+
+
+_CPU = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+_MACHINE_METERS = (
+    *(Meter(f"{name}_us", "us") for name in _CPU),
+    Meter("context_switches", "count"),
+    Meter("pages_swapped_in", "count"),
+    Meter("pages_swapped_out", "count"),
+    Meter("dirty_pages", "count", cumulative=False),
+    Meter("writeback_pages", "count", cumulative=False),
+    Meter("thermal_throttles", "count"),
+)
+
+
+class MachineReader(FileReader):
+    """CPU time by kind from /proc/stat, swapping and dirty memory from /proc/vmstat, cores that ran hot.
+
+    Steal is time that a hypervisor gave to others while this machine had work; a throttled core slowed down to cool
+    (Linux's Documentation/arch/x86/x86_64/machinecheck.rst). Either may invalidate a trial.
+
+    The kernel's idle and iowait may go back (proc_stat(5)): what a sleeping CPU waits for may end on another one, and
+    then its sleep was no waiting. Here a time stays as it is until the kernel's is greater again.
+    """
+
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"machine": _MACHINE_METERS}
+    per_second = True
+    """Two files, and a small one for each core that counts its throttling."""
+
+    def __init__(
+        self, clock: Clock, *, proc: Path = Path("/proc"), cpus: Path = Path("/sys/devices/system/cpu")
+    ) -> None:
+        self._clock = clock
+        self._proc = proc
+        self._greatest: dict[str, float] = {}
+        self._throttles = sorted(cpus.glob("cpu[0-9]*/thermal_throttle/core_throttle_count"))
+
+    def read(self) -> tuple[Reading, ...]:
+        """Read them all; None for what this kernel does not count."""
+        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+        stat, vmstat = read_text(self._proc / "stat"), read_text(self._proc / "vmstat")
+        cpu = parse_cpu(stat) if stat else {}
+        memory = parse_table(vmstat, " ") if vmstat else {}
+        self._greatest |= {name: max(cpu[name], self._greatest.get(name, 0.0)) for name in _CPU if name in cpu}
+        values: dict[str, float | None] = {f"{name}_us": self._greatest[name] if name in cpu else None for name in _CPU}
+        values |= {
+            "context_switches": cpu.get("switches"),
+            "pages_swapped_in": memory.get("pswpin"),
+            "pages_swapped_out": memory.get("pswpout"),
+            "dirty_pages": memory.get("nr_dirty"),
+            "writeback_pages": memory.get("nr_writeback"),
+            "thermal_throttles": sum_counts(read_text(path) for path in self._throttles),
+        }
+        return (Reading("machine", *now, values),)
+
+
+_ALL_CPU = tuple(f"machine.{kind}_us" for kind in _CPU)
+_BUSY_CPU = tuple(f"machine.{kind}_us" for kind in _CPU if kind not in ("idle", "iowait", "steal"))
+
+
+def _foreign_cpu(counters: Differences, _: int) -> float | None:
+    """What neither the server, nor the lab, nor the emulation of a drive used; never below 0, for clocks differ."""
+    busy, ours = total(counters, _BUSY_CPU), total(counters, (*SERVER_CPU, *LAB_CPU))
+    if busy is None or ours is None:
+        return None
+    return quotient(max(0.0, busy - ours - (drive_cpu_us(counters) or 0.0)), total(counters, _ALL_CPU))
+
+
+class Machine(Probe):
+    """The whole machine: what other programs took of it is the difference."""
+
+    name = "machine"
+    summary = "CPU time of the machine by kind, swapping, dirty memory, throttled cores"
+    costs = (
+        share("cpu_busy_share", "share of the machine's CPU time that was used", _BUSY_CPU, _ALL_CPU, Better.NEITHER),
+        share(
+            "iowait_share", "share of CPU time that waited for storage", ["machine.iowait_us"], _ALL_CPU, Better.LOWER
+        ),
+        share(
+            "steal_share", "share of CPU time that the hypervisor took", ["machine.steal_us"], _ALL_CPU, Better.LOWER
+        ),
+        Cost(
+            Response(
+                "foreign_cpu_share",
+                "share of CPU time that other programs used",
+                "share",
+                Better.LOWER,
+                Scale.DIFFERENCE,
+            ),
+            _foreign_cpu,
+        ),
+    )
+
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"machine": _MACHINE_METERS}
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        return (MachineReader(target.clock),)

@@ -9,17 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pgassay import plugins
-from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.counters import Reading
 from pgassay.bench.errors import QueryError
 from pgassay.bench.probe import Differences, Probe, Reader, Target
 from pgassay.bench.running import Clock
-from pgassay.probe.disks import Disks, ServerGroup
+from pgassay.probe.disks import Disks
 from pgassay.probe.drives import Drives
-from pgassay.probe.machine import Machine
-from pgassay.probe.processes import LabFiles, LabProcesses, ServerFiles, ServerProcesses
-from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Wal
+from pgassay.probe.procfs import LabFiles, LabProcesses, Machine, ServerFiles, ServerProcesses
+from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Waits, Wal
 from pgassay.probe.statistics import Session, Statistics, View, ViewProbe, statement
-from pgassay.probe.waits import Waits
 from pgassay.study.responses import Response
 
 PROBES: tuple[Probe, ...] = (
@@ -32,7 +30,6 @@ PROBES: tuple[Probe, ...] = (
     ServerFiles(),
     LabFiles(),
     Disks(),
-    ServerGroup(),
     Io(),
     Drives(),
     Sizes(),
@@ -52,7 +49,6 @@ class Probes:
 
     @property
     def all(self) -> tuple[Probe, ...]:
-        """All probes, ours before other packages'."""
         return (*self.ours, *self.foreign)
 
     @property
@@ -112,7 +108,7 @@ class Probes:
         if (probe in self.ours and not target.guarded) or _answers(target, view):
             return view
         if probe not in self.ours:
-            return view.without_values()
+            return replace(view, columns=tuple(each.hidden for each in view.columns), origin="")
         columns = (each if _answers(target, replace(view, columns=(each,))) else each.hidden for each in view.columns)
         return replace(view, columns=tuple(columns))
 
@@ -132,16 +128,10 @@ class _Guarded:
     """Another package's reader: where it raises, although it must not, its values are None and the trial goes on."""
 
     def __init__(self, reader: Reader, clock: Clock) -> None:
+        self.meters = reader.meters
+        self.per_second = reader.per_second
         self._reader = reader
         self._clock = clock
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        return self._reader.meters
-
-    @property
-    def per_second(self) -> bool:
-        return self._reader.per_second
 
     def settle(self) -> None:
         with suppress(Exception):

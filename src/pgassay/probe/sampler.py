@@ -75,7 +75,6 @@ class Sampler:
         return to_samples(readings, self.meters())
 
     def close(self) -> None:
-        """Stop, and give back what the readers hold."""
         self.stop()
         with self._lock:
             for reader in self._readers:

@@ -1,21 +1,37 @@
-"""What PostgreSQL counts, one probe for each view: transactions, tables, row versions, WAL, checkpoints, I/O, sizes.
+"""What PostgreSQL counts, one probe for each view, and what the load's backends wait for.
 
 See the manual, "The Cumulative Statistics System". What differs between versions goes by `bench.versions`. Each probe
 says which costs of a transaction its counters give; docs/report.md says how each is computed. A cost on the ratio
 scale may still be 0 for a load that only reads.
+
+pg_stat_activity is looked at five times a second, and looks are added up by kind of wait. A backend seen *active*
+without a wait event has or wants a CPU. One that waits for its client between or within transactions means that the
+client is behind. See the manual, "Wait Event Tables"; the WAL's events changed their capitals in 17. A look costs the
+server about as much as one small query.
 """
 
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
 from pgassay.bench import versions
+from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.probe import (
     Cost,
     Differences,
+    Probe,
+    Reader,
+    Target,
     per_transaction,
     product,
+    quotient,
     share,
     total,
     value_at_end,
 )
-from pgassay.probe.statistics import FIRST_USER_OID, Column, View, ViewProbe, counter, gauge
+from pgassay.bench.running import Clock
+from pgassay.probe.statistics import FIRST_USER_OID, Column, Session, View, ViewProbe, counter, gauge
 from pgassay.study.responses import Better, Response, Scale
 
 _BLOCK_BYTES = "sizes.block_bytes"
@@ -46,7 +62,6 @@ class Database(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """One row in every version."""
         columns = tuple(counter(name, unit, name) for name, unit in self._COUNTERS)
         return View(self.name, columns, "FROM pg_stat_database WHERE datname = current_database()")
 
@@ -98,7 +113,6 @@ class Tables(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """Sums over everything that is not the system's."""
         heap, index = "c.relkind IN ('r', 'm', 't')", "c.relkind = 'i'"
         read = "pg_stat_get_blocks_fetched(c.oid) - pg_stat_get_blocks_hit(c.oid)"
         hit = "pg_stat_get_blocks_hit(c.oid)"
@@ -138,7 +152,6 @@ class RowVersions(ViewProbe):
     """A line pointer of 4 bytes and a header of 23, aligned to 24."""
 
     def view(self, version: int) -> View:
-        """One row, the same in every version."""
         written = "pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)"
         columns_bytes = (
             "SELECT sum(coalesce(s.stawidth * (1 - s.stanullfrac), CASE WHEN a.attlen > 0 THEN a.attlen ELSE 32 END))"
@@ -173,7 +186,6 @@ class Wal(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """One row in every version."""
         has_view = version >= versions.STAT_WAL
         has_writes = has_view and version < versions.STAT_IO_BYTES
         columns = (
@@ -205,7 +217,6 @@ class Checkpoints(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """One row in every version."""
         new = version >= versions.STAT_CHECKPOINTER
         done = "k.num_done" if version >= versions.CHECKPOINTS_DONE else None
         columns = (
@@ -264,7 +275,6 @@ class Io(ViewProbe):
     _WAL = "object = 'wal'"
 
     def view(self, version: int) -> View:
-        """One row from 16 on; all None before."""
         there, wal = version >= versions.STAT_IO, version >= versions.STAT_IO_BYTES
         columns = (
             self._operations("relation_reads", "reads", self._RELATION, there),
@@ -312,7 +322,6 @@ class Sizes(ViewProbe):
     )
 
     def view(self, version: int) -> View:
-        """One row, the same in every version."""
         columns = (
             gauge("database_bytes", "bytes", "pg_database_size(current_database())"),
             gauge("table_bytes", "bytes", "coalesce(sum(pg_table_size(c.oid)), 0)"),
@@ -326,3 +335,135 @@ class Sizes(ViewProbe):
 def _sum(expression: str | None, rows: str) -> str | None:
     """The sum of an expression over those rows; None where this version has no such number."""
     return None if expression is None else f"coalesce(sum({expression}) FILTER (WHERE {rows}), 0)"
+
+
+INTERVAL_S = 0.2
+JOIN_S = 10.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of wait: its condition on pg_stat_activity, and what a backend does that it holds for.
+
+    `wait_event_type` is t, `wait_event` e. What fits no kind is counted in `all` only: extension of files, buffer pins,
+    sleeping, idle without an event.
+    """
+
+    name: str
+    condition: str
+    words: str
+
+
+_WAL_WAITS = "('walsync', 'walwrite', 'walinitsync', 'walinitwrite')"
+KINDS = (
+    Kind("on_cpu", "e IS NULL AND state = 'active'", "had or wanted a CPU"),
+    Kind("client", "t = 'Client'", "waited for the client"),
+    Kind("lock", "t = 'Lock' AND e <> 'extend'", "waited for a lock of another transaction"),
+    Kind("wal_flush", f"t IN ('IO', 'LWLock') AND lower(e) IN {_WAL_WAITS}", "waited for WAL to be written or flushed"),
+    Kind(
+        "data_read",
+        "t = 'IO' AND e IN ('DataFileRead', 'DataFilePrefetch', 'AioIoCompletion')",
+        "waited for data to be read",
+    ),
+    Kind(
+        "data_write",
+        "t = 'IO' AND e LIKE 'DataFile%' AND e NOT IN ('DataFileRead', 'DataFilePrefetch')",
+        "waited for data to be written",
+    ),
+    Kind("lwlock", "t = 'LWLock' AND lower(e) <> 'walwrite'", "waited for an internal lock"),
+)
+
+_WAITS_QUERY = (
+    f"SELECT {', '.join(f'count(*) FILTER (WHERE {kind.condition})' for kind in KINDS)}, count(*) FROM"
+    " (SELECT wait_event_type AS t, wait_event AS e, state FROM pg_stat_activity"
+    " WHERE backend_type = 'client backend' AND application_name <> 'pgassay' AND state IS NOT NULL) s"
+).encode()
+_METERS = tuple(Meter(name, "count") for name in ("looks", *(kind.name for kind in KINDS), "all"))
+
+
+class WaitsReader:
+    """See `bench.probe.Reader`; a thread looks between the readings."""
+
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"waits": _METERS}
+    per_second = True
+    """Reading it is one look more."""
+
+    def __init__(self, session: Session, clock: Clock, interval_s: float = INTERVAL_S) -> None:
+        self._session = session
+        self._clock = clock
+        self._interval_s = interval_s
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._resting = False
+        self._counts = dict.fromkeys((meter.name for meter in _METERS), 0.0)
+
+    def settle(self) -> None:
+        """What was seen is counted at once."""
+
+    def read(self) -> tuple[Reading, ...]:
+        """The looks so far, and one now; all None while the server does not answer."""
+        with self._lock:
+            answered = self._look()
+            values: dict[str, float | None] = dict(self._counts) if answered else dict.fromkeys(self._counts)
+        if answered and self._thread is None and not self._ended.is_set():
+            self._thread = threading.Thread(target=self._run, name="waits", daemon=True)
+            self._thread.start()
+        return (Reading("waits", self._clock.monotonic_ns(), self._clock.wall_ns(), values),)
+
+    def rest(self) -> None:
+        """A look that is under way is ended first; one that a frozen server answers later would see nobody at work."""
+        self._resting = True
+        with self._lock:
+            pass
+
+    def wake(self) -> None:
+        self._resting = False
+
+    def close(self) -> None:
+        """End the looking and close the session; harmless when that is done."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(JOIN_S)
+        with self._lock:
+            self._session.close()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._interval_s):
+            with self._lock:
+                if not self._ended.is_set() and not self._resting:
+                    self._look()
+
+    def _look(self) -> bool:
+        row = self._session.fetch(_WAITS_QUERY)
+        if row is None:
+            return False
+        for name, value in zip(self._counts, (1, *row), strict=True):
+            self._counts[name] += float(value)
+        return True
+
+
+def _waits_share(kind: Kind) -> Cost:
+    response = Response(
+        f"waits_{kind.name}_share",
+        f"share of looks in which backends {kind.words}",
+        "share",
+        Better.NEITHER,
+        Scale.DIFFERENCE,
+    )
+    return Cost(response, lambda counters, _: quotient(counters.get(f"waits.{kind.name}"), counters.get("waits.all")))
+
+
+class Waits(Probe):
+    """What the load's backends wait for."""
+
+    name = "waits"
+    summary = "what backends wait for, by kind, from looks at pg_stat_activity"
+    costs = tuple(map(_waits_share, KINDS))
+    asks_server = True
+
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"waits": _METERS}
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """With a session of its own: it looks between the questions of others."""
+        return (WaitsReader(Session(target.server.endpoint), target.clock),)

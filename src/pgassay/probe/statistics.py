@@ -60,12 +60,7 @@ class View:
 
     @property
     def selected(self) -> tuple[Column, ...]:
-        """The columns that this version has."""
         return tuple(column for column in self.columns if column.expression is not None)
-
-    def without_values(self) -> "View":
-        """The same meters, none of which this server can give: they read as None."""
-        return replace(self, columns=tuple(replace(column, expression=None) for column in self.columns), origin="")
 
 
 class ViewProbe(Probe):
@@ -142,7 +137,6 @@ class Session:
             return None
 
     def close(self) -> None:
-        """Close the connection; harmless when there is none."""
         import psycopg
 
         if self._connection is not None:
@@ -168,37 +162,25 @@ class Statistics:
         self._version = version
         self._views = tuple(views)
         self._clock = clock
-        self._per_second = per_second
+        self.meters = {view.source: view.meters for view in self._views}
+        self.per_second = per_second
         self._other_session = other_session
         self.sql = statement(self._views)
         """The one statement of all views."""
 
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """The meters of every view, by source."""
-        return {view.source: view.meters for view in self._views}
-
-    @property
-    def per_second(self) -> bool:
-        """Whether these views are asked once a second, or at a window's edges."""
-        return self._per_second
-
     def settle(self) -> None:
         """Wait until the load's backends have gone and all statistics are in; gives up after `SETTLE_S`."""
-        self._wait_for_backends()
+        deadline_ns = self._clock.monotonic_ns() + int(SETTLE_S * 1e9)
+        while self._clock.monotonic_ns() < deadline_ns:
+            row = self._session.fetch(_BUSY.encode())
+            if row is None or row[0] == 0:
+                break
+            self._clock.sleep(_PAUSE_S)
         if self._other_session is not None:
             try:
                 self._hand_in(self._other_session)
             except QueryError:
                 return  # The server is gone; what it counted is too.
-
-    def _wait_for_backends(self) -> None:
-        deadline_ns = self._clock.monotonic_ns() + int(SETTLE_S * 1e9)
-        while self._clock.monotonic_ns() < deadline_ns:
-            row = self._session.fetch(_BUSY.encode())
-            if row is None or row[0] == 0:
-                return
-            self._clock.sleep(_PAUSE_S)
 
     def _hand_in(self, ask: Callable[[str], object]) -> None:
         if self._version >= versions.FLUSH_ON_REQUEST:
@@ -221,5 +203,4 @@ class Statistics:
         """Nothing to do, since `rest` stopped nothing."""
 
     def close(self) -> None:
-        """Close the session; harmless when it is closed."""
         self._session.close()

@@ -17,8 +17,7 @@ from pgassay.drive.block import leftovers
 from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel, detach_loop
-from pgassay.drive.options import DriveOptions
-from pgassay.drive.sizing import scaled_pages
+from pgassay.drive.options import DriveOptions, scaled_pages
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.drives import DriveChoices, attacher_of

@@ -7,9 +7,8 @@ import pytest
 
 from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.places import Endpoint, Version
-from pgassay.postgres.attached.changes import MARK, PREFIX, ServerChanges
+from pgassay.postgres.attached.changes import MARK, PREFIX, AttachedLedger, Debt, ServerChanges, ledgers
 from pgassay.postgres.attached.facts import Facts
-from pgassay.postgres.attached.ledger import AttachedLedger, Debt, ledgers
 from tests.fakes.staging import FakeStaging, Killed
 
 ENDPOINT = Endpoint(Path("/run/staging"), 5432, "postgres", "dba", more=(("sslmode", "prefer"),))

@@ -9,8 +9,8 @@ from pgassay.bench.errors import BenchError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Endpoint, Version
 from pgassay.postgres.attached.attachment import attach, owed
+from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers
 from pgassay.postgres.attached.facts import Client, Facts
-from pgassay.postgres.attached.ledger import AttachedLedger, Debt, ledgers
 from pgassay.study.findings import Severity
 
 ENDPOINT = Endpoint(

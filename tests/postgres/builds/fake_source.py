@@ -15,9 +15,8 @@ from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import Cache
-from pgassay.postgres.builds.compilation import Tell, tell_nobody
+from pgassay.postgres.builds.compilation import Tell, Toolchain, tell_nobody
 from pgassay.postgres.builds.sources import Sources
-from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.find import Finder
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="no make on this machine")

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from pgassay.errors import PgassayError, UsageError
-from pgassay.postgres.builds.builder import missing_builds, not_as_requested
-from pgassay.postgres.builds.compilation import Progress
+from pgassay.postgres.builds.builder import missing_builds
+from pgassay.postgres.builds.compilation import Progress, Toolchain
 from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import Recipe, parse_spec
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.postgres.builds.toolchain import Toolchain
 from tests.postgres.builds.fake_source import MAKEFILE, builds_made, make_builder, make_tree, needs_make
 
 pytestmark = needs_make
@@ -135,7 +134,7 @@ def test_a_failed_build_names_what_is_missing_and_keeps_the_output(
 
 def test_a_build_that_does_not_verify_is_not_kept(tmp_path: Path) -> None:
     def refuse(installation: object, recipe: Recipe, runner: object) -> None:
-        raise not_as_requested(recipe.key, "block_size", 2048, 8192)
+        raise BuildError(f"build {recipe.key} has block_size = 8192, not 2048 as requested")
 
     builder, tree = replace(make_builder(tmp_path), verify=refuse), make_tree(tmp_path)
     with pytest.raises(BuildError, match="has block_size = 8192, not 2048 as requested"):

@@ -9,7 +9,7 @@ from time import monotonic
 
 from pgassay import copying
 from pgassay.capture.errors import CaptureError
-from pgassay.postgres import control, copied
+from pgassay.postgres import copied
 from pgassay.study.units import format_size
 
 _GROWTH = 1.02
@@ -58,7 +58,7 @@ def existing(path: Path) -> Path:
 
 def size_bytes(directory: Path) -> int:
     """What the files of a data directory take, and those that its links lead to; raises `ClusterError`."""
-    control.major_of(directory)
+    copied.major_of(directory)
     try:
         return copying.size_bytes(directory) + sum(
             copying.size_bytes(place) for each in copied.outside(directory) if (place := each.resolve()).is_dir()

@@ -25,7 +25,7 @@ from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.host.accounts import require_reach
 from pgassay.postgres import adoption, copied
-from pgassay.postgres.control import Control
+from pgassay.postgres.copied import Control
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 

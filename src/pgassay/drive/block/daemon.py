@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from pgassay import children
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.bench.mountinfo import MountEntry, mounts
+from pgassay.bench.proc import process_of
 from pgassay.drive.block import _launch, kernel
 from pgassay.drive.block.description import Description, impossible
 from pgassay.study.units import format_size
@@ -217,13 +218,8 @@ def complaint(text: str) -> tuple[str, str]:
 def _gone(pid: int, patience_s: float) -> bool:
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
-        try:
-            state = (
-                Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
-            )
-        except (OSError, IndexError):
-            return True
-        if state == "Z":
+        process = process_of(pid)
+        if process is None or process.state == "Z":
             return True
         time.sleep(_POLL_S)
     return False
@@ -238,7 +234,23 @@ class SocketControl:
     def ask(self, do: str, *, patience_s: float = PATIENCE_S, **values: Any) -> Mapping[str, Any]:
         """Connect, send one line of JSON, wait at most `patience_s` for the answer; raises `DriveError`."""
         try:
-            answer = self._exchange({"do": do, **values}, patience_s)
+            request = {"do": do, **values}
+            with (
+                socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
+                kernel.opened(self._directory, os.O_PATH | os.O_DIRECTORY) as folder,
+            ):
+                line.settimeout(patience_s)
+                line.connect(f"/proc/self/fd/{folder}/{SOCKET}")  # the path itself may be too long for a socket
+                line.sendall(json.dumps(request).encode() + b"\n")
+                text = b""
+                while not text.endswith(b"\n"):
+                    piece = line.recv(_PIECE)
+                    if not piece:
+                        raise ConnectionResetError("its daemon ended before it answered")
+                    text += piece
+            answer = json.loads(text)
+            if not isinstance(answer, dict):
+                raise ValueError("its answer is no object")
         except OSError as failure:
             raise silent(self._directory / SOCKET, (failure.strerror or str(failure)).lower()) from failure
         except ValueError as failure:
@@ -247,25 +259,6 @@ class SocketControl:
             raise DriveError(f'the emulated drive refused "{do}": {answer["error"]}', answer.get("hint") or None)
         found = answer.get("ok")
         return found if isinstance(found, dict) else {"value": found}
-
-    def _exchange(self, request: Mapping[str, Any], patience_s: float) -> dict[str, Any]:
-        with (
-            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
-            kernel.opened(self._directory, os.O_PATH | os.O_DIRECTORY) as folder,
-        ):
-            line.settimeout(patience_s)
-            line.connect(f"/proc/self/fd/{folder}/{SOCKET}")  # the path itself may be too long for a socket
-            line.sendall(json.dumps(request).encode() + b"\n")
-            text = b""
-            while not text.endswith(b"\n"):
-                piece = line.recv(_PIECE)
-                if not piece:
-                    raise ConnectionResetError("its daemon ended before it answered")
-                text += piece
-        answer = json.loads(text)
-        if not isinstance(answer, dict):
-            raise ValueError("its answer is no object")
-        return answer
 
 
 def silent(place: Path, why: str) -> DriveError:

@@ -54,12 +54,6 @@ class Description:
         except DescriptionError as refused:
             raise impossible(self.kind, str(refused), refused.hint) from None
 
-    def with_timing(self, level: str) -> "Description":
-        """With the level of `drive.timing`: `off`, `on` (as the description says, or the usual profile), a profile."""
-        if level == "on":
-            return self if self.core.profile is not None else self.with_values({"timing": {}})
-        return self.with_values({"timing": None if level == "off" else {"profile": level}})
-
 
 def impossible(kind: str, said: str, hint: str) -> UsageError:
     """There cannot be such a drive, in the words of the core or of the program that emulates it."""

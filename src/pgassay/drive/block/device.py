@@ -37,16 +37,14 @@ from pgassay.drive.block.kernel import (
 )
 from pgassay.drive.block.leftovers import DEVICE
 from pgassay.drive.block.preparation import (
-    Erasure,
     Overwritten,
     Proof,
     RawDevice,
     Tell,
-    erase,
+    discard,
     overwrite,
     precondition,
     prove,
-    require_erasable,
     require_trimmable,
     tell_nobody,
     trim,
@@ -72,7 +70,21 @@ def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/bloc
     """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
     if not device.is_block_device():
         raise no_block_device(device)
-    _require_free(device, sys)
+    why = ""
+    with refusals_of("open", device):
+        try:
+            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
+        except OSError as failure:
+            if failure.errno != errno.EBUSY:
+                raise
+            why = (failure.strerror or str(failure)).lower()
+    folder = sys / device.resolve().name
+    held = [path.name for path in (folder / "holders").glob("*")]
+    parts = [path.parent.name for path in folder.glob("*/partition")]
+    if held or parts:
+        why = why or ("partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held))
+    if why:
+        raise DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
     require_blank_or_ours(device, runner)
 
 
@@ -103,24 +115,6 @@ def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
         raise command_failed(f"look at {device}", outcome.stderr)
     found = json.loads(outcome.stdout or "{}").get("signatures", [])
     return [each for each in found if isinstance(each, dict)]
-
-
-def _require_free(device: Path, sys: Path) -> None:
-    why = ""
-    with refusals_of("open", device):
-        try:
-            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
-        except OSError as failure:
-            if failure.errno != errno.EBUSY:
-                raise
-            why = (failure.strerror or str(failure)).lower()
-    folder = sys / device.resolve().name
-    held = [path.name for path in (folder / "holders").glob("*")]
-    parts = [path.parent.name for path in folder.glob("*/partition")]
-    if held or parts:
-        why = why or ("partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held))
-    if why:
-        raise DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
 
 
 EDGE_BYTES = 1 << 20
@@ -273,7 +267,7 @@ class Preparation:
     `trim`: is afterwards trimmed what its new file system does not use? That is nearly all of it.
     """
 
-    erase: Erasure
+    discard: bool
     compressed_to: float
     drive_writes: int
     proof_bytes: int
@@ -282,9 +276,9 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was done to a device. `not_erased` says why it was not; `label` is what its file system is called now."""
+    """What was done to a device. `not_discarded` says why it was not; `label` is what its file system is called now."""
 
-    not_erased: str
+    not_discarded: str
     proof: Proof
     overwritten: Overwritten
     label: str
@@ -299,24 +293,20 @@ def prepare(
     pause: Callable[[float], None],
     tell: Tell,
 ) -> Prepared:
-    """Erase, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
+    """Discard, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
 
     Raises `UsageError` or `DriveError` for a device that is not ours, in use, too small, or fails; nothing is written
     to one that is refused. One that was written to stays marked as ours.
     """
     require_ours(device, runner)
     filesystem = Filesystem()
-    whole = size_bytes(device)
-    filesystem.require_room(whole)
-    require_erasable(device, wanted.erase, runner)
+    filesystem.require_room(size_bytes(device))
     if wanted.trim:
         require_trimmable(device, "--trim")
     read = counters or (dict)
     label = OWN_LABEL
     try:
-        not_erased = erase(
-            device, wanted.erase, runner, pause, lambda share: tell("erasing", int(share * whole), whole, None)
-        )
+        not_discarded = discard(device, runner) if wanted.discard else "not asked for"
         with RawDevice(device, wanted.compressed_to) as raw:
             proof = prove(raw, read, pause, wanted.proof_bytes, tell)
             raw.fill(tell)
@@ -334,7 +324,7 @@ def prepare(
                 trim(point, runner)
             finally:
                 kernel.unmount(point)
-    return Prepared(not_erased, proof, found, label)
+    return Prepared(not_discarded, proof, found, label)
 
 
 def _mark(device: Path, filesystem: Filesystem, kernel: Kernel) -> None:

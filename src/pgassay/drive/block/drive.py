@@ -190,7 +190,19 @@ class BlockDrive:
                 point.mkdir(mode=0o755, parents=True)
                 with laps("attach"):
                     device = self.volume.attach_cut(report.number)
-                self._replay(device, point, laps)
+                # Let the kernel replay the journal, check what it made of it, and mount that. The check comes before
+                # a server writes anything: later it would need all that the server wrote on the disk, and it is the
+                # state after the cut that is asked about.
+                with laps("mount"):
+                    try:
+                        self._kernel.mount(device, point, self.filesystem)
+                    except DriveError as refused:
+                        raise kernel.damaged(device, refused.message) from None
+                    self._kernel.unmount(point)
+                with laps("check"):
+                    self._kernel.check(device, self.filesystem)
+                with laps("remount"):
+                    self._kernel.mount(device, point, self.filesystem)
             if not state.directory.is_dir() and (point / _KEPT).is_dir():
                 # The clone got its name when the drive was mounted, by us: a loss of that says nothing of the server.
                 state = replace(state, directory=point / _KEPT)
@@ -202,23 +214,6 @@ class BlockDrive:
             self.discard_cut(state)
             raise
         return state
-
-    def _replay(self, device: Path, point: Path, laps: "StepTimes") -> None:
-        """Let the kernel replay the journal, check what it made of it, and mount that.
-
-        The check comes before a server writes anything: later it would need all that the server wrote on the disk, and
-        it is the state after the cut that is asked about.
-        """
-        with laps("mount"):
-            try:
-                self._kernel.mount(device, point, self.filesystem)
-            except DriveError as refused:
-                raise kernel.damaged(device, refused.message) from None
-            self._kernel.unmount(point)
-        with laps("check"):
-            self._kernel.check(device, self.filesystem)
-        with laps("remount"):
-            self._kernel.mount(device, point, self.filesystem)
 
     def discard_cut(self, state: CrashState) -> None:
         """See `CrashingDrive`; what the server left in the page cache is not written."""

@@ -36,7 +36,17 @@ def undo(place: Path) -> list[str]:
     place = place.resolve()
     for entry in kernel.mounts_below(place):
         _require_ours(entry, place)
-    homes = _homes(place)
+    # Directories that a daemon was started for. A dead FUSE mount below answers every look with an error.
+    homes, folders = [], [place]
+    for _ in range(_DEPTH):
+        homes += [folder for folder in folders if os.path.exists(folder / daemon.CONFIGURATION)]  # noqa: PTH110
+        inner = [
+            path
+            for folder in folders
+            for path in folder.iterdir()
+            if path.name not in (daemon.FUSE, POINT, CRASH_POINT)
+        ]
+        folders = [path for path in inner if _is_our_folder(path)]
     done = [f"silent daemon of {home.name}" for home in homes if _end_if_silent(home)]
     entries = kernel.mounts_below(place)
     for entry in entries:
@@ -83,21 +93,6 @@ def _noted(home: Path) -> Path | None:
 
 def _is_fuse(entry: MountEntry) -> bool:
     return entry.filesystem.partition(".")[0] in _FUSE_TYPES
-
-
-def _homes(place: Path) -> list[Path]:
-    """Directories that a daemon was started for. A dead FUSE mount below answers every look with an error."""
-    found, folders = [], [place]
-    for _ in range(_DEPTH):
-        found += [folder for folder in folders if os.path.exists(folder / daemon.CONFIGURATION)]  # noqa: PTH110
-        inner = [
-            path
-            for folder in folders
-            for path in folder.iterdir()
-            if path.name not in (daemon.FUSE, POINT, CRASH_POINT)
-        ]
-        folders = [path for path in inner if _is_our_folder(path)]
-    return found
 
 
 def _is_our_folder(path: Path) -> bool:

@@ -18,9 +18,8 @@ from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import VARIABLES, Endpoint
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.attached import facts
-from pgassay.postgres.attached.changes import ServerChanges, still_owed
+from pgassay.postgres.attached.changes import AttachedLedger, ServerChanges, ledgers, still_owed
 from pgassay.postgres.attached.facts import Facts, other_clients
-from pgassay.postgres.attached.ledger import AttachedLedger, ledgers
 from pgassay.postgres.server import Session
 from pgassay.study.findings import Finding, Severity
 
@@ -29,7 +28,7 @@ _FILE = "keep it in ~/.pgpass, in the file that PGPASSFILE names, or in a servic
 CONNECT_S = 10
 _PASSWORD = "PGPASSWORD"
 _OURS = ("application_name", "connect_timeout", "fallback_application_name")
-_FILES = ("passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl")
+_FILES = {"passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl"}
 _OWN_FIELDS = ("host", "port", "dbname", "user")
 
 
@@ -37,7 +36,7 @@ def require_no_secret(dsn: str) -> None:
     """Raise `UsageError` for what is no connection string, and for one that holds a password or leads elsewhere."""
     given = _parsed(dsn)
     if "password" in given or "sslpassword" in given:
-        raise password_given()
+        raise UsageError("--server holds a password, and the record keeps the command", _FILE)
     if "," in given.get("host", "") or "," in given.get("port", ""):
         raise UsageError("--server names several hosts", "name the one that may be changed")
     for name in given:
@@ -60,9 +59,13 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
         with psycopg.connect(dsn, connect_timeout=CONNECT_S, application_name="pgassay", autocommit=True) as connection:
             found = connection.info
             if connection.pgconn.used_password and environment.get(_PASSWORD):
-                raise password_in_environment()
-            given = {**found.get_parameters(), **_of_environment(environment)}
-            more = {name: _from_root(name, value) for name, value in given.items() if name in VARIABLES}
+                raise UsageError("the password is in PGPASSWORD, which programs of a load do not inherit", _FILE)
+            given = found.get_parameters()
+            if named := environment.get(VARIABLES["passfile"]):  # no parameter of a connection that names none
+                given["passfile"] = named
+            more = {name: value for name, value in given.items() if name in VARIABLES}
+            for name in more.keys() & _FILES:  # by its whole path: whoever repairs may stand elsewhere
+                more[name] = str(Path(more[name]).expanduser().absolute())
             more.setdefault("sslmode", "prefer")
             more["client_encoding"] = "UTF8"  # else psycopg has no texts from a server of SQL_ASCII, but bytes
             return Endpoint(Path(found.host), found.port, found.dbname, found.user, more=tuple(sorted(more.items())))
@@ -84,27 +87,6 @@ def _parsed(dsn: str) -> dict[str, str]:
             f"--server is no connection string: {str(error).strip()}",
             'write "host=staging1 dbname=postgres", or postgresql://…',
         ) from None
-
-
-def _from_root(name: str, value: str) -> str:
-    """A file by its whole path: whoever repairs may stand elsewhere."""
-    return str(Path(value).expanduser().absolute()) if name in _FILES else value
-
-
-def _of_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Where the password file is: it is no parameter of a connection that names none."""
-    named = environment.get(VARIABLES["passfile"])
-    return {"passfile": named} if named else {}
-
-
-def password_given() -> UsageError:
-    """A secret on the command line, which the record keeps."""
-    return UsageError("--server holds a password, and the record keeps the command", _FILE)
-
-
-def password_in_environment() -> UsageError:
-    """A secret that the programs of a load do not inherit."""
-    return UsageError("the password is in PGPASSWORD, which programs of a load do not inherit", _FILE)
 
 
 LOCK_KEY = int.from_bytes(b"pgassay!")
@@ -150,7 +132,11 @@ def attach(
         ledger = AttachedLedger.of(directory, endpoint, found.system)
         made = Attachment(endpoint, sql, found, ledger, ServerChanges(sql, ledger, found))
         if not planned:
-            _take(made)
+            locked = ledger.take()
+            if not locked or sql.query("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY]) != [(True,)]:
+                raise BenchError(f"another pgassay is attached to the server at {ledger.place}", "wait for its end")
+            if ledger.path.exists():
+                _settle(made)
         if not found.creates_databases:
             lacking.name(
                 "CREATEDB",
@@ -168,19 +154,6 @@ def attach(
             ledger.release()
         raise
     return made
-
-
-def _take(made: Attachment) -> None:
-    if not made.ledger.take():
-        raise _attached_already(made.ledger.place)
-    try:
-        if made.sql.query("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY]) != [(True,)]:
-            raise _attached_already(made.ledger.place)
-        if made.ledger.path.exists():
-            _settle(made)
-    except BaseException:
-        made.ledger.release()
-        raise
 
 
 def _settle(made: Attachment) -> tuple[str, ...]:
@@ -229,8 +202,3 @@ def owed(directory: Path) -> list[Finding]:
         text = f"a killed pgassay left on the server at {ledger.place}: {names}"
         found.append(Finding("attached_servers", Severity.WARNING, text, "pgassay doctor --repair"))
     return found
-
-
-def _attached_already(place: str) -> BenchError:
-    """Another lab has it."""
-    return BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")

@@ -2,19 +2,112 @@
 
 `give_back` puts all of it back, whoever made it: the lab at its end, the next lab, or `pgassay doctor --repair`. Every
 step may be done twice, so a lab may die between any two of them. What somebody else has changed since is left alone.
+
+What is owed is a list on disk, written before each change and kept until all is put back. Unlike a change of the host,
+one by ALTER SYSTEM outlives a reboot, and so does a database. So the list has no boot in it, only the server's address
+and its system identifier: `pgassay doctor --repair` finds the server again, and never another one that has its address
+since. One list a server; a lab locks it.
 """
 
+import hashlib
+import os
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, QueryError
+from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
+from pgassay.files import Directory
+from pgassay.locks import LockedList
 from pgassay.postgres.attached.facts import Facts, Sql
-from pgassay.postgres.attached.ledger import DATABASE, SETTING, AttachedLedger, Debt
 from pgassay.postgres.settings import require_name
 from pgassay.study.units import canonical
+from pgassay.untrusted import json_lines
+
+LIST_PREFIX, SUFFIX, LOCK = "attached-", ".jsonl", ".lock"
+DATABASE, SETTING = "database", "setting"
+
+
+@dataclass(frozen=True)
+class Debt:
+    """A database that we made (`kind` database), or a setting that we changed.
+
+    `before` is what ALTER SYSTEM had set, None where it had set nothing; `after` is what we set.
+    """
+
+    kind: str
+    name: str
+    before: str | None = None
+    after: str | None = None
+
+
+class AttachedLedger(LockedList):
+    """The list of one server."""
+
+    def __init__(self, path: Path, endpoint: Endpoint, system: str) -> None:
+        super().__init__(path, path.with_suffix(LOCK))
+        self.endpoint = endpoint
+        self.system = system
+        """The server's system identifier; empty where it does not say."""
+
+    @classmethod
+    def of(cls, directory: Path, endpoint: Endpoint, system: str) -> "AttachedLedger":
+        place = f"{endpoint.socket_directory}:{endpoint.port}"
+        digest = hashlib.sha256(place.encode()).hexdigest()[:12]
+        return cls(directory / f"{LIST_PREFIX}{digest}{SUFFIX}", endpoint, system)
+
+    @classmethod
+    def read(cls, path: Path) -> "AttachedLedger | None":
+        """A list that is there; None where its first line was cut short, so that nothing was done after it."""
+        for line in json_lines(path):
+            if line.get("kind") == "server":
+                more = tuple((str(name), str(value)) for name, value in line["more"])
+                endpoint = Endpoint(Path(line["host"]), int(line["port"]), line["database"], line["user"], more=more)
+                return cls(path, endpoint, line["system"])
+        return None
+
+    @property
+    def place(self) -> str:
+        """The server's address in words."""
+        return f"{self.endpoint.socket_directory}:{self.endpoint.port}"
+
+    def owed(self) -> tuple[Debt, ...]:
+        """What is to be put back, in the order of the changes; a line that a crash cut short was not acted upon."""
+        return tuple(
+            Debt(line["kind"], line["name"], line.get("before"), line.get("after"))
+            for line in json_lines(self.path)
+            if line.get("kind") in (DATABASE, SETTING)
+        )
+
+    def add(self, debt: Debt) -> None:
+        """Owe one more; on disk when this returns."""
+        head = {
+            "kind": "server",
+            "host": str(self.endpoint.socket_directory),
+            "port": self.endpoint.port,
+            "database": self.endpoint.database,
+            "user": self.endpoint.user,
+            "more": self.endpoint.more,
+            "system": self.system,
+        }
+        self.append(asdict(debt), head)
+
+
+def ledgers(directory: Path) -> list[AttachedLedger]:
+    """Every server to which something is owed.
+
+    Raises `UntrustedError` where root finds lists that another account may have written.
+    """
+    if os.geteuid() == 0 and directory.is_dir():
+        with Directory.open(directory) as state:
+            state.require_ours()
+    paths = sorted(directory.glob(f"{LIST_PREFIX}*{SUFFIX}")) if directory.is_dir() else []
+    return [found for path in paths if (found := AttachedLedger.read(path)) is not None]
+
 
 PREFIX = "pgassay_"
 """Of every database that we make; one without it is never dropped."""
@@ -156,7 +249,7 @@ class ServerChanges:
             for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
                 if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
                     self.drop_database(name)
-                    done.append(_dropped(name))
+                    done.append(f'database "{name}"')
         except QueryError as error:
             raise still_owed(self._ledger.place, error.message) from None
         self._databases.clear()
@@ -221,13 +314,7 @@ def _assigned(name: str, value: str) -> str:
     return f"{name} = {_literal(value)}"
 
 
-def _dropped(name: str) -> str:
-    """What was done."""
-    return f'database "{name}"'
-
-
 def still_owed(place: str, detail: str) -> BenchError:
-    """Putting back failed."""
     return BenchError(
         f"the server at {place} could not be put back as it was: {detail}",
         "what is owed is kept on this machine; when the server answers again: pgassay doctor --repair",

@@ -1,6 +1,6 @@
 """What a server says of itself and of our role there, and who else is connected; nothing is changed for the answers.
 
-Without a superuser much is hidden (manual, "Predefined Roles"): what is not told is None or empty, and what it costs
+Without a superuser much is hidden (manual, "Predefined Roles"): what is not shown is None or empty, and what it costs
 the study is said by `rights`.
 """
 
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.places import Version
+from pgassay.bench.proc import process_of
 
 _STAGING = "attach only to a staging server that nobody needs meanwhile (docs/your-server.md)"
 _LISTED = 5
@@ -109,13 +110,11 @@ def _postmaster(backend: int, role: str, proc: Path = Path("/proc")) -> int:
     """The parent of our own backend, if that process is on this machine: its title names our role."""
     try:
         title = (proc / str(backend) / "cmdline").read_bytes().decode(errors="replace")
-        words = (proc / str(backend) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        parent = int(words[1])
-        name = (proc / str(parent) / "comm").read_text(encoding="utf-8", errors="replace").strip()
-    except (OSError, ValueError, IndexError):
+    except OSError:
         return NO_PROCESS
-    ours = title.startswith("postgres:") and f" {role} " in title and name in ("postgres", "postmaster")
-    return parent if ours else NO_PROCESS
+    ours = process_of(backend, proc) if title.startswith("postgres:") and f" {role} " in title else None
+    parent = process_of(ours.parent, proc) if ours is not None else None
+    return parent.pid if parent is not None and parent.name in ("postgres", "postmaster") else NO_PROCESS
 
 
 _SERVICES = ("rdsadmin", "cloudsqladmin", "cloudsqlagent", "alloydbadmin", "azuresu", "azure_maintenance", "azure_sys")
@@ -142,7 +141,6 @@ class Client:
 
     @property
     def words(self) -> str:
-        """For a message."""
         parts = [f"pid {self.pid}", self.application and f"application_name {self.application}"]
         parts.append(f"database {self.database}" if self.database else self.kind or "replication")
         return ", ".join(part for part in parts if part)
@@ -157,7 +155,7 @@ SELECT pid, coalesce(application_name, ''), coalesce(datname, ''), coalesce(usen
         OR backend_type IS NULL AND usesysid IS NOT NULL AND datid IS NOT NULL)
  ORDER BY pid
 """
-"""Of sessions that our role may not look into, only the process, the database and the role are told; the launcher of
+"""Of sessions that our role may not look into, only the process, the database and the role are shown; the launcher of
 logical replication then looks like a client of no database."""
 
 
@@ -177,14 +175,12 @@ def others(sql: Sql, ours: Sequence[str] = (), patience_s: float = _PATIENCE_S) 
 
 
 def other_clients(found: Sequence[Client]) -> BenchError:
-    """Somebody else works there."""
     named = [each.words for each in found[:_LISTED]]
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     return BenchError(f"the server of --server has other clients: {'; '.join(named)}{more}", _STAGING)
 
 
 def visited(found: Sequence[Client], sessions: int) -> str:
-    """What makes a window invalid: somebody else was there."""
     named = "; ".join(each.words for each in found[:_LISTED])
     came = f"{sessions} sessions of others began during the window" if sessions else ""
     return "the server had other clients: " + "; ".join(each for each in (named, came) if each)

@@ -2,7 +2,8 @@
 
 To start one is to set its settings: those of a session on its database, the others for the whole server by ALTER SYSTEM
 and a reload. To stop it is to put the latter back. The server itself is never started, stopped, signalled or read by
-its files.
+its files. Its drive has clones that are databases, each a copy of one that we made (CREATE DATABASE); nothing of them
+outlives the run, since a server that somebody works on is no place to keep snapshots.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.errors import QueryError
+from pgassay.bench.drive_counters import DriveCounters
+from pgassay.bench.errors import DriveError, QueryError
 from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Listening, Version
+from pgassay.bench.places import Endpoint, Listening, Mount, Version
 from pgassay.bench.server import READY_S
+from pgassay.bench.store import DATABASES, Ageing, DriveOutline, Trait
 from pgassay.errors import UsageError
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import ways
@@ -23,57 +26,106 @@ from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.postgres.server import Session
 
+
+class Databases:
+    """The databases that we make on one server."""
+
+    kind = DATABASES
+
+    def __init__(self, changes: ServerChanges, mount: Mount) -> None:
+        self._changes = changes
+        self._mount = mount
+        self._snapshots: dict[str, str] = {}
+
+    def mount(self) -> Mount:
+        """Where the server's files are; unknown where it does not say, or runs elsewhere."""
+        return self._mount
+
+    def snapshot_mount(self) -> Mount | None:
+        return None
+
+    def wal(self) -> DriveOutline | None:
+        return None
+
+    def has_snapshot(self, key: str) -> bool:
+        return key in self._snapshots
+
+    def ageing(self) -> Ageing | None:
+        return None
+
+    def workspace(self, name: str) -> Path:
+        """The name of a database that nobody has; `initialize` makes it."""
+        return Path(self._changes.new_name())
+
+    def lay_out(self, directory: Path) -> None:
+        """Nothing: the server decides where its files are."""
+
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
+        self._snapshots[key] = directory.name
+
+    def forget_snapshot(self, key: str) -> None:
+        name = self._snapshots.pop(key, None)
+        if name is not None:
+            self._changes.drop_database(name)
+
+    def clone(self, key: str, name: str) -> Path:
+        """CREATE DATABASE … TEMPLATE; raises `DriveError` where the server refuses or has no such snapshot."""
+        if key not in self._snapshots:
+            raise DriveError(f'there is no prepared database "{key}" on the server')
+        made = self._changes.new_name()
+        try:
+            self._changes.create_database(made, self._snapshots[key])
+        except QueryError as error:
+            raise DriveError(f"the server could not copy a database: {error.message}", error.hint) from None
+        return Path(made)
+
+    def how_cloned(self) -> str:
+        return "CREATE DATABASE"
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        return {}
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        return {}
+
+    def write_back(self, directory: Path) -> None:
+        """Nothing: the server's files are its own."""
+
+    def discard(self, directory: Path, *, check: bool = False) -> None:
+        self._changes.drop_database(directory.name)
+
+    def release(self) -> None:
+        """Nothing: what is owed is put back by `ServerChanges.give_back`, databases and settings alike."""
+
+
 FOUND_BY = "attached"
 """How the PostgreSQL of a record was found: it is the user's own server."""
-_CHECKPOINT = "CHECKPOINT"
 
 
 class AttachedServer:
     """One database with its settings in force; implements `bench.server.Server`."""
 
     def __init__(self, endpoint: Endpoint, facts: Facts, changes: ServerChanges) -> None:
-        self._endpoint = endpoint
-        self._facts = facts
+        self.endpoint = self.client_endpoint = endpoint
+        """The user's server, and the database that is ours; a load's program reaches it as we do."""
+        self.postmaster_pid = facts.postmaster_pid
+        """A number that no process has where it runs elsewhere."""
+        self.version = facts.version
+        self.placement = ANYWHERE
+        self._checkpoints = facts.checkpoints
         self._changes = changes
         self._session = Session(endpoint)
         self._stopped = False
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The user's server, and the database that is ours."""
-        return self._endpoint
-
-    @property
-    def client_endpoint(self) -> Endpoint:
-        """A load's program reaches it as we do."""
-        return self._endpoint
-
-    @property
-    def postmaster_pid(self) -> int:
-        """The root of its process tree; a number that no process has where it runs elsewhere."""
-        return self._facts.postmaster_pid
-
-    @property
-    def version(self) -> Version:
-        """As the server says."""
-        return self._facts.version
-
-    @property
-    def placement(self) -> Placement:
-        """Wherever its owner has put it."""
-        return ANYWHERE
-
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Rows of one statement; raises `QueryError`."""
         return self._session.query(sql, parameters)
 
     def execute(self, sql: str) -> None:
         """One statement without a result. CHECKPOINT is left out where our role may not: the record says so."""
-        if sql != _CHECKPOINT or self._facts.checkpoints:
+        if sql != "CHECKPOINT" or self._checkpoints:
             self._session.query(sql)
 
     def alive(self) -> bool:
-        """Does it accept us?"""
         try:
             return not self._stopped and self.query("SELECT 1") == [(1,)]
         except QueryError:
@@ -110,16 +162,11 @@ class AttachedInstallation:
     endpoint: Endpoint
     facts: Facts
     changes: ServerChanges
+    found_by: str = FOUND_BY
 
     @property
     def version(self) -> Version:
-        """The server's, not that of the client programs."""
         return self.facts.version
-
-    @property
-    def found_by(self) -> str:
-        """The user has named it."""
-        return FOUND_BY
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
         """An empty database, or a copy of the user's (`copy_database`); raises `UsageError` for options of initdb."""
@@ -154,7 +201,6 @@ class AttachedInstallation:
         return AttachedServer(endpoint, self.facts, self.changes)
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
-        """What the server says now; raises `SettingError`."""
         ways.row(self.sql, name)
         return ways.shown(self.sql, name)
 
@@ -174,7 +220,6 @@ class AttachedInstallation:
 
 
 def as_it_is(names: Iterable[str], reasons: Sequence[str] = ()) -> UsageError:
-    """For factors that a server which runs already cannot have."""
     listed = "; ".join(reasons) if reasons else ", ".join(names)
     return UsageError(
         f"a server that runs already is taken as it is, and cannot have: {listed}",

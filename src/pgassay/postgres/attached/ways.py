@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, NotSettableError, QueryError, SettingError
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import UsageError
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.settings import PRIVATE, Setting, in_base_unit, require_name, same
 from pgassay.study.units import parse_boolean
@@ -54,8 +54,7 @@ _SESSION = ("user", "superuser")
 _RELOADED = ("sighup", "backend", "superuser-backend")
 
 _ROW = """
-SELECT name, setting, unit, vartype, source, context, min_val, max_val, enumvals, pending_restart,
-       coalesce(sourcefile LIKE '%%/postgresql.auto.conf', false)
+SELECT name, setting, unit, vartype, source, context, min_val, max_val, enumvals
   FROM pg_settings WHERE lower(name) = lower(%s)
 """
 _OF_ROLE = """
@@ -74,7 +73,6 @@ class Row:
     least: str | None
     most: str | None
     words: Sequence[str] | None
-    by_alter_system: bool
 
 
 def row(sql: Sql, name: str) -> Row:
@@ -83,8 +81,8 @@ def row(sql: Sql, name: str) -> Row:
     rows = sql.query(_ROW, [name])
     if not rows:
         raise NotSettableError(f'the server has no setting "{name}"', "SHOW ALL lists the settings", name)
-    *own, least, most, words, _, automatic = rows[0]
-    return Row(Setting(*own), least, most, words, bool(automatic))
+    *own, least, most, words = rows[0]
+    return Row(Setting(*own), least, most, words)
 
 
 def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
@@ -93,14 +91,35 @@ def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
     setting = found.setting
     if same(value, setting) and setting.source not in _OF_CONNECTION:
         return Way.HELD
-    never = NEVER.get(setting.name) or (_OTHERS if _of_the_place(setting.name) else "")
+    never = NEVER.get(setting.name) or (
+        _OTHERS
+        if (
+            setting.name.lower() in PRIVATE
+            or setting.name.startswith(_NEVER_PREFIXES)
+            or setting.name.endswith("_preload_libraries")
+        )
+        else ""
+    )
     if never:
         raise SettingError(f"{setting.name} is not changed on a server that is not ours: {never}")
     if setting.context in _SESSION:
-        _require_session(sql, facts, setting, value)
+        if sql.query(_OF_ROLE, [setting.name]):
+            raise SettingError(
+                f'{setting.name} is set for role "{facts.role}" by ALTER ROLE, which goes before what a database sets'
+            )
+        try:
+            sql.query("SELECT set_config(%s, %s, true)", [setting.name, value])  # for this one statement
+        except QueryError as error:
+            raise _refused(setting.name, value, error.message) from None
         return Way.DATABASE
     if setting.context not in _RELOADED:
-        raise _needs_restart(setting.name, shown(sql, setting.name), setting.context)
+        now = shown(sql, setting.name)
+        how = (
+            "takes a restart, which is not ours to make"
+            if setting.context == "postmaster"
+            else "cannot be changed at all"
+        )
+        raise SettingError(f"{setting.name} {how} (it is {now})")
     _require_value(found, value)
     require_system(sql, facts, setting.name)
     if setting.source in ("command line", "environment variable"):
@@ -109,7 +128,6 @@ def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
 
 
 def shown(sql: Sql, name: str) -> str:
-    """As SHOW prints it."""
     return str(sql.query("SELECT current_setting(%s)", [name])[0][0])
 
 
@@ -149,25 +167,11 @@ def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Way
             raise
         except SettingError as error:
             failed.append(error)
+    if len(failed) == 1:
+        raise SettingError(failed[0].message, failed[0].hint or _SET_HINT)
     if failed:
-        raise not_varied(failed)
+        raise SettingError("; ".join(each.message for each in failed), _SET_HINT)
     return ways
-
-
-def _of_the_place(name: str) -> bool:
-    return name.lower() in PRIVATE or name.startswith(_NEVER_PREFIXES) or name.endswith("_preload_libraries")
-
-
-def _require_session(sql: Sql, facts: Facts, setting: Setting, value: str) -> None:
-    """May our role set it, does the server take the value, and does nothing of the role's go before it?"""
-    if sql.query(_OF_ROLE, [setting.name]):
-        raise SettingError(
-            f'{setting.name} is set for role "{facts.role}" by ALTER ROLE, which goes before what a database sets'
-        )
-    try:
-        sql.query("SELECT set_config(%s, %s, true)", [setting.name, value])  # for this one statement
-    except QueryError as error:
-        raise _refused(setting.name, value, error.message) from None
 
 
 def _require_value(found: Row, value: str) -> None:
@@ -190,20 +194,5 @@ def _require_value(found: Row, value: str) -> None:
             raise _refused(setting.name, value, f"outside {found.least} … {found.most}{unit}")
 
 
-def _needs_restart(name: str, now: str, context: str) -> SettingError:
-    """`postmaster` or `internal`."""
-    how = "takes a restart, which is not ours to make" if context == "postmaster" else "cannot be changed at all"
-    return SettingError(f"{name} {how} (it is {now})")
-
-
 def _refused(name: str, value: str, detail: str) -> SettingError:
-    """The server does not take the value."""
     return SettingError(f"the server refuses {name} = '{value}': {detail}")
-
-
-def not_varied(errors: Sequence[PgassayError]) -> SettingError:
-    """All that cannot be set, in one message."""
-    if len(errors) == 1:
-        hint = errors[0].hint or _SET_HINT
-        return SettingError(errors[0].message, hint)
-    return SettingError("; ".join(each.message for each in errors), _SET_HINT)

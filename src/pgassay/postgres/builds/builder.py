@@ -28,12 +28,19 @@ from pgassay.files import Directory, UntrustedError
 from pgassay.postgres import ownership
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
 from pgassay.postgres.builds.commits import commit_of, export, has_file
-from pgassay.postgres.builds.compilation import Compilation, Making, Tell, count_objects, expected_objects, tell_nobody
+from pgassay.postgres.builds.compilation import (
+    Compilation,
+    Making,
+    Tell,
+    Toolchain,
+    count_objects,
+    expected_objects,
+    tell_nobody,
+)
 from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
 from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe, Spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import Source, Sources, major_of, tree_sha256
-from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 
@@ -51,7 +58,7 @@ class ExtensionSource:
     commit: str = ""
 
     @property
-    def told(self) -> str:
+    def as_recorded(self) -> str:
         """As the manifest of a build has it: the spec, with the commit's full hash."""
         return f"{self.spec} ({self.commit})" if self.commit else str(self.spec)
 
@@ -69,11 +76,6 @@ def identify(runner: Runner, spec: Spec) -> ExtensionSource:
     if not any((spec.path / name).is_file() for name in _MAKEFILES):
         raise _no_extension(str(spec))
     return ExtensionSource(spec, spec.path, tree_sha256(spec.path))
-
-
-def has_pgxs(installed: Path) -> bool:
-    """Has this build what extensions are built with?"""
-    return any(installed.rglob("pgxs.mk"))
 
 
 def lay_out(source: ExtensionSource, base: Path, staging: Path, runner: Runner) -> Path:
@@ -101,7 +103,6 @@ def make(source: ExtensionSource, making: Making, staging: Path) -> None:
 
 
 def _no_extension(what: str) -> UsageError:
-    """Nothing that PostgreSQL's makefiles for extensions (PGXS) build."""
     return UsageError(f"{what} has no Makefile: it is no extension that PGXS builds", "name the extension's own folder")
 
 
@@ -113,39 +114,35 @@ _SHOWN = ("block_size", "wal_block_size", "segment_size")
 
 def verify(installation: LocalInstallation, recipe: Recipe, runner: Runner) -> dict[str, str]:
     """Make a cluster, start it, compare; returns what the server says; raises `BuildError` or `ClusterError`."""
+    sizes = {"block_size": recipe.block_bytes, "wal_block_size": recipe.wal_block_bytes}
     with ownership.private_directory(installation.account) as folder:
         directory = folder / "data"
         installation.initialize(directory, {})
-        for name in ("block_size", "wal_block_size"):
-            _require(recipe, name, _size(recipe, name), installation.setting(directory, {}, name))
-        _verify_control(installation, recipe, directory, runner)
+        for name, size in sizes.items():
+            _require(recipe, name, size, installation.setting(directory, {}, name))
+        program = str(installation.bindir / "pg_controldata")
+        outcome = runner.run([program, "-D", str(directory)], timeout_s=60.0)
+        for label, field in _CONTROL:
+            found = re.search(rf"(?m)^{label}:\s+(\d+)$", outcome.stdout)
+            _require(recipe, label.lower(), getattr(recipe, field), found[1] if found else "nothing")
         server = installation.start(directory, {"shared_buffers": "16MB", "fsync": "off"}, folder / "socket")
         try:
             shown = {name: str(server.query(f"SHOW {name}")[0][0]) for name in _SHOWN}
             (blocks,), *_ = server.query("SELECT setting FROM pg_settings WHERE name = 'segment_size'")
         finally:
             server.stop(immediately=True)
-        for name in ("block_size", "wal_block_size"):
-            _require(recipe, name, _size(recipe, name), shown[name])
+        for name, size in sizes.items():
+            _require(recipe, name, size, shown[name])
         _require(recipe, "segment_size", recipe.segment_bytes, int(blocks) * recipe.block_bytes)
         return shown
 
 
-def _verify_control(installation: LocalInstallation, recipe: Recipe, directory: Path, runner: Runner) -> None:
-    program = str(installation.bindir / "pg_controldata")
-    outcome = runner.run([program, "-D", str(directory)], timeout_s=60.0)
-    for label, name in _CONTROL:
-        found = re.search(rf"(?m)^{label}:\s+(\d+)$", outcome.stdout)
-        _require(recipe, label.lower(), getattr(recipe, name), found[1] if found else "nothing")
-
-
-def _size(recipe: Recipe, name: str) -> int:
-    return recipe.block_bytes if name == "block_size" else recipe.wal_block_bytes
-
-
 def _require(recipe: Recipe, name: str, expected: int, found: object) -> None:
     if str(found) != str(expected):
-        raise not_as_requested(recipe.key, name, expected, found)
+        raise BuildError(
+            f"build {recipe.key} has {name} = {found}, not {expected} as requested",
+            f"pgassay postgres remove {recipe.key}",
+        )
 
 
 FOUND_BY = "built"
@@ -170,11 +167,16 @@ class Builder:
 
     def recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         """What would be built, from which source (fetched if it is not in the cache)."""
-        recipe, source = self._base_recipe(request)
-        return _with_extension(recipe, self._extension(request)), source
+        recipe, source, _ = self._identified(request)
+        return recipe, source
 
-    def _extension(self, request: BuildRequest) -> ExtensionSource | None:
-        return identify(self.runner, request.extension) if request.extension is not None else None
+    def _identified(self, request: BuildRequest) -> tuple[Recipe, Source, ExtensionSource | None]:
+        """The extension once: its folder may change between the key and the build."""
+        recipe, source = self._base_recipe(request)
+        if request.extension is None:
+            return recipe, source, None
+        extension = identify(self.runner, request.extension)
+        return replace(recipe, extension_sha256=extension.sha256), source, extension
 
     def _base_recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         """Without an extension."""
@@ -214,9 +216,7 @@ class Builder:
         """The build, from the cache or made now; raises `BuildError` or `UsageError`."""
         if request.extension is not None:  # its programs find the libraries of the build that it was added to
             self._base(replace(request, extension=None), may_build=may_build)
-        recipe, source = self._base_recipe(request)
-        extension = self._extension(request)  # once: its folder may change between the key and the build
-        recipe = _with_extension(recipe, extension)
+        recipe, source, extension = self._identified(request)
         with self.cache.alone(recipe.key):
             if self.cache.manifest(recipe.key) is None:
                 if not may_build:
@@ -224,106 +224,80 @@ class Builder:
                         f"PostgreSQL {recipe.name} is not built yet, and a dry run builds nothing",
                         "build it first: pgassay postgres build",
                     )
-                if extension is None:
-                    self._build(recipe, source)
-                else:
-                    self._extend(recipe, source, extension)
+                self._build(recipe, source, extension)
             else:
-                self.cache.check_contents(recipe.key)  # 20 MB: nothing beside a run, and a wrong server costs hours
+                self.cache.check_contents(recipe.key)  # 20 MB: little against a run, and a wrong server costs hours
         return self.kept(recipe.key)
 
     def _base(self, request: BuildRequest, *, may_build: bool) -> None:
         """See that the build is there to which an extension is added: with PGXS, which older ones were kept without."""
         key = self.installation(request, may_build=may_build).bindir.parent.name
-        if may_build and not has_pgxs(self.cache.directory(key)):
+        if may_build and not any(self.cache.directory(key).rglob("pgxs.mk")):
             with self.cache.alone(key):
                 self.cache.remove(key)
             self.installation(request)
 
     def kept(self, key: str) -> LocalInstallation:
-        """A build of the cache as an installation."""
         return self.finder.named(self.cache.directory(key) / "bin", FOUND_BY)
 
-    def _build(self, recipe: Recipe, source: Source) -> None:
+    def _build(self, recipe: Recipe, source: Source, extension: ExtensionSource | None) -> None:
+        """With an extension: the build without it is in the cache, and is copied."""
         self.cache.require_room()
         started_ns = self.clock.monotonic_ns()
         with self.cache.staging() as staging:
-            tree = self.sources.unpack(source, staging / "source")
-            self.toolchain.require(tree)
-            for name in ("objects", "installed"):
-                (staging / name).mkdir()
             log = staging / "build.log"
-            compilation = Compilation(
-                runner=self.runner,
-                clock=self.clock,
-                recipe=recipe,
-                cc=self.toolchain.cc,
-                source=tree,
-                work=staging / "objects",
-                prefix=self.cache.directory(recipe.key),
-                log=log,
-                jobs=self.jobs,
-                debian=self.toolchain.debian,
-                expected=self._expected(tree),
-                tell=self.tell,
-            )
             try:
-                with self._given(staging):
-                    made = compilation.run()
+                if extension is None:
+                    objects_in = staging / "objects"
+                    compilation = self._compilation(recipe, source, staging, log)
+                    with self._given(staging):
+                        made = compilation.run()
+                else:
+                    objects_in = staging / _TREE
+                    base = self.cache.directory(replace(recipe, extension_sha256="").key)
+                    made = lay_out(extension, base, staging, self.runner)
+                    with self._given(staging):
+                        make(extension, Making(self.runner, log, self.toolchain.debian), staging)
                 installed = _taken(made, staging)
             except BuildError as error:
-                raise self._with_kept_log(error, log, recipe.key) from None
-            log.rename(installed / "build.log")
-            objects = count_objects(compilation.work)
+                kept = self.cache.logs / f"{recipe.key}.log"
+                if log.exists():
+                    shutil.move(log, kept)
+                raise BuildError(error.message, (error.hint or "").replace(str(log), str(kept))) from None
+            (installed / MANIFEST).unlink(missing_ok=True)
+            log.replace(installed / ("build.log" if extension is None else "extension.log"))
+            objects = count_objects(objects_in)
+            # The servers' account must pass through to try the programs before they are kept.
+            for folder in (staging, *(Path(each) for each, _, _ in os.walk(installed))):
+                folder.chmod(0o755)
             seconds = round((self.clock.monotonic_ns() - started_ns) / 1e9, 1)
-            self._reachable(staging, installed)
-            found = self.finder.named(installed / "bin", FOUND_BY)
-            self.verify(found, recipe, self.runner)
-            self._keep(installed, recipe, source, objects, seconds)
-
-    def _extend(self, recipe: Recipe, source: Source, extension: ExtensionSource) -> None:
-        """The build without the extension is in the cache."""
-        self.cache.require_room()
-        started_ns = self.clock.monotonic_ns()
-        base = self.cache.directory(replace(recipe, extension_sha256="").key)
-        with self.cache.staging() as staging:
-            log = staging / "build.log"
-            making = Making(self.runner, log, self.toolchain.debian)
-            try:
-                made = lay_out(extension, base, staging, self.runner)
-                with self._given(staging):
-                    make(extension, making, staging)
-                installed = _taken(made, staging)
-            except BuildError as error:
-                raise self._with_kept_log(error, log, recipe.key) from None
-            (installed / MANIFEST).unlink()
-            log.replace(installed / "extension.log")
-            self._reachable(staging, installed)
             self.verify(self.finder.named(installed / "bin", FOUND_BY), recipe, self.runner)
-            objects = count_objects(staging / "extension")
-            seconds = round((self.clock.monotonic_ns() - started_ns) / 1e9, 1)
-            self._keep(installed, recipe, source, objects, seconds, extension.told)
+            made_utc = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock.wall_ns() / 1e9))
+            spec = f"{source.spec} ({source.commit})" if source.commit else source.spec
+            of_extension = extension.as_recorded if extension is not None else ""
+            files = list_files(installed)
+            self.cache.put(installed, Manifest(recipe, spec, made_utc, seconds, objects, files, extension=of_extension))
 
-    def _keep(
-        self, installed: Path, recipe: Recipe, source: Source, objects: int, seconds: float, extension: str = ""
-    ) -> None:
-        made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock.wall_ns() / 1e9))
-        spec = f"{source.spec} ({source.commit})" if source.commit else source.spec
-        self.cache.put(
-            installed, Manifest(recipe, spec, made, seconds, objects, list_files(installed), extension=extension)
+    def _compilation(self, recipe: Recipe, source: Source, staging: Path, log: Path) -> Compilation:
+        tree = self.sources.unpack(source, staging / "source")
+        self.toolchain.require(tree)
+        for name in ("objects", "installed"):
+            (staging / name).mkdir()
+        others = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
+        return Compilation(
+            runner=self.runner,
+            clock=self.clock,
+            recipe=recipe,
+            cc=self.toolchain.cc,
+            source=tree,
+            work=staging / "objects",
+            prefix=self.cache.directory(recipe.key),
+            log=log,
+            jobs=self.jobs,
+            debian=self.toolchain.debian,
+            expected=next(others, None) or expected_objects(tree),
+            tell=self.tell,
         )
-
-    def _expected(self, tree: Path) -> int:
-        """What another build of this cache made, else a guess from the source."""
-        made = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
-        return next(made, None) or expected_objects(tree)
-
-    def _with_kept_log(self, error: BuildError, log: Path, key: str) -> BuildError:
-        kept = self.cache.logs / f"{key}.log"
-        if log.exists():
-            shutil.move(log, kept)
-        hint = (error.hint or "").replace(str(log), str(kept))
-        return BuildError(error.message, hint)
 
     @contextmanager
     def _given(self, staging: Path) -> Iterator[None]:
@@ -340,15 +314,6 @@ class Builder:
         finally:
             for each in folders:
                 _own(each, os.geteuid(), os.getegid())
-
-    def _reachable(self, staging: Path, installed: Path) -> None:
-        """The servers' account must pass through to try the programs before they are kept."""
-        folder = installed
-        while folder != staging.parent:
-            folder.chmod(0o755)
-            folder = folder.parent
-        for each, _, _ in os.walk(installed):
-            Path(each).chmod(0o755)
 
 
 def _taken(made: Path, staging: Path) -> Path:
@@ -374,10 +339,6 @@ def _own(tree: Path, uid: int, gid: int) -> None:
         os.fchown(descriptor, uid, gid)  # ours: below a closed folder
         for name in (*folders, *files):
             os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)  # ours: no link is followed
-
-
-def _with_extension(recipe: Recipe, extension: ExtensionSource | None) -> Recipe:
-    return recipe if extension is None else replace(recipe, extension_sha256=extension.sha256)
 
 
 @dataclass(frozen=True)
@@ -410,10 +371,3 @@ def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[
         origin = f"{request.source or 'official or distribution'}, which would be fetched"
         found[request] = MissingBuild(f"{version}, {sizes}", origin, seconds, builder.cache.root)
     return tuple(found.values())
-
-
-def not_as_requested(key: str, name: str, expected: object, found: object) -> BuildError:
-    """The programs are not what their key says."""
-    return BuildError(
-        f"build {key} has {name} = {found}, not {expected} as requested", f"pgassay postgres remove {key}"
-    )

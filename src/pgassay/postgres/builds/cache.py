@@ -48,7 +48,6 @@ class Manifest:
 
     @property
     def bytes(self) -> int:
-        """The size of its files on disk, in bytes."""
         return sum(size for size, _ in self.files.values())
 
 
@@ -65,7 +64,6 @@ class Cache:
 
     @property
     def logs(self) -> Path:
-        """Output of builds that failed."""
         return self._folder("logs")
 
     def directory(self, key: str) -> Path:
@@ -213,10 +211,8 @@ def _sync(path: Path) -> None:
 
 
 def _unknown_build(text: str, known: Iterable[str]) -> UsageError:
-    """No such key in the cache."""
     return UsageError(f'no build "{text}" is in the cache', f"the cache holds: {', '.join(known) or 'none'}")
 
 
 def damaged(key: str, detail: str) -> BuildError:
-    """The cache was changed, or the disk lost something."""
     return BuildError(f"build {key} in the cache is damaged: {detail}", f"remove it: pgassay postgres remove {key}")

@@ -64,8 +64,12 @@ def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
     """The commit that a name stands for; raises `UsageError` for no repository and an unknown name."""
     if not folder.is_dir():
         raise no_such_source(folder)
-    sha = _resolved(runner, folder, name)
-    return _commits(_git(runner, folder, "log", "-1", _FORMAT, sha))[0]
+    if name.startswith(("-", "^")):  # an option, and all but what it stands for
+        raise _unknown_commit(folder, name, "no such commit")
+    outcome = git(runner, folder, "rev-parse", "--verify", f"{name}^{{commit}}")
+    if outcome.status != 0:
+        raise refused_name(runner, folder, name, outcome.stderr)
+    return _commits(_git(runner, folder, "log", "-1", _FORMAT, outcome.stdout.strip()))[0]
 
 
 def after(runner: Runner, folder: Path, start: str, branch: str) -> tuple[Commit, ...] | None:
@@ -81,8 +85,8 @@ def first_parents(runner: Runner, folder: Path, commits: Sequence[Commit]) -> di
     """The hash of each commit's first parent, by its own; one without a parent has none."""
     if not commits:
         return {}
-    told = _git(runner, folder, "log", "--no-walk=unsorted", "--format=%H %P", *(each.sha for each in commits))
-    return {words[0]: words[1] for words in map(str.split, told.splitlines()) if len(words) > 1}
+    printed = _git(runner, folder, "log", "--no-walk=unsorted", "--format=%H %P", *(each.sha for each in commits))
+    return {words[0]: words[1] for words in map(str.split, printed.splitlines()) if len(words) > 1}
 
 
 def has_file(runner: Runner, folder: Path, sha: str, file: str) -> bool:
@@ -114,18 +118,9 @@ def _line(runner: Runner, folder: Path, first: str, last: str) -> tuple[Commit, 
 _FORMAT = "--format=%H%x00%s"
 
 
-def _commits(told: str) -> tuple[Commit, ...]:
+def _commits(printed: str) -> tuple[Commit, ...]:
     """By `_FORMAT`. Lines end at a line feed; a subject may hold whatever else Unicode calls the end of one."""
-    return tuple(Commit(*line.split("\0", 1)) for line in told.split("\n") if line)
-
-
-def _resolved(runner: Runner, folder: Path, name: str) -> str:
-    if name.startswith(("-", "^")):  # an option, and all but what it stands for
-        raise _unknown_commit(folder, name, "no such commit")
-    outcome = git(runner, folder, "rev-parse", "--verify", f"{name}^{{commit}}")
-    if outcome.status == 0:
-        return outcome.stdout.strip()
-    raise refused_name(runner, folder, name, outcome.stderr)
+    return tuple(Commit(*line.split("\0", 1)) for line in printed.split("\n") if line)
 
 
 def refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> UsageError:
@@ -178,12 +173,10 @@ def git(runner: Runner, folder: Path, *words: str) -> Completed:
 
 
 def _not_exported(folder: Path, sha: str, detail: str) -> BuildError:
-    """git cannot write a commit's files, or the disk cannot take them."""
     return BuildError(
         f'commit {sha[:12]} of "{folder}" cannot be exported: {detail}', "check the repository with git fsck"
     )
 
 
 def _unknown_commit(path: Path, commit: str, words: str) -> UsageError:
-    """git knows no such commit; `words` are its own."""
     return UsageError(f'"{path}" has no commit "{commit}": {words}', f"git -C {path} log --oneline lists them")

@@ -14,23 +14,19 @@ class BuildError(BenchError):
 
 
 def too_little_space(path: Path, builds: int, needed: int, free: int) -> BuildError:
-    """Said before anything is written."""
     what = "a build needs" if builds == 1 else f"{builds} builds need"
     return BuildError(f'"{path}" has {format_bytes(free >> 20 << 20)} free, {what} about {format_bytes(needed)}', _ROOM)
 
 
 def disk_full(path: Path) -> BuildError:
-    """It filled up while a source was unpacked."""
     return BuildError(f'the disk of "{path}" is full', _ROOM)
 
 
 def failed(step: str, words: str, hint: str, log: Path) -> BuildError:
-    """configure or make failed; `words` are its own."""
     return BuildError(f"{step} failed: {words}", f"{hint}; its whole output is in {log}")
 
 
 def no_such_source(path: Path) -> UsageError:
-    """Neither a file nor a folder."""
     return UsageError(
         f'there is no "{path}"', "name PostgreSQL's source: tarball:FILE, directory:DIR or git:DIR@COMMIT"
     )

@@ -7,7 +7,6 @@ Everything that can change the programs is in the recipe: the same key means the
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -52,7 +51,6 @@ class Recipe:
         return f"{sizes}, extension {self.extension_sha256[:12]}" if self.extension_sha256 else sizes
 
     def configure_options(self) -> list[str]:
-        """The options of configure that make it so."""
         return [
             f"--with-blocksize={self.block_bytes // 1024}",
             f"--with-wal-blocksize={self.wal_block_bytes // 1024}",
@@ -84,7 +82,12 @@ def compiler_flags(text: str) -> str:
 
 def _one_of(name: str, text: str, known: tuple[int, ...]) -> int:
     if text.strip().isdecimal():
-        raise _bare_block_size(name, text, known)
+        # 8192 or 8? SHOW counts bytes, configure kB; at most one of them is a size that PostgreSQL knows.
+        meant = [size for size in known if size in (int(text), int(text) * 1024)]
+        hint = (
+            f'write "{format_bytes(meant[0])}"' if meant else f"PostgreSQL knows {', '.join(map(format_bytes, known))}"
+        )
+        raise UsageError(f'"{name}" = {text} has no unit', hint)
     size = parse_memory(text)
     if size not in known:
         raise UsageError(
@@ -112,7 +115,6 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """The source that a text names; raises `UsageError`."""
     kind, colon, rest = text.strip().partition(":")
     if kind in FETCHED and not colon:
         return Spec(kind)
@@ -133,15 +135,7 @@ def parse_extension(text: str) -> Spec:
     return parse_spec(text)
 
 
-def _bare_block_size(name: str, text: str, known: Sequence[int]) -> UsageError:
-    """8192 or 8? SHOW counts bytes, configure kB; at most one of them is a size that PostgreSQL knows."""
-    meant = [size for size in known if size in (int(text), int(text) * 1024)]
-    hint = f'write "{format_bytes(meant[0])}"' if meant else f"PostgreSQL knows {', '.join(map(format_bytes, known))}"
-    return UsageError(f'"{name}" = {text} has no unit', hint)
-
-
 def _bad_source(text: str) -> UsageError:
-    """A level of `build.source` that is none."""
     return UsageError(
         f'"{text}" names no source of PostgreSQL',
         "give official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT",

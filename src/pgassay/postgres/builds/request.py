@@ -16,18 +16,12 @@ from pgassay.postgres.builds import cache, recipe
 from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import Spec, parse_extension, parse_spec
 from pgassay.postgres.builds.sources import fits
-from pgassay.postgres.find import parse_requested_version
+from pgassay.postgres.find import canonical_version
 from pgassay.study.levels import Level
-
-
-def _version(name: str, text: str) -> str:
-    major, minor = parse_requested_version(text)
-    return str(major) if minor is None else f"{major}.{minor}"
-
 
 _BLOCK_SIZE = Kind(lambda _, text: recipe.block_bytes(text), "{}B".format, "1kB, 2kB, 4kB, 8kB, 16kB or 32kB")
 _WAL_BLOCK_SIZE = Kind(lambda _, text: recipe.wal_block_bytes(text), "{}B".format, "1kB to 64kB, a power of two")
-_VERSION = Kind(_version, str, "a major version (17) or an exact one (17.5)")
+_VERSION = Kind(lambda _, text: canonical_version(text), str, "a major version (17) or an exact one (17.5)")
 _FLAGS = Kind(lambda _, text: recipe.compiler_flags(text), str, "flags separated by spaces")
 _SOURCE = Kind[Spec | None](
     lambda _, text: parse_spec(text),
@@ -48,7 +42,7 @@ def _shown(setting: str) -> ReadBack:
     return lambda _, level, readable: f"{readable.server.query(f'SHOW {setting}')[0][0]}B"
 
 
-def _server_version(name: str, level: Level, readable: Readable) -> str:
+def server_version(name: str, level: Level, readable: Readable) -> str:
     """The level if the server's version fits it, else major and minor version."""
     major, minor = divmod(int(readable.server.query("SHOW server_version_num")[0][0]), 10000)
     found = f"{major}.{minor}"
@@ -71,7 +65,6 @@ def _manifest_source(name: str, level: Level, readable: Readable) -> str | None:
 
 
 def _manifest_extension(name: str, level: Level, readable: Readable) -> str | None:
-    """From the same manifest."""
     found = _manifest(readable.server)
     return level.canonical if found and found.extension.partition(" (")[0] == level.canonical else None
 
@@ -116,7 +109,7 @@ class BuildRequest(Options):
         default="",
         stage=Stage.BUILD,
         summary="which version to build",
-        read_back=_server_version,
+        read_back=server_version,
     )
     cflags: str = option(
         _FLAGS,

@@ -3,7 +3,7 @@
 Fetched tarballs are kept in the cache with a note of what they are, so that a second look needs no network. A tree's
 hash covers every file's path and contents but git's own folder, so that an edit makes another build.
 
-The project's file server holds `source/vX.Y/postgresql-X.Y.tar.bz2` and `.sha256` beside it; its web site says which
+The project's file server holds `source/vX.Y/postgresql-X.Y.tar.bz2` and its `.sha256`; its web site says which
 minor version is the latest (versions.json). The machine's own apt is not touched: lists, cache and source entries are
 in a folder of ours (apt.conf(5), Dir::Etc and Dir::State); the entries are the machine's own with `deb-src` for `deb`,
 and only with consent. The distribution's patches are not applied: the tarball is the project's own.
@@ -152,7 +152,6 @@ def have_sources(files: Mapping[str, str]) -> bool:
 
 
 def machine_entries(etc: Path = ETC) -> dict[str, str]:
-    """The machine's source entries, file name to text."""
     paths = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
     entries = [path for path in paths if path.is_file() and path.suffix in (".list", ".sources")]
     return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in entries}
@@ -194,7 +193,11 @@ def _look(runner: Runner, options: Sequence[str], package: str, exact: str) -> t
     """The versions of a package that there are, newest first; `exact` of one upstream version only."""
     updated = _run(runner, ["apt-get", *options, "update"])
     listed = _run(runner, ["apt-cache", *options, "showsrc", package])
-    return updated, [each for each in _versions(listed.stdout) if not exact or _upstream(each) == exact]
+    return updated, [
+        each
+        for each in _versions(listed.stdout)
+        if not exact or (each.rpartition("-")[0].rpartition(":")[2] or each) == exact  # without epoch and revision
+    ]
 
 
 def _private_apt(folder: Path, entries: Mapping[str, str]) -> list[str]:
@@ -213,17 +216,12 @@ def _private_apt(folder: Path, entries: Mapping[str, str]) -> list[str]:
     return [word for name, value in places.items() for word in ("-o", f"{name}={value}")]
 
 
-def _proxies(environment: Mapping[str, str]) -> dict[str, str]:
-    """What apt needs of our environment to reach its servers."""
-    return {name: value for name, value in environment.items() if name.lower().endswith("_proxy")}
-
-
 def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) -> Completed:
     try:
         return runner.run(
             command,
             directory=directory,
-            environment=_proxies(os.environ),
+            environment={name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")},
             privileged="fetches into our cache",
             timeout_s=_APT_TIMEOUT_S,
         )
@@ -235,10 +233,6 @@ def _versions(showsrc: str) -> list[str]:
     """Newest first."""
     found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", showsrc))
     return sorted(found, key=lambda text: [int(number) for number in re.findall(r"\d+", text)], reverse=True)
-
-
-def _upstream(version: str) -> str:
-    return version.rpartition("-")[0].rpartition(":")[2] or version
 
 
 def _checked(folder: Path, package: str) -> Path:
@@ -259,10 +253,9 @@ def _field(stanza: str, name: str) -> str:
 
 
 def _not_fetched(what: str, detail: str) -> BuildError:
-    """The network or the server refused."""
     return BuildError(
         f"could not fetch {what}: {detail}",
-        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 beside it, it is checked)",
+        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 next to it, it is checked)",
     )
 
 
@@ -297,7 +290,7 @@ class Sources:
     def identify(self, spec: Spec | None, version: str) -> Source:
         """The source of this spec (None: any in the cache) and version (empty: any); fetched if it has to be."""
         if spec is None or spec.kind in FETCHED:
-            source = self._fetched(spec, version or self.fallback)
+            source = self.in_cache(spec, version) or self._fetch(spec, version or self.fallback)
         else:
             source = self._local(spec)
         if version and not fits(source.version, version):
@@ -338,43 +331,31 @@ class Sources:
         fitting = (each for each in self.known() if each.spec in kinds)
         return next((each for each in fitting if not requested or fits(each.version, requested)), None)
 
-    def _fetched(self, spec: Spec | None, version: str) -> Source:
-        found = self.in_cache(spec, version)
-        if found is not None:
-            return found
+    def _fetch(self, spec: Spec | None, version: str) -> Source:
         if not version:
             raise UsageError(
                 "no version of PostgreSQL to build is given, and none is installed here to take it from",
                 "name one: build.version = 17.5",
             )
-        return self._fetch(spec, version)
-
-    def _fetch(self, spec: Spec | None, version: str) -> Source:
         self.cache.require_room()
         within_reach = self.entries and (self.allow_deb_src or have_sources(self.entries))
         kind = spec.kind if spec else ("distribution" if within_reach else "official")
         with self.cache.staging() as staging:
             if kind == "official":
-                tarball = self._official(version, staging)
+                try:
+                    tarball = fetch_official(exact_version(version, self.opener), staging, self.opener)
+                except BuildError as error:
+                    if not self.entries:
+                        raise
+                    hint = f"let apt fetch the distribution's with --allow-deb-src, or {error.hint}"
+                    raise BuildError(error.message, hint) from None
             else:
                 allowed = self.allow_deb_src
                 tarball = fetch_distribution(self.runner, version, staging, allowed=allowed, entries=self.entries)
-            return self._keep(kind, tarball, staging)
-
-    def _official(self, version: str, staging: Path) -> Path:
-        try:
-            return fetch_official(exact_version(version, self.opener), staging, self.opener)
-        except BuildError as error:
-            if not self.entries:
-                raise
-            hint = f"let apt fetch the distribution's with --allow-deb-src, or {error.hint}"
-            raise BuildError(error.message, hint) from None
-
-    def _keep(self, kind: str, tarball: Path, staging: Path) -> Source:
-        source = Source(kind, file_sha256(tarball), version_of(unpack(tarball, staging / "tree")))
-        tarball.rename(self._kept(source))
-        self._note(source)
-        return source
+            source = Source(kind, file_sha256(tarball), version_of(unpack(tarball, staging / "tree")))
+            tarball.rename(self._kept(source))
+            self._note(source)
+            return source
 
     def _kept(self, source: Source) -> Path:
         return self.cache.sources / f"{source.sha256}.tar"
@@ -392,7 +373,12 @@ class Sources:
         if not path.exists():
             raise no_such_source(path)
         if spec.kind == "directory":
-            require_source(path)
+            if not (path / "configure").is_file() or not (path / "src" / "backend").is_dir():
+                raise _not_a_source(path)
+            if (path / "config.status").exists():
+                raise UsageError(
+                    f'"{path}" is configured and built in place', f"run make distclean there, or use git:{path}@COMMIT"
+                )
             return Source(str(spec), tree_sha256(path), version_of(path))
         if spec.kind == "git":
             commit = self._git(path, "rev-parse", "--verify", "--quiet", f"{spec.commit}^{{commit}}").strip()
@@ -405,14 +391,14 @@ class Sources:
         return self._tarball(spec, path)
 
     def _tarball(self, spec: Spec, path: Path) -> Source:
-        beside = path.with_name(f"{path.name}.sha256")
-        if beside.is_file():
+        checksum = path.with_name(f"{path.name}.sha256")
+        if checksum.is_file():
             try:
-                require_checksum(path, checksum_in(beside.read_text(encoding="utf-8")))
+                require_checksum(path, checksum_in(checksum.read_text(encoding="utf-8")))
             except ValueError as error:
                 raise BuildError(
-                    f'"{beside}" holds no checksum: {error!s}',
-                    "fetch it again beside its tarball, or remove it to build unchecked",
+                    f'"{checksum}" holds no checksum: {error!s}',
+                    "fetch it again next to its tarball, or remove it to build unchecked",
                 ) from None
         sha256 = file_sha256(path)
         for source in self.known():
@@ -473,18 +459,7 @@ def version_in(configure: str, what: str) -> str:
 
 
 def version_of(tree: Path) -> str:
-    """The version of an unpacked source."""
     return version_in((tree / "configure").read_text(encoding="utf-8", errors="replace"), str(tree))
-
-
-def require_source(tree: Path) -> None:
-    """Raise `UsageError` unless this is PostgreSQL's source, untouched by a build in place."""
-    if not (tree / "configure").is_file() or not (tree / "src" / "backend").is_dir():
-        raise _not_a_source(tree)
-    if (tree / "config.status").exists():
-        raise UsageError(
-            f'"{tree}" is configured and built in place', f"run make distclean there, or use git:{tree}@COMMIT"
-        )
 
 
 def tree_sha256(tree: Path) -> str:
@@ -513,14 +488,12 @@ def unpack(tarball: Path, into: Path) -> Path:
 
 
 def _not_a_source(path: Path) -> UsageError:
-    """A folder or tarball that holds something else."""
     return UsageError(
         f'"{path}" does not hold the source of PostgreSQL', "its top has a file configure and a folder src/backend"
     )
 
 
 def _damaged_source(path: Path, detail: str) -> BuildError:
-    """A tarball or a note of the cache was changed by hand."""
     return BuildError(
         f'"{path}" in the cache is damaged: {detail}',
         "remove that file: a source is fetched again when it is needed",

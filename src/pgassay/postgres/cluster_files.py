@@ -1,12 +1,19 @@
-"""Names of relations: asked of a running server, or read from the catalogs' own files where there is no server.
+"""An existing cluster's files, only read: which there are, and which relations they belong to.
 
-A server's session is read-only; the cluster found in its data directory is compared with it by the system identifier,
-so that another cluster under the same path is not taken for it. Without a server: the few fixed columns that open
-pg_class, pg_namespace and pg_database have kept their places since PostgreSQL 12, and `pg_filenode.map` (relmapper.c)
-says where these catalogs lie. Dead rows are skipped; what was changed since the last checkpoint may be missing, and
-then a relation keeps its number instead of a name.
+PostgreSQL manual, "Database File Layout". Nothing here opens a file for writing or takes a lock; a server may run on
+the cluster meanwhile, and then files come and go. Each page of WAL begins with its own address (xlog_internal.h,
+XLogPageHeaderData): in a recycled segment, renamed to be written later, that is the old segment's. Such segments take
+space on a drive and say nothing about the WAL to come.
+
+Names of relations are asked of a running server, or read from the catalogs' own files. A server's session is read-only;
+the cluster found in its data directory is compared with it by the system identifier, so that another cluster under the
+same path is not taken for it. Without a server: the few fixed columns that open pg_class, pg_namespace and pg_database
+have kept their places since PostgreSQL 12, and `pg_filenode.map` (relmapper.c) says where these catalogs lie. Dead rows
+are skipped; what was changed since the last checkpoint may be missing, and then a relation keeps its number.
 """
 
+import os
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,16 +21,151 @@ from pathlib import Path
 
 from pgassay.bench import versions
 from pgassay.bench.errors import ClusterError
-from pgassay.postgres.files.inventory import (
-    FIRST_USER_OID,
-    SHARED,
-    Inventory,
-    Name,
-    RelationFile,
-    kind_of,
-    unreadable_cluster,
-)
-from pgassay.postgres.inspection import unreachable_server
+from pgassay.postgres.settings import read_only
+
+_RELATION_FILE = re.compile(r"(\d+)(?:_(fsm|vm|init))?(?:\.(\d+))?")
+_WAL_FILE = re.compile(r"[0-9A-F]{24}")
+
+SHARED = 0
+"""The database of the catalogues that all databases share (global/)."""
+
+
+@dataclass(frozen=True, order=True)
+class RelationFile:
+    """The number that a relation's files carry, in its database."""
+
+    database: int
+    filenode: int
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file; `owner` is a relation, or the words "WAL", "WAL, recycled" or "other"."""
+
+    path: Path
+    owner: RelationFile | str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A cluster's files as they were found."""
+
+    directory: Path
+    major: str
+    files: tuple[DataFile, ...]
+
+
+def take(directory: Path) -> Inventory:
+    """Walk the cluster in `directory`, its tablespaces and its WAL; raises `ClusterError` if that is no cluster."""
+    try:
+        major = (directory / "PG_VERSION").read_text(encoding="ascii", errors="replace").strip()
+        if not re.fullmatch(r"\d+(\.\d+)?", major) or not (directory / "base").is_dir():
+            raise _not_a_cluster(directory)
+        found = tuple(_walk(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        raise _not_a_cluster(directory) from None
+    except PermissionError as error:
+        raise unreadable_cluster(Path(error.filename)) from None
+    return Inventory(directory, major, found)
+
+
+def _walk(directory: Path) -> Iterator[DataFile]:
+    relations = [(directory / "global", SHARED), *_databases(directory / "base")]
+    for link in _folders(directory / "pg_tblspc"):
+        for version in _folders(link):
+            if version.name.startswith("PG_"):
+                relations += _databases(version)
+    for folder, database in relations:
+        for path, size in _plain_files(folder):
+            named = _RELATION_FILE.fullmatch(path.name)
+            yield DataFile(path, RelationFile(database, int(named[1])) if named else "other", size)
+    for path, size in _plain_files(directory / "pg_wal"):
+        if _WAL_FILE.fullmatch(path.name):
+            yield DataFile(path, "WAL, recycled" if is_recycled(path, size) else "WAL", size)
+        else:
+            yield DataFile(path, "other", size)
+    for name in ("pg_xact", "pg_multixact/offsets", "pg_multixact/members", "pg_subtrans", "pg_commit_ts"):
+        for path, size in _plain_files(directory / name):
+            yield DataFile(path, "other", size)
+
+
+def _databases(folder: Path) -> list[tuple[Path, int]]:
+    return [(each, int(each.name)) for each in _folders(folder) if each.name.isdigit()]
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+
+
+def _plain_files(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Each file with its size; one that is removed meanwhile, as a running server does, is none."""
+    if not folder.is_dir():
+        return
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            try:
+                if entry.is_file(follow_symlinks=False):
+                    yield Path(entry.path), entry.stat().st_size
+            except FileNotFoundError:
+                continue
+
+
+FIRST_USER_OID = 16384
+"""Objects with smaller numbers come with PostgreSQL (transam.h, FirstNormalObjectId)."""
+
+_KINDS = {"r": "table", "m": "table", "i": "index", "t": "TOAST", "S": "sequence"}
+
+
+@dataclass(frozen=True)
+class Name:
+    """`kind` is table, index, TOAST, sequence or other; `of` is the table that an index or TOAST serves, if known."""
+
+    database: str
+    schema: str
+    relation: str
+    kind: str
+    is_system: bool
+    of: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Schema and relation, without `public`."""
+        return self.relation if self.schema in ("public", "") else f"{self.schema}.{self.relation}"
+
+
+def kind_of(relkind: str) -> str:
+    return _KINDS.get(relkind, "other")
+
+
+_WAL_PAGE_HEADER = struct.Struct("=HHIQ")
+
+
+def is_recycled(path: Path, segment_bytes: int) -> bool:
+    """Does the segment at `path` begin with a page of another one, or was it never written?"""
+    try:
+        with path.open("rb") as segment:
+            head = segment.read(_WAL_PAGE_HEADER.size)
+    except FileNotFoundError:
+        return True
+    if len(head) < _WAL_PAGE_HEADER.size or not segment_bytes:
+        return True
+    _, _, _, address = _WAL_PAGE_HEADER.unpack(head)
+    # A name is timeline, then the segment's number as two words: the upper 32 bits of its address, and the rest.
+    high, low = int(path.name[8:16], 16), int(path.name[16:], 16)
+    return bool(address != (high << 32) + low * segment_bytes)
+
+
+def _not_a_cluster(directory: Path) -> ClusterError:
+    return ClusterError(
+        f'"{directory}" is not the data directory of a PostgreSQL cluster',
+        "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
+    )
+
+
+def unreadable_cluster(path: Path) -> ClusterError:
+    return ClusterError(f'no permission to read "{path}"', "run as root, or as the account that the server runs under")
+
 
 _RELATIONS = """
 SELECT pg_relation_filepath(c.oid), c.oid, n.nspname, c.relname, c.relkind,
@@ -52,15 +194,9 @@ class LiveDatabase:
 
 def ask(conninfo: str) -> LiveDatabase:
     """Ask the server at `conninfo` (as for psql); raises `ClusterError` if it cannot be read or is not here."""
-    import psycopg
-
-    try:
-        with psycopg.connect(conninfo, connect_timeout=10, application_name="pgassay") as connection:
-            connection.read_only = True
-            found = connection.execute(_SERVER).fetchone()
-            rows = connection.execute(_RELATIONS).fetchall()
-    except psycopg.Error as error:
-        raise unreachable_server(str(error).strip().splitlines()[0]) from None
+    with read_only(conninfo) as connection:
+        found = connection.execute(_SERVER).fetchone()
+        rows = connection.execute(_RELATIONS).fetchall()
     assert found is not None
     directory, identifier, database, oid = Path(str(found[0])), int(found[1]), str(found[2]), int(found[3])
     if _identifier(directory) != identifier & 0xFFFF_FFFF_FFFF_FFFF:
@@ -199,7 +335,6 @@ def _living(data: bytes) -> Iterator[bytes]:
 
 
 def _server_elsewhere(directory: Path) -> ClusterError:
-    """The server's files are on another machine."""
     return ClusterError(
         f'the server\'s data directory "{directory}" is not on this machine',
         "run this where the server runs; its files are read directly",

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pgassay.postgres.files.inventory import DataFile
+from pgassay.postgres.cluster_files import DataFile
 
 SAMPLED_CHUNK_BYTES = 64 << 10
 WHOLE_CHUNK_BYTES = 1 << 20
@@ -56,7 +56,9 @@ def choose(parts: Sequence[Part], sample_bytes: int | None) -> Chunks:
         files, offsets, lengths = _all_chunks(part, len(paths), chunk_bytes)
         paths += [file.path for file in part.files]
         if read_bytes < part.bytes:
-            kept = _one_of_each_stretch(len(files), int(read_bytes / chunk_bytes), random)
+            stretches = max(1, min(int(read_bytes / chunk_bytes), len(files)))
+            edges = np.linspace(0, len(files), stretches + 1).astype(np.int64)
+            kept = random.integers(edges[:-1], edges[1:])
             files, offsets, lengths = files[kept], offsets[kept], lengths[kept]
         for column, values in zip(columns, (np.full(len(files), number), files, offsets, lengths), strict=True):
             column.append(values.astype(np.uint64))
@@ -73,9 +75,3 @@ def _all_chunks(part: Part, first_file: int, chunk_bytes: int) -> tuple[NDArray[
     starts = np.concatenate([np.arange(count, dtype=np.int64) for count in counts]) * chunk_bytes
     sizes = np.array([file.bytes for file in part.files], dtype=np.int64)[files]
     return files + first_file, starts, np.minimum(chunk_bytes, sizes - starts)
-
-
-def _one_of_each_stretch(chunks: int, count: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """`count` different numbers below `chunks`, one from each of as many stretches, ascending."""
-    edges = np.linspace(0, chunks, max(1, min(count, chunks)) + 1).astype(np.int64)
-    return random.integers(edges[:-1], edges[1:])

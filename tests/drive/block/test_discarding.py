@@ -1,0 +1,30 @@
+"""A discard that a device refuses is no error; what takes no discards is not trimmed."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.drive.block.preparation import discard, require_trimmable
+from pgassay.errors import UsageError
+from tests.fakes.runner import FakeRunner
+
+
+def test_a_discard_that_a_device_refuses_is_no_error() -> None:
+    refusing = FakeRunner({"blkdiscard": lambda arguments, given: (1, "", "Operation not supported\n")})
+    assert discard(Path("/dev/nvme7n1"), refusing) == "Operation not supported"
+    assert discard(Path("/dev/nvme7n1"), FakeRunner({"blkdiscard": lambda arguments, given: (0, "", "")})) == ""
+
+
+@pytest.mark.parametrize(("limit", "refused"), [("0", True), ("4294966784", False)])
+def test_a_device_that_takes_no_discards_is_not_trimmed(tmp_path: Path, limit: str, refused: bool) -> None:
+    for name in ("nvme7n1", "nvme7n1/nvme7n1p1"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "nvme7n1p1").symlink_to(tmp_path / "nvme7n1" / "nvme7n1p1")
+    (tmp_path / "nvme7n1" / "queue").mkdir()
+    (tmp_path / "nvme7n1" / "queue" / "discard_max_bytes").write_text(limit + "\n")
+    for name in ("nvme7n1", "nvme7n1p1"):
+        if refused:
+            with pytest.raises(UsageError, match="takes no discards"):
+                require_trimmable(Path("/dev") / name, "--trim", tmp_path)
+        else:
+            require_trimmable(Path("/dev") / name, "--trim", tmp_path)
