@@ -7,7 +7,7 @@ from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.crew import Tell
 from pgassay.fleet.errors import nobody_left
 from pgassay.fleet.parcels import Arrived
-from pgassay.lab.notes import HostState
+from pgassay.lab.trial_state import HostState
 
 Host = Callable[[BlockOrder, str], Arrived]
 """Runs a block on the host of this name."""

@@ -19,10 +19,10 @@ from pgassay.cli import main
 from pgassay.fleet import addresses, certificates
 from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, dashboard, names
 from pgassay.fleet.errors import FleetError
-from pgassay.fleet.head import FleetConductor
+from pgassay.fleet.head import FleetRunLoop
 from pgassay.fleet.job import Bench, Jobs
-from pgassay.lab.notes import HostState
 from pgassay.lab.runner import Watcher
+from pgassay.lab.trial_state import HostState
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
@@ -108,7 +108,7 @@ def test_a_study_of_fakes_over_two_workers_one_of_which_dies(tmp_path: Path, fol
         assert set(crew.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetConductor(simulation.resolved(), run, Watcher(), [], crew=crew).conduct()
+        FleetRunLoop(simulation.resolved(), run, Watcher(), [], crew=crew).conduct()
     assert not dies.exists()
     found = ending(simulation)
     assert {trial.host for trial in found.trials} <= {"h1", "h2", "h3"}
@@ -128,7 +128,7 @@ def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, fo
         assert set(crew.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetConductor(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
+        FleetRunLoop(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
         until = time.monotonic() + READY_S
         while not hangs.with_suffix(".over").exists() and time.monotonic() < until:
             time.sleep(0.1)
@@ -152,7 +152,7 @@ def test_a_host_that_cannot_do_what_others_do_is_left_out(tmp_path: Path, folder
         crew.gather()
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetConductor(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
+        FleetRunLoop(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
         assert crew.within_reach() == {"h2", "h3"}
     assert {each.failed for each in told if each.host == "h1"} >= {"no space left on device"}
     assert {trial.host for trial in ending(simulation).trials} == {"h2", "h3"}

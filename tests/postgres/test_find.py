@@ -9,7 +9,7 @@ from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.errors import UsageError
 from pgassay.extras import install_command
-from pgassay.lab.building import STAND_IN, stand_in
+from pgassay.lab.places import STAND_IN, stand_in
 from pgassay.postgres import embedded, find
 from pgassay.postgres.find import Finder
 from pgassay.testing.fakes.clock import FakeClock

@@ -12,8 +12,7 @@ from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.flash.prediction import Prediction
-    from pgassay.lab.extrapolation import Figure
-    from pgassay.lab.prediction import Check, Predicted
+    from pgassay.lab.prediction import Check, Figure, Predicted
 
 _NOTE = "simulated from the writes that aged each drive; docs/published-studies.md states what is assumed"
 _LINEAR = (
@@ -46,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print; exit status 0."""
     from pgassay.flash.prediction import LEAST_SUPERBLOCK_BYTES, LEAST_SUPERBLOCKS, SIMULATED_BYTES
-    from pgassay.lab.prediction import Asked, predictions
+    from pgassay.lab.prediction import DriveQuestion, predictions
     from pgassay.study.quantities import share
     from pgassay.study.units import format_at_most, format_size, parse_memory
 
@@ -70,7 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     spare = [share("--over-provisioning", each) for each in arguments.over_provisioning.split(",")]
     live = share("--live-share", arguments.live_share) if arguments.live_share else None
     records = [open_run(path) for path in arguments.runs]
-    asked = Asked(data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock, wal_bytes=wal)
+    asked = DriveQuestion(
+        data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock, wal_bytes=wal
+    )
     found = list(predictions(records, asked))
     published = records[0].study.get("published", [])
     if arguments.json:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pgassay.capture.playing import Stage
     from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
-    from pgassay.record.statements import StatementRecord
+    from pgassay.record.ask import StatementRecord
     from pgassay.study.model import Study
 
 _PACED_MS = 60_000
@@ -45,7 +45,7 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
     from pgassay.capture.playing import SETTINGS, play, try_each
     from pgassay.lab.arms import resolve
-    from pgassay.lab.rehearsal import rehearse
+    from pgassay.lab.preparation import rehearse
 
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
@@ -92,7 +92,7 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
     from pgassay.capture.errors import CaptureError
     from pgassay.capture.replaying import play
     from pgassay.lab.arms import resolve
-    from pgassay.lab.rehearsal import rehearse
+    from pgassay.lab.preparation import rehearse
     from pgassay.load.replay import FILE, ReplayOptions, described
 
     arms = resolve(study, bench.site()).arms
@@ -138,7 +138,7 @@ def statement_records(
     written: "Asked", answers: Mapping[str, Answers], baseline: str, again: Answers | None = None
 ) -> tuple["StatementRecord", ...]:
     """As the record keeps them; `again` is what the baseline answered when it was asked a second time."""
-    from pgassay.record.statements import StatementRecord
+    from pgassay.record.ask import StatementRecord
 
     def of(script: str) -> Mapping[str, "Examined"]:
         return {arm: each[script] for arm, each in answers.items() if script in each and not each[script].failed}
@@ -203,7 +203,7 @@ def _answers(
 def _answered(written: "Asked", arm: "ResolvedArm", bench: "Workbench") -> Answers:
     from pgassay.capture.examining import examine
     from pgassay.capture.playing import SETTINGS
-    from pgassay.lab.rehearsal import rehearse
+    from pgassay.lab.preparation import rehearse
 
     stage = _stage(arm, bench)
     return rehearse(arm, SETTINGS, lambda server: examine(written.load.tried, stage(server)))

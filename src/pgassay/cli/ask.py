@@ -85,8 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.capture import asking, files, likeness, question, texts
     from pgassay.capture import pace as paces
     from pgassay.lab.run import Remark, write_study
-    from pgassay.record import likeness as alike_file
-    from pgassay.record import statements as statements_file
+    from pgassay.record import ask as kept
 
     arguments = with_full_names(arguments)
     asked = _asked(arguments)
@@ -128,12 +127,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load) if replayed is None else said, end="")
         print("" if written.paced is None else paces.told(written.paced), end="")
-    beside = {} if found is None else {statements_file.FILE: statements_file.encode(found.statements)}
+    beside = {} if found is None else {kept.STATEMENTS_FILE: kept.encode_statements(found.statements)}
     if load is not None and capture.load is not None:
         alike = likeness.compare(capture.load, load, pace)
         if not silent(arguments):
             print(texts.likeness(alike), end="")
-        beside[alike_file.FILE] = alike_file.encode(alike)
+        beside[kept.LIKENESS_FILE] = kept.encode_likeness(alike)
         if alike.unlike:
             remarks.append(Remark("likeness", texts.unlike(alike), texts.unlike(alike)))
     if found is not None and found.failures:
@@ -206,7 +205,7 @@ def _serving(
     """
     from pgassay.capture.question import document
     from pgassay.lab.arms import resolve
-    from pgassay.lab.building import STAND_IN
+    from pgassay.lab.places import STAND_IN
     from pgassay.lab.run import write_study
 
     data = arguments.capture / capture.data.file

@@ -76,10 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: argparse.Namespace) -> int:
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab import bisection_answer as answers
-    from pgassay.lab.bisection import BISECTIONS, Bisection, Limits, keep_answer
-    from pgassay.lab.commit_blocks import CommitBlocks
-    from pgassay.record.disk import RealDisk
+    from pgassay.lab import bisection as answers
+    from pgassay.lab.bisection import BISECTIONS, Bisection, Limits
+    from pgassay.lab.commits import CommitBlocks
+    from pgassay.record.disk import RealDisk, keep_file
     from pgassay.report.json_values import to_json
 
     disk, tell = RealDisk(), teller(arguments)
@@ -91,7 +91,7 @@ def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: a
         limits = Limits(arguments.first, arguments.most)
         found = Bisection(question.commits, source, out, disk, limits, tell).run()
         plain = to_json(answers.plain(found))
-        keep_answer(disk, out, plain + "\n")
+        keep_file(disk, out / answers.ANSWER, f"{plain}\n".encode())
     print(plain if arguments.json else answers.headline(found) if arguments.quiet else answers.text(found))
     return SUCCESS
 

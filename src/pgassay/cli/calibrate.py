@@ -214,7 +214,8 @@ def _load(arguments: argparse.Namespace) -> dict[str, str]:
 
 def _bench_options(arguments: argparse.Namespace) -> "BenchOptions":
     """Clusters live in a directory of their own, so that removing them removes no snapshot of a study."""
-    from pgassay.lab.workbench import BenchOptions, default_directory
+    from pgassay.lab.places import default_directory
+    from pgassay.lab.workbench import BenchOptions
 
     place = arguments.data_dir or default_directory(os.environ)
     return BenchOptions(

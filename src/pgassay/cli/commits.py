@@ -13,7 +13,7 @@ from pgassay.cli.run import add_bench_options, add_size_options, add_study_optio
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.lab.commit_subject import Subject
+    from pgassay.lab.commits import Subject
     from pgassay.lab.run import WrittenStudy
     from pgassay.lab.runner import Watcher
     from pgassay.study.model import Study
@@ -68,7 +68,7 @@ def repository_of(arguments: argparse.Namespace) -> Path:
 
 def subject_of(arguments: argparse.Namespace) -> "Subject":
     """What the commits of the named repository are commits of; raises `UsageError`."""
-    from pgassay.lab.commit_subject import Subject, SubjectKind
+    from pgassay.lab.commits import Subject, SubjectKind
 
     folder = str(repository_of(arguments))
     if arguments.schema is not None:

@@ -9,7 +9,7 @@ from typing import TextIO
 from pgassay import outgoing
 from pgassay.analysis.numbers import bound_per_cent
 from pgassay.host.storage import UNKNOWN
-from pgassay.lab.forecast import Overwriting
+from pgassay.lab.machine import Overwriting
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, RiskForecast, WayForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS

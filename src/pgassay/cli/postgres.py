@@ -12,7 +12,7 @@ from pgassay.cli.printing import SUCCESS
 from pgassay.postgres.builds.errors import BuildError
 
 if TYPE_CHECKING:
-    from pgassay.lab.building import Building
+    from pgassay.lab.places import Building
     from pgassay.postgres.builds.builder import Builder
 
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Building":
     """The command line's wishes for builds."""
     from pgassay.cli.progress import teller
-    from pgassay.lab.building import Building
+    from pgassay.lab.places import Building
 
     return Building(
         allowed=not getattr(arguments, "dry_run", False),
@@ -64,7 +64,7 @@ def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Build
 
 def builder(building: "Building | None" = None) -> "Builder":
     """The builder of this machine."""
-    from pgassay.lab.building import Building, local_builder
+    from pgassay.lab.places import Building, local_builder
 
     return local_builder(building or Building())
 

@@ -13,8 +13,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, TextIO, cast
 
 from pgassay.analysis.effects import Effect
-from pgassay.lab.notes import Assignment, HostState
 from pgassay.lab.runner import Watcher
+from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.outgoing import Output, control, plain, visible
 from pgassay.record.values import TrialRecord
 from pgassay.report import words

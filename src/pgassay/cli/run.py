@@ -22,7 +22,7 @@ from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.reboots import REBOOTS, Reboots, add_reboot_option, reboots_of
 
 if TYPE_CHECKING:
-    from pgassay.bench.own_files import OwnFiles
+    from pgassay.bench.places import OwnFiles
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark
     from pgassay.lab.workbench import BenchOptions
@@ -234,7 +234,7 @@ def run_document(
                 fleet = stack.enter_context(_fleet.fleet_of(arguments, written.study.name, text))
                 prepared = replace(prepared, remarks=(*prepared.remarks, *fleet.remarks))
             recorded = {"fleet": dict(fleet.facts), **fleet.files} if fleet else None
-            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, beside=beside)
+            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, more_files=beside)
             stack.enter_context(live_pages(path, arguments))
             status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), fleet=fleet)
     return finish(status, path, reboots, arguments)
@@ -265,7 +265,7 @@ def conduct(
     from pgassay.design.horizon import Horizon, ruled
     from pgassay.lab.decisions import extension_in
     from pgassay.lab.run import conduct as to_the_end
-    from pgassay.record.decisions import horizon_in
+    from pgassay.record.journal import horizon_in
 
     entries = run.journal.entries
     fixed = horizon_in(entries)

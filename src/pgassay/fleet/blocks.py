@@ -4,26 +4,16 @@ What runs, in which order and with which seed is asked of the design, as a run o
 no budget and at no verdict: it may run a repetition or an arm that the head, which decides, will not use.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.history import FinishedTrial, History
-from pgassay.design.schedule import RunBlock, is_reference, next_in_block
+from pgassay.design.schedule import RunBlock, next_in_block
 from pgassay.fleet.parcels import Arrived, Parcel, pack
-from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedStudy
-from pgassay.lab.live_trial import LiveTrial
-from pgassay.lab.notes import Assignment
-from pgassay.lab.preparation import prepare
-from pgassay.lab.runner import trial_seed
-from pgassay.lab.trial import Trial
-from pgassay.record.values import TrialRecord
+from pgassay.lab.runner import play, trial_seed, try_to_prepare
+from pgassay.lab.trial_state import Assignment
 from pgassay.study.levels import Arm
-
-Done = tuple[TrialRecord, tuple[Sample, ...]]
 
 
 @dataclass(frozen=True)
@@ -56,9 +46,11 @@ class HostedBlock:
             decision = next_in_block(study, self.order.seed, self.order.block, history)
             if decision is None:
                 return Arrived(self.order.block, self.host, tuple(parcels))
+            in_turns = isinstance(decision, RunBlock)
             arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
             assignments = [self._assign(arm, decision.attempt, len(parcels) + place) for place, arm in enumerate(arms)]
-            played = self._in_turns(assignments) if isinstance(decision, RunBlock) else [self._alone(assignments[0])]
+            prepared = [try_to_prepare(self.resolved.of(arm)) for arm in arms]
+            played = play(self.resolved, assignments, prepared, self.order.seed, in_turns=in_turns)
             for assignment, (record, series) in zip(assignments, played, strict=True):
                 site = self.resolved.site
                 parcels.append(pack(site.disk, assignment.staging, record, series, site.files))
@@ -69,30 +61,3 @@ class HostedBlock:
         self.resolved.site.disk.mkdir(staging)
         seed = trial_seed(self.order.seed, self.order.block, attempt)
         return Assignment(place + 1, self.order.block, attempt, arm, seed, staging)
-
-    def _alone(self, assignment: Assignment) -> Done:
-        failure, seconds = self._prepare(assignment.arm)
-        trial = Trial(self.resolved.of(assignment.arm), assignment)
-        return trial.run() if failure is None else (trial.not_prepared(failure, seconds), ())
-
-    def _in_turns(self, assignments: Sequence[Assignment]) -> list[Done]:
-        prepared = [self._prepare(each.arm) for each in assignments]
-        trials = [LiveTrial(self.resolved.of(each.arm), each) for each in assignments]
-        able = [trial for trial, (failure, _) in zip(trials, prepared, strict=True) if failure is None]
-        played = dict(zip(able, AlternatingBlock(able, self.order.seed, self.order.block).run(), strict=True))
-        return [
-            played[trial] if failure is None else (trial.not_prepared(failure, seconds), ())
-            for trial, (failure, seconds) in zip(trials, prepared, strict=True)
-        ]
-
-    def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
-        """Snapshots are made once on each host. One that fails is the treatment's outcome, but for the baseline's."""
-        clock = self.resolved.site.clock
-        started_ns = clock.monotonic_ns()
-        try:
-            prepare(self.resolved.of(arm))
-        except (ClusterError, QueryError, LoadError, SpaceError) as failure:
-            if is_reference(self.resolved.study, arm):
-                raise
-            return failure, (clock.monotonic_ns() - started_ns) / 1e9
-        return None, 0.0

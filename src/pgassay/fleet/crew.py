@@ -5,7 +5,7 @@ from typing import Protocol
 
 from pgassay.fleet.blocks import BlockOrder
 from pgassay.fleet.parcels import Arrived
-from pgassay.lab.notes import HostState
+from pgassay.lab.trial_state import HostState
 
 Tell = Callable[[Sequence[HostState]], None]
 

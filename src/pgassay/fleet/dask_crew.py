@@ -32,7 +32,7 @@ from pgassay.fleet.certificates import Credentials
 from pgassay.fleet.crew import Tell
 from pgassay.fleet.errors import FleetError, nobody_left
 from pgassay.fleet.parcels import Arrived, Parcel, host_failed
-from pgassay.lab.notes import HostState
+from pgassay.lab.trial_state import HostState
 
 LATE = 3.0
 """Times the usual length. A block whose trials were all disturbed and repeated takes twice as long as others."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.own_files import OwnFiles
+from pgassay.bench.places import OwnFiles
 from pgassay.fleet.errors import FleetError
 from pgassay.record import formats
 from pgassay.record.disk import Disk, files_below

@@ -9,10 +9,9 @@ import os
 import struct
 from pathlib import Path
 
-from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.errors import HostError
 from pgassay.bench.factor import Readable
-from pgassay.bench.hosting import Hosting
+from pgassay.bench.hosting import Hosting, memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.memory_policy import try_binding
 from pgassay.errors import UsageError
 from pgassay.host import cpus, groups

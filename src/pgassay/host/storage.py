@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError
-from pgassay.bench.mountinfo import MountEntry, holding, mounts
-from pgassay.bench.places import Mount
+from pgassay.bench.places import Mount, MountEntry, holding, mounts
 
 FICLONE = 0x40049409
 UNKNOWN = "unknown"

@@ -52,8 +52,8 @@ from pgassay.live.figures import ROWS
 from pgassay.live.pair import FIGURE, pair_of
 from pgassay.live.progress import KILLED, RUNNING, Watched, report_failed
 from pgassay.live.summary import FINISHED, INTERRUPTED, OPEN, Listed, answer_of
-from pgassay.record import stopping
-from pgassay.record.holder import holder
+from pgassay.record import directory
+from pgassay.record.directory import holder
 from pgassay.record.reading import Run
 from pgassay.report import own_sections, page, vega, words
 from pgassay.report.colours import dark_style
@@ -338,7 +338,7 @@ class _Site:
             run=known,
             writing=self._writing,
             specifications={ROWS: figures.seconds(_arms(path))},
-            stop_file=path / stopping.FILE,
+            stop_file=path / directory.STOP_FILE,
         )
 
     async def events(self, request: Request) -> Response:
@@ -355,7 +355,7 @@ class _Site:
 
     async def stop(self, request: Request) -> Response:
         """Ask the run to end with the block in hand."""
-        return await self._ended(request, lambda path, pid: stopping.ask(path))
+        return await self._ended(request, lambda path, pid: directory.ask_to_stop(path))
 
     async def abort(self, request: Request) -> Response:
         """End it now, as a signal does: committed trials stay, the one in hand is given up."""

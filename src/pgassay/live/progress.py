@@ -14,10 +14,9 @@ from typing import Any
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.live import figures
 from pgassay.live.summary import FINISHED, INTERRUPTED
-from pgassay.record import stopping
-from pgassay.record.decisions import Step, decisions_in
-from pgassay.record.holder import holder
-from pgassay.record.journal import Entry, Kind
+from pgassay.record import directory
+from pgassay.record.directory import holder
+from pgassay.record.journal import Entry, Kind, Step, decisions_in
 from pgassay.record.reading import Run
 from pgassay.report import power_cuts, words
 from pgassay.report.findings import Findings
@@ -108,7 +107,7 @@ class Watched:
                 answer=answer,
                 places=places,
                 said=tuple(_said(run))[-SAID_MAX:],
-                stop_asked=stopping.is_asked(run.disk, run.path),
+                stop_asked=directory.stop_is_asked(run.disk, run.path),
                 can_stop=state == RUNNING,
                 left=_left(run, study) if state == RUNNING and study is not None else "",
             )

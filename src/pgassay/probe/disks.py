@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.mountinfo import parse_mountinfo, parse_mounts
+from pgassay.bench.places import parse_mountinfo, parse_mounts
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
 from pgassay.probe.procfs import parse_device_stat, read_text

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from pgassay import children
 from pgassay.bench.errors import DamagedError, DriveError
-from pgassay.bench.mountinfo import MountEntry, mounts
+from pgassay.bench.places import MountEntry, mounts
 from pgassay.drive.block import _launch, kernel
 from pgassay.drive.block.description import Description, impossible
 from pgassay.study.units import format_size
