@@ -21,11 +21,10 @@ import polars as pl
 
 from benchmarks.record_scale import UnsafeDisk
 from pgassay.analysis import boundaries, robust
-from pgassay.record.compaction import compact
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.series import SCHEMA, parquet
+from pgassay.record.series import SCHEMA, compact, parquet
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report.collection import paused
 from pgassay.report.findings import Findings

@@ -40,9 +40,9 @@ from benchmarks.player import Case, pgbench
 from benchmarks.private_server import Bench, serving
 from benchmarks.ratios import interval
 from pgassay.probe.procfs import ProcessTree
-from pgassay.record import glance
+from pgassay.record import live_sample
 from pgassay.record.directory import RunDirectory
-from pgassay.record.glance import Glance
+from pgassay.record.live_sample import LiveSample
 from pgassay.testing.planted import make_run
 
 SETTLE_S = {"events": 0.5, "browser": 4.0}
@@ -97,7 +97,7 @@ def telling(run: Path) -> Iterator[None]:
                     ("diskstats", {"written_bytes": second * 1e6, "read_bytes": second * 1e5}),
                     ("waits", {"looks": second * 10.0, "lock": second * 5.0, "cpu": second * 20.0}),
                 ):
-                    glance.append(staging, Glance(now, time.time_ns(), source, values))
+                    live_sample.append(staging, LiveSample(now, time.time_ns(), source, values))
 
         teller = threading.Thread(target=tell)
         teller.start()

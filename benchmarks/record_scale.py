@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pgassay.analysis.observations import observe
-from pgassay.record import compaction
+from pgassay.record import series
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from pgassay.record.formats import RunHeader
@@ -129,7 +129,7 @@ def forget(path: Path) -> None:
 
 def compare(path: Path, what: str, read: Callable[[Path], None]) -> float:
     """Read with and without the index in turn, cold and warm; the cold ratio."""
-    index = path / compaction.INDEX_FILE
+    index = path / series.INDEX_FILE
     cold: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(ROUNDS):
         for compacted in (True, False):

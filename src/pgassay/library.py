@@ -20,9 +20,9 @@ from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Verdict
 from pgassay.errors import PgassayError, UsageError
 from pgassay.flash import Simulation, simulate
-from pgassay.lab.notes import Assignment
 from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher
+from pgassay.lab.trial_state import Assignment
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record import export
 from pgassay.record.directory import unused_path

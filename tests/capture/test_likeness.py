@@ -7,7 +7,7 @@ import pytest
 from pgassay.capture.format import Load, Logged, Moment, Statement
 from pgassay.capture.likeness import ENOUGH, compare
 from pgassay.capture.texts import likeness, unlike
-from pgassay.record.likeness import Likeness
+from pgassay.record.ask import Likeness
 
 READ = Statement(1, "SELECT", 90, 90.0, 90, blocks_hit=180, blocks_read=20)
 WRITE = Statement(2, "UPDATE", 10, 60.0, 10, blocks_hit=40, wal_bytes=1000, wal_records=20)

@@ -10,7 +10,7 @@ import pytest
 from pgassay.cli import main
 from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
-from pgassay.lab.building import Building
+from pgassay.lab.places import Building
 from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.record.reading import Run

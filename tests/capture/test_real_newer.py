@@ -17,11 +17,11 @@ from pgassay.capture import files
 from pgassay.cli import main
 from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
-from pgassay.lab.building import Building
+from pgassay.lab.places import Building
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.record.likeness import Likeness, likeness
+from pgassay.record.ask import Likeness, likeness
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings, Judged
 from pgassay.testing import real

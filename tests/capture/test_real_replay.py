@@ -11,7 +11,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.cli import main
-from pgassay.record.likeness import likeness
+from pgassay.record.ask import likeness
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.testing import real

@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from pgassay.lab import commit_blocks
-from pgassay.lab.bisection import Pair
-from pgassay.lab.commit_blocks import pair_document, pairs_of
-from pgassay.lab.commit_subject import Subject, SubjectKind, called, shows
+from pgassay.lab import commits
+from pgassay.lab.commits import Pair, Subject, SubjectKind, called, pair_document, pairs_of, shows
 from pgassay.lab.run import write_study
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.reading import Run
@@ -51,7 +49,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def blocks(repository: Path, monkeypatch: pytest.MonkeyPatch) -> FakeBlocks:
     """Slower from change 3 on."""
     source = FakeBlocks({git(repository, "rev-parse", name): -0.05 for name in ("v3", "v4")})
-    monkeypatch.setattr(commit_blocks, "CommitBlocks", lambda *given: source)
+    monkeypatch.setattr(commits, "CommitBlocks", lambda *given: source)
     return source
 
 

@@ -8,7 +8,7 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import main
 from pgassay.design.schedule import RULE
-from pgassay.lab.decisions import UNTOLD, rules_of
+from pgassay.lab.decisions import UNKNOWN_RULE, rules_of
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from pgassay.testing.planted import make_run
@@ -65,9 +65,9 @@ def test_what_another_version_decided_is_a_note(
 def test_a_resumed_run_has_the_rules_of_all_that_went_on_with_it(tmp_path: Path) -> None:
     header = make_run(tmp_path / "run").header
     resumed = [Entry(number, 0, Kind.RESUMED, data) for number, data in enumerate([{"rule": 3}, {}], 1)]
-    assert rules_of(header, resumed) == {UNTOLD, 3}
-    assert rules_of(header, resumed[:1]) == {UNTOLD, 3}
-    assert rules_of(header, ()) == {UNTOLD}
+    assert rules_of(header, resumed) == {UNKNOWN_RULE, 3}
+    assert rules_of(header, resumed[:1]) == {UNKNOWN_RULE, 3}
+    assert rules_of(header, ()) == {UNKNOWN_RULE}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.options import DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.drives import DriveChoices, attacher_of, owned
+from pgassay.lab.drives import known_in, local_attacher, owned
 from pgassay.probe.drives import Drives
 from tests.drive.block import real
 
@@ -165,8 +165,13 @@ def test_counters_that_stood_still_are_not_believed_by_later_runs(
         assert kept["written_bytes"] == 16 << 20
 
         account = choose()
-        choices = DriveChoices(place / "data", True, owned=owned([str(path)]), proofs=place / "state" / "counters.json")
-        attacher = replace(attacher_of(choices, LocalRunner(account), account), devices=still)
+        attacher = replace(
+            local_attacher(LocalRunner(account), account),
+            allow_volatile=True,
+            owned=owned([str(path)]),
+            known=known_in(place / "state" / "counters.json"),
+            devices=still,
+        )
         drive = attacher.attach(DriveOptions.from_levels({"data": f"device:{path}"}), place / "data", Needs())
         try:
             directory = drive.workspace("prepare")

@@ -11,7 +11,7 @@ import rich.progress
 
 from pgassay.cli.printing import warn
 from pgassay.cli.progress import _Bar, build_bar, build_line, watcher_for
-from pgassay.lab.notes import Assignment, HostState
+from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.outgoing import visible
 from pgassay.postgres.builds.compilation import Progress
 from pgassay.record.values import Reason

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.own_files import OwnFiles
+from pgassay.bench.places import OwnFiles
 from pgassay.cli import main, rerun
 from pgassay.record import capsule as capsule_file
 from pgassay.record.formats import IMPORTED
@@ -212,7 +212,6 @@ def test_faults_are_told(capsule: Path, run: Path, capsys: pytest.CaptureFixture
         (["rerun", str(run), "--set", "load.scale=1"], "unrecognized argument"),
         (["export", str(run), "--capsule", str(capsule)], "exists already"),
         (["export", str(run), "--capsule", "x", "--out", "y"], "cannot be used together"),
-        (["export", str(run), "--capsule", "x", "--as", "cache-csv"], "cannot be used together"),
         (["export", str(run), "--capsule", "x", "--json"], "not allowed with argument"),
         (["export", str(run), "--with-data"], "--with-data needs --capsule"),
         (["rerun", str(run), "--file", "load.init=study.none"], "names no file"),

@@ -12,8 +12,8 @@ from pgassay.bench.places import Version
 from pgassay.bench.versions import parse_version
 from pgassay.cli import main, track
 from pgassay.errors import UsageError
-from pgassay.lab import commit_blocks
-from pgassay.lab.installed_versions import point_of
+from pgassay.lab import commits
+from pgassay.lab.commits import point_of
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.record.reading import Run
@@ -46,8 +46,8 @@ def commit(folder: Path, numbers: range) -> None:
 def blocks(repository: Path, monkeypatch: pytest.MonkeyPatch) -> FakeBlocks:
     """Slower by a tenth from change 8 on."""
     source = FakeBlocks({git(repository, "rev-parse", f"v{number}"): -0.1 for number in range(8, 13)})
-    monkeypatch.setattr(commit_blocks, "CommitBlocks", lambda *given: source)
-    monkeypatch.setattr(commit_blocks, "machine_of", lambda path: "this machine")
+    monkeypatch.setattr(commits, "CommitBlocks", lambda *given: source)
+    monkeypatch.setattr(commits, "machine_of", lambda path: "this machine")
     return source
 
 
@@ -208,8 +208,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(Finder, "find", lambda *words, **named: found.find(*words, **named))
     slower = point_of(Version(17, 8, "postgres (PostgreSQL) 17.8 (Debian 17.8-1)"))
     source = FakeBlocks({slower.sha: -0.1})
-    monkeypatch.setattr(commit_blocks, "CommitBlocks", lambda *given: source)
-    monkeypatch.setattr(commit_blocks, "machine_of", lambda path: "this machine")
+    monkeypatch.setattr(commits, "CommitBlocks", lambda *given: source)
+    monkeypatch.setattr(commits, "machine_of", lambda path: "this machine")
     return found
 
 
@@ -254,6 +254,6 @@ def test_what_cannot_be_asked_of_an_installed_version_is_refused(
 def test_a_machine_is_told_by_its_parts_without_its_name(tmp_path: Path) -> None:
     path = make_run(tmp_path / "r").path
     facts = Run.open(path).host
-    said = commit_blocks.machine_of(path)
+    said = commits.machine_of(path)
     assert str(facts.get("cpu", {}).get("model") or "an unknown CPU") in said
     assert str(facts.get("kernel", {}).get("release") or "an unknown kernel") in said

@@ -15,7 +15,7 @@ from typing import Any
 from pgassay.analysis.claims import instances, missing_levels, treatment_of
 from pgassay.analysis.comparable import is_speed, refusal_by_levels
 from pgassay.analysis.paired_claims import is_paired, sides
-from pgassay.lab import compression, maintenance, page_space
+from pgassay.lab import measurements
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.scale_model import Machine, modelled
@@ -178,7 +178,7 @@ def untestable(claim: Claim, study: Study) -> str:
 def responses(study: Study) -> Mapping[str, Response]:
     """What a run of the study measures: its load's own responses and the probes'."""
     options = [setup_of(study, study.arms[0], every_factor()).load]
-    asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
+    asked = measurements.responses(options)
     own = drivers.make(options[0], fake_tools()).responses
     return {each.name: each for each in (*own, *every_probe().responses, *asked)}
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.bench.lacking import Lacking
+from pgassay.bench.errors import DriveError, Lacking, SpaceError
 from pgassay.bench.places import Account
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher

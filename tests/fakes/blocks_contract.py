@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.bisection import Blocks
-from pgassay.lab.commit_subject import UnmeasuredError
+from pgassay.lab.commits import Blocks, UnmeasuredError
 from pgassay.postgres.builds.commits import Commit
 
 

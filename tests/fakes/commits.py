@@ -9,8 +9,7 @@ from math import exp
 from pathlib import Path
 from random import Random
 
-from pgassay.lab.bisection import Pair
-from pgassay.lab.commit_subject import UnmeasuredError
+from pgassay.lab.commits import Pair, UnmeasuredError
 from pgassay.postgres.builds.commits import Commit
 from pgassay.study.responses import Better, Response
 

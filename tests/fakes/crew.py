@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from pgassay.fleet.blocks import BlockOrder, Tell, nobody_left
 from pgassay.fleet.parcels import Arrived
-from pgassay.lab.notes import HostState
+from pgassay.lab.trial_state import HostState
 
 Host = Callable[[BlockOrder, str], Arrived]
 """Runs a block on the host of this name."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay.fleet.blocks import BlockOrder, HostedBlock
-from pgassay.fleet.head import FleetConductor
+from pgassay.fleet.head import FleetRunLoop
 from pgassay.fleet.parcels import Arrived
 from pgassay.lab.runner import Watcher
 from pgassay.record.directory import RunDirectory
@@ -59,7 +59,7 @@ class Fleet:
             run = RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns)
         with run:
             trials = list(Run.open(RUN, disk).trials)
-            FleetConductor(self.head.resolved(), run, Watcher(), trials, crew=self.crews[-1]).conduct()
+            FleetRunLoop(self.head.resolved(), run, Watcher(), trials, crew=self.crews[-1]).conduct()
 
     def _message(self, name: str) -> None:
         """What passes between head and hosts is a moment, too, at which the head can be killed."""

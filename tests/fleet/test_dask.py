@@ -19,9 +19,9 @@ from pgassay.cli import main
 from pgassay.fleet import FleetError, certificates
 from pgassay.fleet.blocks import Bench
 from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, names
-from pgassay.fleet.head import FleetConductor
-from pgassay.lab.notes import HostState
+from pgassay.fleet.head import FleetRunLoop
 from pgassay.lab.runner import Watcher
+from pgassay.lab.trial_state import HostState
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
@@ -109,7 +109,7 @@ def test_a_study_of_fakes_over_two_workers_one_of_which_dies(tmp_path: Path, fol
         assert set(crew.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetConductor(simulation.resolved(), run, Watcher(), [], crew=crew).conduct()
+        FleetRunLoop(simulation.resolved(), run, Watcher(), [], crew=crew).conduct()
     assert not dies.exists()
     found = ending(simulation)
     assert {trial.host for trial in found.trials} <= {"h1", "h2", "h3"}
@@ -131,7 +131,7 @@ def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, fo
         assert set(crew.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetConductor(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
+        FleetRunLoop(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
         until = time.monotonic() + READY_S
         while not hangs.with_suffix(".over").exists() and time.monotonic() < until:
             time.sleep(0.1)
@@ -157,7 +157,7 @@ def test_a_host_that_cannot_do_what_others_do_is_left_out(tmp_path: Path, folder
         crew.gather()
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetConductor(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
+        FleetRunLoop(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
         assert crew.within_reach() == {"h2", "h3"}
     assert {each.failed for each in told if each.host == "h1"} >= {"no space left on device"}
     assert {trial.host for trial in ending(simulation).trials} == {"h2", "h3"}

@@ -14,7 +14,7 @@ import pytest
 
 from pgassay.fleet import certificates
 from pgassay.fleet.dask_crew import connect, names
-from pgassay.lab.replay import replay
+from pgassay.lab.decisions import replay
 from pgassay.testing import real
 from tests.fleet import namespaces
 from tests.fleet.namespaces import WAIT_S, awaited

@@ -16,7 +16,7 @@ import pytest
 from pgassay.host import groups
 from pgassay.host.changes import FILE as LEDGER
 from pgassay.host.changes import GROUP_PREFIX
-from pgassay.lab.replay import replay
+from pgassay.lab.decisions import replay
 from pgassay.record.check import check
 from pgassay.record.reading import Run
 from pgassay.study.findings import Severity

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from pgassay.bench.load import LoadResult
-from pgassay.bench.own_files import OwnFiles
+from pgassay.bench.places import OwnFiles
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.fleet import own_files

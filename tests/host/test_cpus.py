@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
+from pgassay.bench.hosting import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.host import cpus
 from tests.host.made import put
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.mountinfo import holding, parse_mountinfo
-from pgassay.bench.places import Mount
+from pgassay.bench.places import Mount, holding, parse_mountinfo
 from pgassay.host.storage import (
     chosen,
     device_of,

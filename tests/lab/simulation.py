@@ -11,21 +11,22 @@ from tempfile import mkdtemp
 from types import SimpleNamespace
 from typing import Any, cast
 
+from pgassay.bench.errors import HostError
 from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import extension_of
-from pgassay.lab.runner import Conductor, Watcher, trial_seed
+from pgassay.lab.runner import RunLoop, Watcher, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.workbench import Workbench
 from pgassay.probe.registry import Probes
 from pgassay.probe.sampler import Sampler
 from pgassay.record.check import check
-from pgassay.record.decisions import Decision, decisions_in
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.formats import RunHeader
+from pgassay.record.journal import Decision, decisions_in
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.findings import Severity
@@ -41,6 +42,37 @@ from tests.fakes.load import RESPONSES, FakeLoad
 from tests.fakes.probe import FakeReader
 from tests.lab.machine import ROOT, Event, Events, Machine, MachineLoad, MachineSampling
 
+
+class NothingChanges:
+    """A machine that changes nothing."""
+
+    def write(self, path: Path, value: str, back: str | None = None) -> None:
+        raise HostError(f'"{path}" cannot be changed here')
+
+    def make_group(self, path: Path) -> None:
+        raise HostError(f'"{path}" cannot be made here')
+
+    def hold(self, path: Path, data: bytes) -> None:
+        raise HostError(f'"{path}" cannot be held here')
+
+    def give_back(self) -> None:
+        return
+
+
+def unknown_peak(pid: int) -> int:
+    raise OSError(f"no process {pid} here")
+
+
+PLAIN: Mapping[str, Any] = {
+    "host": NothingChanges(),
+    "peak_bytes": unknown_peak,
+    "memory_bytes": 1 << 62,
+    "require_program": lambda driver: None,
+    "client": lambda name: None,
+    "references": (),
+    "note": lambda folder, sample: None,
+}
+"""Of a site whose machine is nothing but its drive and its servers."""
 RUN = ROOT / "simulated"
 SEED = 7
 DOCUMENT: Mapping[str, Any] = {
@@ -87,6 +119,7 @@ def fake_site(**changes: Any) -> Site:
         caches=FakeCaches(),
         disk=FakeDisk(),
         socket_directory=Path("/nowhere"),
+        **PLAIN,
     )
     return replace(site, **changes)
 
@@ -150,6 +183,7 @@ class Simulation:
             disk=machine.disk,
             socket_directory=Path("/nowhere/socket"),
             held=machine.interruption.held,
+            **PLAIN,
         )
 
     def resolved(self) -> ResolvedStudy:
@@ -180,7 +214,7 @@ class Simulation:
             run = RunDirectory.create(RUN, header(self.rule), "", {}, disk, clock.wall_ns)
         with run:
             try:
-                Conductor(self.resolved(), run, self.watcher, list(Run.open(RUN, disk).trials)).conduct()
+                RunLoop(self.resolved(), run, self.watcher, list(Run.open(RUN, disk).trials)).conduct()
             except KeyboardInterrupt:
                 if not run.finished:
                     run.interrupted("signal")

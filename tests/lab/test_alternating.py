@@ -18,7 +18,7 @@ from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import disagreements
 from pgassay.lab.run import recorded_study
 from pgassay.lab.site import Site
-from pgassay.record.decisions import Step, decisions_in
+from pgassay.record.journal import Step, decisions_in
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.report.turns import busy, lengthened

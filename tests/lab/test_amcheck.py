@@ -9,7 +9,7 @@ import pytest
 from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
 from pgassay.drive.options import DriveOptions
-from pgassay.lab import amcheck
+from pgassay.lab import measurements
 from pgassay.study.responses import Status
 from pgassay.testing import real
 from tests.lab.simulation import simulate, study_of
@@ -44,7 +44,7 @@ class AmcheckServer:
 
 def found(**told: Any) -> Mapping[str, str]:
     server: Any = AmcheckServer(**told)
-    return amcheck.check_relations(server)
+    return measurements.check_relations(server)
 
 
 def test_it_is_done_only_where_it_is_asked_for() -> None:
@@ -55,16 +55,16 @@ def test_it_is_done_only_where_it_is_asked_for() -> None:
 def test_what_amcheck_says_is_passed_on_by_name() -> None:
     assert found() == {}
     assert found(tables=[("t", 7, "line pointer 3 points past the page")]) == {
-        amcheck.DATA: 'table "t", block 7: line pointer 3 points past the page'
+        measurements.DATA: 'table "t", block 7: line pointer 3 points past the page'
     }
     said = 'item order invariant violated for index "i"'
-    assert found(indexes=QueryError(said)) == {amcheck.DATA: said}
-    assert list(found(installed=False)) == [amcheck.NOT_CHECKED]
+    assert found(indexes=QueryError(said)) == {measurements.DATA: said}
+    assert list(found(installed=False)) == [measurements.NOT_CHECKED]
 
 
 def test_tables_are_left_out_before_14() -> None:
     server: Any = AmcheckServer(major=13, tables=QueryError("there is no verify_heapam"))
-    assert amcheck.check_relations(server) == {}
+    assert measurements.check_relations(server) == {}
     assert [each for each in server.asked if each not in ("search_path", "pg_proc")] == ["pg_available", "bt_index"]
 
 
@@ -75,21 +75,21 @@ def test_what_a_check_finds_is_the_trials_outcome_and_nothing_stays(
 
     def check_relations(server: Server) -> dict[str, str]:
         asked.append(server)
-        return {amcheck.DATA: "a page is torn"} if len(asked) == 2 else {}
+        return {measurements.DATA: "a page is torn"} if len(asked) == 2 else {}
 
-    monkeypatch.setattr("pgassay.lab.trial.amcheck.check_relations", check_relations)
+    monkeypatch.setattr("pgassay.lab.trial.measurements.check_relations", check_relations)
     simulation = simulate(place, events={})
     simulation.study = study_of(fixed={"drive.check": "on"}, design={"blocks": {"min": 5, "max": 5}})
     simulation.carry_on()
     first, second, *others = simulation.run.trials
     assert {trial.status for trial in (first, *others)} == {Status.VALID}
-    assert [(reason.code, reason.detail) for reason in second.reasons] == [(amcheck.DATA, "a page is torn")]
+    assert [(reason.code, reason.detail) for reason in second.reasons] == [(measurements.DATA, "a page is torn")]
     assert "check" in first.timings_s
     assert len(asked) == len(others) + 2
 
 
 def test_a_drive_that_is_not_sound_is_named_and_given_back(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.lab.trial.amcheck.check_relations", lambda server: {})
+    monkeypatch.setattr("pgassay.lab.trial.measurements.check_relations", lambda server: {})
     simulation = simulate(place, events={})
     simulation.machine.drive.damage = "the file system is damaged"
     simulation.study = study_of(fixed={"drive.check": "on"})
@@ -97,7 +97,7 @@ def test_a_drive_that_is_not_sound_is_named_and_given_back(place: Path, monkeypa
     for trial in simulation.run.trials:
         assert trial.status is Status.OUTCOME
         assert [(reason.code, reason.detail) for reason in trial.reasons] == [
-            (amcheck.DRIVE, "the file system is damaged")
+            (measurements.DRIVE, "the file system is damaged")
         ]
     assert simulation.machine.left_behind() == []
     simulation = simulate(place, events={})
@@ -115,7 +115,7 @@ def test_planted_damage_is_found() -> None:
         try:
             server.execute("CREATE TABLE t AS SELECT i, md5(i::text) AS x FROM generate_series(1, 20000) i")
             server.execute("CREATE INDEX ON t (x)")
-            assert amcheck.check_relations(server) == {}
+            assert measurements.check_relations(server) == {}
             ((name,),) = server.query("SELECT pg_relation_filepath('t')")
         finally:
             server.stop()
@@ -124,6 +124,6 @@ def test_planted_damage_is_found() -> None:
             file.write(noise(2048))
         server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
         try:
-            assert list(amcheck.check_relations(server)) == [amcheck.DATA]
+            assert list(measurements.check_relations(server)) == [measurements.DATA]
         finally:
             server.stop()

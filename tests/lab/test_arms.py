@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.factor import Stage
-from pgassay.bench.file_hashes import FileHashes
-from pgassay.bench.load import Load, LoadOptions, Tools
+from pgassay.bench.load import FileHashes, Load, LoadOptions, Tools
 from pgassay.bench.places import Version
 from pgassay.bench.server import Installation
 from pgassay.drive.options import DriveOptions

@@ -14,6 +14,7 @@ from pgassay.lab.pairing import ONE_SERVER
 from pgassay.lab.pairing import refusals as no_turns
 from pgassay.lab.preparation import prepare
 from pgassay.lab.settings import PREPARING, settings_of
+from pgassay.lab.site import ServerAccess
 from pgassay.lab.workbench import BenchOptions
 from pgassay.report.regimes import regimes_of
 from pgassay.study.responses import Status
@@ -21,7 +22,7 @@ from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation, fake_site, study_of
 
-ATTACHED: Mapping[str, Any] = {"attached": True, "preparing": {}, "pins": lambda name: name == "max_wal_size"}
+ATTACHED = ServerAccess(ours=False, preparing={}, pins=lambda name: name == "max_wal_size")
 
 
 def simulated(tmp_path: Path) -> Simulation:
@@ -36,8 +37,8 @@ def test_what_makes_preparing_quick_is_never_set_on_a_server_that_is_not_ours(
 ) -> None:
     simulation = simulated(tmp_path)
     monkeypatch.setattr(simulation.machine.disk, "tool_writes", lambda path, data: None)
-    changes = ATTACHED if attached else {}
-    site = replace(simulation.site(), socket_directory=tmp_path / "sockets", **changes)
+    server = ATTACHED if attached else ServerAccess()
+    site = replace(simulation.site(), socket_directory=tmp_path / "sockets", server=server)
     arm = resolve(simulation.study, site).arms[0]
     assert isinstance(arm.installation, FakeInstallation)
     given: list[Mapping[str, str]] = []
@@ -58,12 +59,12 @@ def test_only_what_may_be_pinned_is(tmp_path: Path) -> None:
     assert set(settings_of(study, arm.setup)) == {
         "checkpoint_timeout", "checkpoint_warning", "max_wal_size", "max_connections",
     }  # fmt: skip
-    mine = resolve(study, fake_site(**ATTACHED)).arms[0]
+    mine = resolve(study, fake_site(server=ATTACHED)).arms[0]
     assert set(mine.settings) == {"max_wal_size"}
 
 
 def test_databases_of_one_server_take_no_turns() -> None:
-    assert ONE_SERVER in no_turns(resolve(study_of(), fake_site(**ATTACHED)))
+    assert ONE_SERVER in no_turns(resolve(study_of(), fake_site(server=ATTACHED)))
     assert ONE_SERVER not in no_turns(resolve(study_of(), fake_site()))
 
 
@@ -81,12 +82,14 @@ def test_databases_of_one_server_take_no_turns() -> None:
     ],
 )
 def test_what_such_a_server_cannot_have_is_named(fixed: Mapping[str, str], said: str) -> None:
-    assert list(dict.fromkeys(refusals(resolve(study_of(fixed=fixed), fake_site(**ATTACHED))))) == [said]
+    assert list(dict.fromkeys(refusals(resolve(study_of(fixed=fixed), fake_site(server=ATTACHED))))) == [said]
 
 
 def test_a_copy_of_the_users_own_database_and_settings_are_no_hindrance() -> None:
     fixed = {"init.copy_database": "app", "server.work_mem": "8MB"}
-    resolved = resolve(study_of(fixed=fixed), fake_site(**ATTACHED, database_bytes=lambda name: 123 << 20))
+    resolved = resolve(
+        study_of(fixed=fixed), fake_site(server=replace(ATTACHED, database_bytes=lambda name: 123 << 20))
+    )
     assert list(refusals(resolved)) == []
     assert {arm.setup.copied_database for arm in resolved.arms} == {"app"}
     assert resolved.arms[0].data_bytes == 123 << 20
@@ -98,7 +101,7 @@ def test_a_trial_that_somebody_else_used_the_server_in_is_invalid_and_run_again(
     site = simulation.site
 
     def visited() -> Any:
-        return replace(site(), visitors=lambda: next(said))
+        return replace(site(), server=ServerAccess(visitors=lambda: next(said)))
 
     simulation.site = visited  # type: ignore[method-assign]
     simulation.carry_on()
@@ -112,7 +115,7 @@ def test_a_trial_that_somebody_else_used_the_server_in_is_invalid_and_run_again(
 def test_a_window_that_no_checkpoint_began_is_not_called_the_burst_after_one(tmp_path: Path, checkpoints: bool) -> None:
     simulation = replace(simulated(tmp_path), events={})
     site = simulation.site
-    simulation.site = lambda: replace(site(), checkpoints=checkpoints)  # type: ignore[method-assign]
+    simulation.site = lambda: replace(site(), server=ServerAccess(checkpoints=checkpoints))  # type: ignore[method-assign]
     simulation.carry_on()
     said = " ".join(regimes_of(simulation.run.trials))
     assert ("burst after a checkpoint" in said or "could not be read" in said) == checkpoints

@@ -7,18 +7,17 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.client import NetworkPath
-from pgassay.bench.errors import BenchError, ClientLostError
-from pgassay.bench.lacking import Lacking
+from pgassay.bench.errors import BenchError, ClientLostError, Lacking
 from pgassay.bench.load import LoadOptions, LoadResult
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
 from pgassay.lab import host_stage, preflight
 from pgassay.lab.arms import resolve
-from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
+from pgassay.lab.trial_state import Assignment
 from pgassay.load.network import NetworkReference
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import ALTERNATE, SEQUENTIAL, Study

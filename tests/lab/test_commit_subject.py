@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.commit_subject import WRAPPER, Subject, SubjectKind, UnmeasuredError, level
+from pgassay.lab.commits import WRAPPER, Subject, SubjectKind, UnmeasuredError, level
 from pgassay.postgres.builds.commits import Commit, commit_of
 from pgassay.testing import real
 

@@ -8,28 +8,28 @@ import pytest
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.drive.options import DriveOptions
-from pgassay.lab import compression
+from pgassay.lab import measurements
 from pgassay.testing import real
 
 
 def test_it_is_declared_only_where_it_is_asked_for() -> None:
-    assert compression.responses([LoadOptions()]) == ()
-    names = {response.name for response in compression.responses([LoadOptions(), LoadOptions(compressibility=True)])}
-    assert names == set(compression.summed({}))
+    assert measurements.responses([LoadOptions()]) == ()
+    names = {response.name for response in measurements.responses([LoadOptions(), LoadOptions(compressibility=True)])}
+    assert names == set(measurements.compression_ratios({}))
 
 
 def test_the_codec_is_the_drives_own_or_the_usual_one() -> None:
     def codec(**levels: str) -> str:
-        return compression.codec_of(DriveOptions.from_levels({"data": "csd", **levels}))
+        return measurements.codec_of(DriveOptions.from_levels({"data": "csd", **levels}))
 
     assert codec(**{"data.codec": "lz4"}) == "lz4"
-    assert codec() == compression.CODEC
-    assert codec(**{"data.codec": "none"}) == compression.CODEC, "else nothing would be shown"
+    assert codec() == measurements.CODEC
+    assert codec(**{"data.codec": "none"}) == measurements.CODEC, "else nothing would be shown"
 
 
 def test_what_was_not_read_has_no_ratio() -> None:
     told = {"stored.heap_logical_bytes": 100.0, "stored.heap_compressed_bytes": 25.0, "stored.wal_logical_bytes": 5.0}
-    found = compression.summed(told)
+    found = measurements.compression_ratios(told)
     assert found == {"heap_compression_ratio": 4.0, "index_compression_ratio": None, "wal_compression_ratio": None}
 
 
@@ -51,11 +51,11 @@ def test_tables_indexes_and_wal_are_told_apart(cluster: tuple[Server, Path]) -> 
     server.execute("CREATE TABLE alike (id int PRIMARY KEY, pad text)")
     server.execute("INSERT INTO alike SELECT i, repeat('x', 200) FROM generate_series(1, 20000) i")
     alike = {
-        **compression.of_wal(server, directory, "zstd-1"),
-        **compression.of_relations(server, directory, "zstd-1"),
+        **measurements.stored_wal(server, directory, "zstd-1"),
+        **measurements.stored_relations(server, directory, "zstd-1"),
     }
-    ratios = compression.summed(alike)
-    heap, index, wal = (ratios[f"{kind}_compression_ratio"] for kind in compression.KINDS)
+    ratios = measurements.compression_ratios(alike)
+    heap, index, wal = (ratios[f"{kind}_compression_ratio"] for kind in measurements.KINDS)
     assert heap is not None
     assert index is not None
     assert wal is not None
@@ -66,6 +66,8 @@ def test_tables_indexes_and_wal_are_told_apart(cluster: tuple[Server, Path]) -> 
     ((size,),) = server.query("SELECT pg_relation_size('alike')::float8")
     assert alike["stored.heap_logical_bytes"] == size
     server.execute("CREATE TABLE noise AS SELECT sha512(i::text::bytea) FROM generate_series(1, 60000) i")
-    noisy = compression.summed(compression.of_relations(server, directory, "zstd-1"))["heap_compression_ratio"]
+    noisy = measurements.compression_ratios(measurements.stored_relations(server, directory, "zstd-1"))[
+        "heap_compression_ratio"
+    ]
     assert noisy is not None
     assert noisy < heap / 2, "hashes do not shrink"

@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.analysis.crash_coverage import KINDS, Met
 from pgassay.bench.errors import QueryError
-from pgassay.lab.cut_surroundings import Look, Surroundings, met_by
+from pgassay.lab.power_cuts import Look, Surroundings, met_by
 from pgassay.testing import real
 
 SEGMENT = 1 << 24

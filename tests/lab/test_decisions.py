@@ -15,8 +15,7 @@ from pgassay.design.risk import AFTER, UNTRIED
 from pgassay.design.schedule import Drop, RunBlock, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import decide, disagreements, history_of, preparation_s
-from pgassay.record.decisions import decisions_in, horizon_in
-from pgassay.record.journal import Entry, Kind
+from pgassay.record.journal import Entry, Kind, decisions_in, horizon_in
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study

@@ -8,7 +8,8 @@ import pytest
 from pgassay.bench.counters import Sample
 from pgassay.bench.load import LoadOptions
 from pgassay.drive import options
-from pgassay.lab.dilation import series_told, slowed, told
+from pgassay.lab.arms import slowed
+from pgassay.lab.regime import by_drive_clock, series_by_drive_clock
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.sysbench import SysbenchOptions
 from pgassay.probe.registry import every_probe
@@ -59,18 +60,18 @@ def test_rates_and_times_are_converted_and_costs_are_not() -> None:
         "disk_read_bytes_per_s": 4096.0, "disk_write_latency_ms": 2.0, "asked_service_us": 90.0, "table_bytes": 8.0,
         "service_time_error": 0.01, "latency_max_ms": None,
     }  # fmt: skip
-    assert told(found, declared, 4) == found | {
+    assert by_drive_clock(found, declared, 4) == found | {
         "tps": 400.0, "latency_ms": 10.0, "disk_iops": 40.0, "disk_read_bytes_per_s": 16384.0,
         "disk_write_latency_ms": 0.5,
     }  # fmt: skip
-    assert told(found, declared, 1) == found
+    assert by_drive_clock(found, declared, 1) == found
 
 
 def test_a_series_keeps_its_moments() -> None:
     told_by_load = (("tps", "1/s", 50.0), ("latency_ms", "ms", 8.0), ("tps", "1/s", None))
     series = [Sample(7, 8, "pgbench", *each) for each in told_by_load]
-    assert [each.value for each in series_told(series, 2)] == [100.0, 4.0, None]
-    assert {(each.monotonic_ns, each.wall_ns) for each in series_told(series, 2)} == {(7, 8)}
+    assert [each.value for each in series_by_drive_clock(series, 2)] == [100.0, 4.0, None]
+    assert {(each.monotonic_ns, each.wall_ns) for each in series_by_drive_clock(series, 2)} == {(7, 8)}
 
 
 def test_a_run_tells_its_speed_by_the_drives_clock_and_keeps_the_factor(

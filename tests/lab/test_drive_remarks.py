@@ -13,10 +13,9 @@ from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import BelievedMounts
 from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy, resolve
-from pgassay.lab.drive_remarks import CONTENTS, ROLES, drive_remarks
-from pgassay.lab.drives import known_in
-from pgassay.record.counter_proofs import CounterProof, remember
+from pgassay.lab.drives import CONTENTS, ROLES, drive_remarks, known_in
 from pgassay.record.disk import RealDisk
+from pgassay.record.known import CounterProof, remember_proof
 from pgassay.study.drives import Role
 from pgassay.study.model import Claim
 from tests.fakes.drive import FakeDrive
@@ -92,7 +91,7 @@ def test_directories_and_the_wal_have_a_role_too_and_another_hosts_drives_none()
 def test_later_runs_know_the_role_that_a_proof_found(tmp_path: Path) -> None:
     file = tmp_path / "counters.json"
     for drive, role in (("A", "compressing"), ("B", ""), ("C", "something of a later version")):
-        remember(RealDisk(), file, CounterProof(drive, ON, "2026-01-02T03:04:05Z", 16 << 30, "", role))
+        remember_proof(RealDisk(), file, CounterProof(drive, ON, "2026-01-02T03:04:05Z", 16 << 30, "", role))
     known = known_in(file)
     roles = [trust.role for drive in "ABC" if (trust := known(drive)) is not None]
     assert roles == [Role.COMPRESSING, None, None]

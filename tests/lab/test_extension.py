@@ -7,8 +7,7 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.lab.decisions import disagreements
-from pgassay.record.decisions import decisions_in, extended_in, horizon_in
-from pgassay.record.journal import Kind
+from pgassay.record.journal import Kind, decisions_in, extended_in, horizon_in
 from tests.fakes.disk import Crashed, Fault
 from tests.lab.simulation import Simulation, ending, simulate, study_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError, SpaceError
 from pgassay.bench.server import Server
-from pgassay.lab.failures import code_of, merged, of_drives, of_error, of_full_drive, of_load, of_log, of_window
+from pgassay.lab.checks import code_of, merged, of_drives, of_error, of_full_drive, of_load, of_log, of_window
 from pgassay.postgres.complaints import KILLED
 from pgassay.study.responses import Status
 from tests.fakes.drive import FakeDrive

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.lab.alternation import CONNECTION_S
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.forecast import (
+from pgassay.lab.machine import (
     OVERHEAD_S,
     PREPARATION_S,
     TRIAL_S,
@@ -21,9 +22,8 @@ from pgassay.lab.forecast import (
     planned_s,
     times_expected,
 )
-from pgassay.lab.live_trial import CONNECTION_S
 from pgassay.load.drivers import make
-from pgassay.record.trial_lengths import Pace
+from pgassay.record.known import Pace
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
@@ -139,7 +139,7 @@ def test_a_count_of_transactions_tells_no_length() -> None:
 
 
 def test_a_device_that_is_written_over_first_is_named_once_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.lab.forecast.size_bytes", lambda device: 1 << 20)
+    monkeypatch.setattr("pgassay.lab.machine.size_bytes", lambda device: 1 << 20)
     drives = {"drive.data": "device:/dev/some", "drive.wal": "device:/dev/some"}
     study = study_of(fixed={**drives, "drive.data.precondition": "2", "drive.wal.precondition": "2"})
     assert overwritings(resolve(study, fake_site())) == (Overwriting("/dev/some", 2, 1 << 20),)

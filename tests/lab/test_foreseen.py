@@ -13,11 +13,10 @@ from pgassay.bench.errors import DriveError
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import device
 from pgassay.errors import PgassayError
-from pgassay.lab import foreseen, run
+from pgassay.lab import drives, run
 from pgassay.lab.arms import ResolvedStudy, resolve
-from pgassay.lab.drives import DriveChoices, Drives
-from pgassay.lab.foreseen import Foreseeing, foresee
-from pgassay.lab.preflight import check
+from pgassay.lab.drives import Drives
+from pgassay.lab.preflight import check, foresee
 from tests.drive.places import attacher
 from tests.fakes.block import FakeKernel
 from tests.lab.simulation import fake_bench, fake_site, study_of
@@ -35,8 +34,8 @@ class Machine:
 
     def __post_init__(self) -> None:
         self.given_back = ExitStack()
-        drives = Drives(DriveChoices(self.place), self.attacher, nullcontext, self.given_back, str)
-        self.foreseeing = Foreseeing(drives)
+        drives = Drives(self.place, self.attacher, nullcontext, self.given_back, str)
+        self.foreseeing = drives
 
     @property
     def kernel(self) -> FakeKernel:
@@ -143,7 +142,7 @@ def test_what_killed_runs_left_in_the_directories_of_a_study_takes_no_room(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     ended: list[Path] = []
-    monkeypatch.setattr(foreseen, "_end_killed", ended.append)
+    monkeypatch.setattr(drives, "_end_killed", ended.append)
     wal = {"drive.data.precondition": "1", "drive.wal": f"directory:{tmp_path}"}
     foresee(machine.resolved(fixed=wal), lambda mount, study: None, begins=True)
     assert ended == [machine.place, tmp_path], "each once, however many servers have it"

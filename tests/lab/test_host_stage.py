@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError, HostError
+from pgassay.bench.errors import ClusterError, HostError, Lacking
 from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.hosting import Hosting, Placement
-from pgassay.bench.lacking import Lacking
 from pgassay.errors import UsageError
 from pgassay.lab import host_stage as stage
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.lab.host_stage import host_factors_unavailable
-from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
+from pgassay.lab.trial_state import Assignment
 from pgassay.record.values import TrialRecord
 from pgassay.study.document import names_in, without
 from pgassay.study.levels import Level
@@ -160,7 +159,7 @@ def test_shared_buffers_beyond_the_memory_are_refused(place: Path, fixed: Mappin
     with started(place, fixed) as (_, study, site, _changes):
         small = replace(site, memory_bytes=16 << 30)
         with pytest.raises(UsageError, match=limit):
-            stage._require_room(resolve(study, small).arms[0])
+            stage.require(resolve(study, small).arms[0])
 
 
 def test_a_plan_names_the_host_factors_that_are_missing(place: Path) -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from pgassay.bench.places import Version
 from pgassay.errors import UsageError
-from pgassay.lab.commit_subject import Subject, SubjectKind, level, shows
-from pgassay.lab.installed_versions import level_of, point_of, require_different
+from pgassay.lab.commits import Subject, SubjectKind, level, level_of, point_of, require_different, shows
 from pgassay.testing import real
 
 DEBIAN = point_of(Version(17, 5, "postgres (PostgreSQL) 17.5 (Debian 17.5-1)"))

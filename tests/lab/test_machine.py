@@ -14,9 +14,9 @@ from pgassay.cli.plan import forecast_lines, until_safe
 from pgassay.design.blocks import rounds_of
 from pgassay.design.plan import plan as size_up
 from pgassay.lab.arms import resolve
-from pgassay.lab.forecast import forecast
 from pgassay.lab.machine import (
     best_slice_s,
+    forecast,
     known_noise,
     known_pace,
     known_trial_s,
@@ -26,14 +26,14 @@ from pgassay.lab.machine import (
     setting_of,
     user_file,
 )
-from pgassay.lab.pairing import settled
+from pgassay.lab.pairing import resolve_pairing
 from pgassay.lab.plan import SEQUENTIAL_WAY, WayForecast, forecast_of, known_ways, risk_forecast
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
 from pgassay.record.calibrations import REALTIME, TURNS, Calibration, NoiseRecord, TurnsRecord
 from pgassay.record.disk import RealDisk
-from pgassay.record.trial_lengths import Pace
+from pgassay.record.known import Pace
 from pgassay.study.model import Design, Study
 from tests.design._make import study as blocks_study
 from tests.lab.machine import Machine
@@ -78,7 +78,7 @@ def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_loa
     assert known_trial_s(resolve(study, site), MOUNT) == 17.5
     cold = known_noise(resolve(study_of(load={**WORK, "cache": "cold"}), site), MOUNT)
     assert cold is not None
-    assert cold.differences == ("cache=prewarmed",)
+    assert cold.source == "calibrated 2026-01-02, with cache=prewarmed"
 
 
 def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(site: Site) -> None:
@@ -86,7 +86,7 @@ def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(site: S
     calibrated(study, site, clients="8")
     found = known_noise(resolve(study, site), MOUNT)
     assert found is not None
-    assert found.noise.noise == 0.03
+    assert found.found.noise == 0.03
     assert found.source == "calibrated 2026-01-02, with clients=8"
     assert known_trial_s(resolve(study, site), MOUNT) is None
     assert known_noise(resolve(study, site), replace(MOUNT, device="/dev/sdb1")) is None
@@ -113,7 +113,7 @@ def test_turns_are_known_by_way_with_the_slice_that_was_best(site: Site) -> None
     assert best_slice_s(resolve(study, site), MOUNT) is None
     in_turns(study, site, turns=USUAL, realtime=QUICK)
     found = known_turns(resolve(study, site), MOUNT)
-    assert {way: each.turns for way, each in found.items()} == {TURNS: USUAL, REALTIME: QUICK}
+    assert {way: each.found for way, each in found.items()} == {TURNS: USUAL, REALTIME: QUICK}
     assert found[TURNS].source == "calibrated 2026-01-02, this load"
     assert best_slice_s(resolve(study, site), MOUNT) == 0.5
     realtime = study_of(fixed={"host.scheduling": "realtime"})
@@ -124,15 +124,15 @@ def test_turns_are_known_by_way_with_the_slice_that_was_best(site: Site) -> None
 
 def test_slices_are_as_long_as_calibrated_where_that_is_asked_for(site: Site) -> None:
     asked = study_of(design={"pairing": "auto", "slice": "auto"})
-    before, _ = settled(resolve(asked, site))
+    before, _ = resolve_pairing(resolve(asked, site))
     assert (before.study.design.pairing, before.study.design.slice_s) == ("alternate", Design.slice_s), "not calibrated"
     mount = resolve(asked, site).arms[0].drive.mount()
     in_turns(asked, site, mount=mount, turns=USUAL)
-    after, _ = settled(resolve(asked, site))
+    after, _ = resolve_pairing(resolve(asked, site))
     assert (after.study.design.slice_s, after.study.design.slice_calibrated) == (0.5, False)
-    given, _ = settled(resolve(study_of(design={"pairing": "auto", "slice": "2s"}), site))
+    given, _ = resolve_pairing(resolve(study_of(design={"pairing": "auto", "slice": "2s"}), site))
     assert given.study.design.slice_s == 2.0
-    alone, _ = settled(resolve(study_of(design={"pairing": "sequential", "slice": "auto"}), site))
+    alone, _ = resolve_pairing(resolve(study_of(design={"pairing": "sequential", "slice": "auto"}), site))
     assert alone.study.design.slice_s == Design.slice_s
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pgassay.bench.places import Version
-from pgassay.lab import maintenance
-from pgassay.lab.maintenance import CHECKPOINT, VACUUM, responses
+from pgassay.lab import measurements
+from pgassay.lab.measurements import CHECKPOINT, VACUUM, responses
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
@@ -67,7 +67,7 @@ def test_only_what_is_measured_is_declared(options: list[dict[str, str]], declar
 @pytest.mark.parametrize("late", [0, 3])
 def test_a_checkpoint_tells_its_pages_when_they_are_counted(tmp_path: Path, late: int) -> None:
     bench = Checkpointer(late)
-    found = maintenance.checkpoint(bench.start(tmp_path), bench.clock)
+    found = measurements.checkpoint(bench.start(tmp_path), bench.clock)
     assert found == {
         "closing_checkpoint_ms": pytest.approx(300.0),
         "closing_checkpoint_pages": 250.0,
@@ -77,7 +77,7 @@ def test_a_checkpoint_tells_its_pages_when_they_are_counted(tmp_path: Path, late
 
 def test_pages_that_are_never_told_are_not_known(tmp_path: Path) -> None:
     bench = Checkpointer(late=10_000)
-    found = maintenance.checkpoint(bench.start(tmp_path), bench.clock)
+    found = measurements.checkpoint(bench.start(tmp_path), bench.clock)
     assert found["closing_checkpoint_ms"] == pytest.approx(300.0)
     assert found["closing_checkpoint_pages"] is None
     assert found["checkpoint_ms_per_1000_pages"] is None
@@ -86,7 +86,7 @@ def test_pages_that_are_never_told_are_not_known(tmp_path: Path) -> None:
 def test_a_vacuum_visits_every_table(tmp_path: Path) -> None:
     bench = Checkpointer(0)
     server = bench.start(tmp_path)
-    assert maintenance.vacuum(server, bench.clock) == {
+    assert measurements.vacuum(server, bench.clock) == {
         "vacuum_ms": pytest.approx(1000.0),
         "vacuum_pages": 4000.0,
         "vacuum_ms_per_1000_pages": pytest.approx(250.0),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.lab.notes import Laps
+from pgassay.lab.trial_state import Laps
 from pgassay.testing.fakes.clock import FakeClock
 
 

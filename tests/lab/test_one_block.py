@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pgassay.lab.runner import Conductor
+from pgassay.lab.runner import RunLoop
 from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
 from tests.lab.simulation import RUN, Simulation, ending, header, simulate
@@ -16,7 +16,7 @@ def blocks_at_a_time(simulation: Simulation) -> list[int]:
     while True:
         trials = list(Run.open(RUN, disk).trials)
         with run:
-            conductor = Conductor(simulation.resolved(), run, simulation.watcher, trials, one_block=True)
+            conductor = RunLoop(simulation.resolved(), run, simulation.watcher, trials, one_block=True)
             reason = conductor.conduct()
         counts.append(len(Run.open(RUN, disk).trials))
         if reason is not None:

@@ -7,10 +7,10 @@ import pytest
 
 from pgassay.bench.errors import ClusterError, DriveError, SpaceError
 from pgassay.lab.decisions import disagreements
-from pgassay.lab.notes import Assignment
 from pgassay.lab.runner import Watcher
-from pgassay.record.decisions import Decision, Step
+from pgassay.lab.trial_state import Assignment
 from pgassay.record.errors import RecordError
+from pgassay.record.journal import Decision, Step
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Status
 from tests.fakes.disk import Survival

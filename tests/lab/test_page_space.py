@@ -7,8 +7,8 @@ import pytest
 
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
-from pgassay.lab import page_space
-from pgassay.lab.page_space import relation_bytes
+from pgassay.lab import measurements
+from pgassay.lab.measurements import relation_bytes
 from pgassay.testing import real
 from pgassay.testing.fakes.server import FakeInstallation
 
@@ -22,9 +22,9 @@ def test_every_relation_tells_its_bytes(tmp_path: Path) -> None:
 
 
 def test_it_is_declared_only_where_it_is_asked_for() -> None:
-    assert page_space.responses([LoadOptions()]) == ()
-    names = {response.name for response in page_space.responses([LoadOptions(), LoadOptions(page_space=True)])}
-    assert names == set(page_space.summed({}))
+    assert measurements.responses([LoadOptions()]) == ()
+    names = {response.name for response in measurements.responses([LoadOptions(), LoadOptions(page_space=True)])}
+    assert names == set(measurements.free_shares({}))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_fillfactor_leaves_its_share_and_updates_use_it(server: Server) -> None:
         server.execute(f"CREATE TABLE {name} (id int, n int, pad char(80)) WITH (fillfactor = {fill})")
         server.execute(f"INSERT INTO {name} SELECT i, 0, 'x' FROM generate_series(1, 200000) i")
     server.execute("CHECKPOINT")
-    loaded = page_space.as_loaded(server)
+    loaded = measurements.space_as_loaded(server)
     packed, roomy = loaded["page_space.loaded.packed_share"], loaded["page_space.loaded.roomy_share"]
     assert packed is not None
     assert roomy is not None
@@ -54,8 +54,8 @@ def test_fillfactor_leaves_its_share_and_updates_use_it(server: Server) -> None:
     every = loaded["page_space.loaded_share"]
     assert every == pytest.approx((packed + 2 * roomy) / 3, abs=0.02), "weighted by size"
     server.execute("UPDATE roomy SET n = n + 1 WHERE id % 2 = 0")
-    left = page_space.as_left(server)
+    left = measurements.space_as_left(server)
     assert left["page_space.left.roomy_share"] == pytest.approx(0.25, abs=0.03)
-    responses = page_space.summed({**loaded, **left})
+    responses = measurements.free_shares({**loaded, **left})
     assert responses["free_share_loaded"] == every
     assert (responses["database_loaded_bytes"] or 0) > 60_000_000

@@ -12,7 +12,7 @@ from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.calibration import document_of, turns_document
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.pairing import MEMORY_SHARE, refusals, settled
+from pgassay.lab.pairing import MEMORY_SHARE, refusals, resolve_pairing
 from pgassay.lab.preflight import check
 from pgassay.lab.run import write_study
 from pgassay.lab.site import Site
@@ -65,7 +65,7 @@ def test_what_turns_cannot_tell_is_refused_by_name(
     assert [each for each in found if words in each], found
     by_name = {**changes, "design": {**changes.get("design", {}), "pairing": "alternate"}}
     with pytest.raises(UsageError, match="cannot take turns") as refused:
-        settled(resolve(study_of(**by_name), fake_site()))
+        resolve_pairing(resolve(study_of(**by_name), fake_site()))
     assert words in refused.value.message
     assert "--pairing sequential" in (refused.value.hint or "")
 
@@ -116,13 +116,15 @@ def test_only_those_that_are_compared_live_at_once() -> None:
 
 def test_auto_comes_to_one_of_the_two() -> None:
     asked = study_of(design={"pairing": "auto"})
-    found, reasons = settled(resolve(asked, fake_site()))
+    found, reasons = resolve_pairing(resolve(asked, fake_site()))
     assert (found.study.design.pairing, reasons) == ("alternate", ())
-    found, reasons = settled(resolve(study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"}), fake_site()))
+    found, reasons = resolve_pairing(
+        resolve(study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"}), fake_site())
+    )
     assert found.study.design.pairing == "sequential"
     assert len(reasons) == 1
     plain = resolve(study_of(load={"checkpoint": "cycle"}), fake_site())
-    assert settled(plain) == (plain, ())
+    assert resolve_pairing(plain) == (plain, ())
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_servers_are_paired_with_their_load_only_where_nothing_is_written(
 ) -> None:
     load = {"driver": "pgbench", "scale": "1", "checkpoint": "wal", "duration": "8s", "script": script}
     document = {"factors": {"server.jit": ["on", "off"]}, "load": load, "design": {"pairing": "alternate", **asked}}
-    found, _ = settled(resolve(parse("x", document, every_factor()), fake_site()))
+    found, _ = resolve_pairing(resolve(parse("x", document, every_factor()), fake_site()))
     assert found.study.design.placement == placed
 
 
@@ -183,7 +185,7 @@ def test_a_new_study_is_auto_unless_it_says_otherwise() -> None:
     assert "design" not in document, "the caller's own document stays as it was"
     for word in ("sequential", "alternate"):
         assert write_study("new", {**document, "design": {"pairing": word}}).study.design.pairing == word
-    found, reasons = settled(resolve(new.study, fake_site()))
+    found, reasons = resolve_pairing(resolve(new.study, fake_site()))
     assert (found.study.design.pairing, len(reasons)) == ("sequential", 1), "checkpoints by the clock are the default"
 
 

@@ -11,7 +11,7 @@ from pgassay.errors import UsageError
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.places import require_kept
 from pgassay.lab.run import prepare, reopen
-from pgassay.lab.site import Site
+from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.record.directory import HOST_FILE
 from pgassay.record.formats import encode_host
@@ -77,7 +77,7 @@ def test_a_study_of_an_image_beside_a_directory_keeps_the_directorys_there() -> 
 
 def test_a_server_of_the_users_own_keeps_nothing_outside_itself() -> None:
     with pytest.raises(UsageError, match="--server"):
-        require_kept(PLACE, on({}, replace(fake_site(), attached=True)))
+        require_kept(PLACE, on({}, replace(fake_site(), server=ServerAccess(ours=False))))
 
 
 def test_resume_refuses_a_new_place_and_goes_on_with_one_that_the_run_began_with(tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ from typing import Any, cast
 import pytest
 
 from pgassay.analysis.crash_coverage import KINDS, Met
-from pgassay.bench.crash_states import CrashReport, CrashState, CrashWish
 from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
-from pgassay.bench.ledger import LedgerState
+from pgassay.bench.load import LedgerState
+from pgassay.bench.store import CrashReport, CrashState, CrashWish
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.lab import power_cuts
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.notes import Laps
 from pgassay.lab.power_cuts import Cut, PowerCuts, judge, name_page, place_page, replayed_bytes, responses, summed
+from pgassay.lab.trial_state import Laps
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.power_cuts import HONEST, CutRecord
 from pgassay.testing.fakes.clock import FakeClock

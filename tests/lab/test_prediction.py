@@ -16,7 +16,7 @@ from pgassay.bench.write_signature import SUFFIX, WriteSignature, of_requests
 from pgassay.cli import main
 from pgassay.errors import UsageError
 from pgassay.flash.prediction import Target, predict
-from pgassay.lab.prediction import Asked, predictions
+from pgassay.lab.prediction import DriveQuestion, predictions
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
@@ -129,7 +129,7 @@ def recorded(
 
 
 def test_space_scales_with_the_baselines_data_and_spare_flash_lowers_amplification(tmp_path: Path) -> None:
-    asked = Asked(int(740e9), int(3.2e12), (0.07, 0.28), live_share=0.95, simulated_bytes=CAPACITY)
+    asked = DriveQuestion(int(740e9), int(3.2e12), (0.07, 0.28), live_share=0.95, simulated_bytes=CAPACITY)
     dense, loose = predictions([recorded(tmp_path / "run")], asked)
     assert dense.physical.value == pytest.approx(740e9 * 34 / 30)
     assert loose.physical.value == pytest.approx(740e9 * 40 / 30)
@@ -144,7 +144,7 @@ def test_space_scales_with_the_baselines_data_and_spare_flash_lowers_amplificati
 
 def test_the_recorded_drive_is_the_check(tmp_path: Path) -> None:
     dense, _ = predictions(
-        [recorded(tmp_path / "run")], Asked(int(740e9), int(3.2e12), (0.07,), simulated_bytes=CAPACITY)
+        [recorded(tmp_path / "run")], DriveQuestion(int(740e9), int(3.2e12), (0.07,), simulated_bytes=CAPACITY)
     )
     (check,) = dense.checks
     assert check.settled == pytest.approx(settled_at())
@@ -155,7 +155,7 @@ def test_a_normal_drive_is_predicted_by_what_its_load_wrote_to_every_drive(tmp_p
     """Checkpoints fall otherwise in each recording, so that one alone is off by as much; the error of their mean counts
     that. A compressing drive has its own alone, since others do not say what its blocks compress to."""
     run = recorded(tmp_path / "run", compressing=signature_with(2000))
-    asked = Asked(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
+    asked = DriveQuestion(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
     found = list(predictions([run], asked))
     assert [len(each.recordings[0]) for each in found] == [2, 2, 1, 1]
     normal, compressing = found[0], found[2]
@@ -182,7 +182,7 @@ def test_a_recording_counts_once_in_what_recordings_differ_by(tmp_path: Path) ->
         compressing=signature_with(2000),
         more=[signature_with(1500)],
     )
-    asked = Asked(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
+    asked = DriveQuestion(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
     for each in predictions([run], asked):
         if each.kind != "page-mapped":
             continue
@@ -197,7 +197,7 @@ def test_a_recording_counts_once_in_what_recordings_differ_by(tmp_path: Path) ->
 def test_what_is_not_known_of_a_simulation_is_no_error_of_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgassay.flash.prediction.LIMIT", 0.5)
     run = recorded(tmp_path / "run", compressing=signature_with(2000))
-    asked = Asked(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
+    asked = DriveQuestion(int(740e9), int(3.2e12), (0.07,), live_share=0.95, simulated_bytes=CAPACITY)
     for each in predictions([run], asked):
         (drive,) = each.drives
         assert drive.write_amplification is not None
@@ -223,7 +223,7 @@ def test_a_drive_that_runs_out_of_space_has_no_figure_and_no_basis(
 
 def test_a_run_without_signatures_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no write signature"):
-        list(predictions([recorded(tmp_path / "run", aged=False)], Asked(1 << 30, 1 << 40, (0.07,))))
+        list(predictions([recorded(tmp_path / "run", aged=False)], DriveQuestion(1 << 30, 1 << 40, (0.07,))))
 
 
 def test_the_command_prints_what_is_simulated_beside_what_was_published(
@@ -265,7 +265,9 @@ def test_runs_at_several_scales_lead_to_one_that_was_withheld(tmp_path: Path) ->
     """Space and compression of 16 times the data: two models' intervals hold it, one model alone is 10 % off."""
     small, middle = (recorded(tmp_path / str(times), times=times, noise=0.003) for times in (1.0, 3.0))
     withheld = 16.0
-    asked = Asked(int(DATABASE["100"] * withheld), 1 << 30, (0.07,), live_share=FILLED, simulated_bytes=CAPACITY)
+    asked = DriveQuestion(
+        int(DATABASE["100"] * withheld), 1 << 30, (0.07,), live_share=FILLED, simulated_bytes=CAPACITY
+    )
     for dense, size in zip(predictions([small, middle], asked), DATABASE.values(), strict=True):
         truth = size * withheld + FIXED
         for figure, known in ((dense.physical, truth), (dense.compression, PACKED * size * withheld / truth)):
@@ -285,13 +287,13 @@ def test_runs_at_several_scales_lead_to_one_that_was_withheld(tmp_path: Path) ->
 def test_runs_of_one_size_and_runs_without_a_treatment_in_common_are_refused(tmp_path: Path) -> None:
     one = recorded(tmp_path / "run")
     with pytest.raises(UsageError, match="nothing of other sizes"):
-        list(predictions([one, one], Asked(1 << 30, 1 << 40, (0.07,))))
+        list(predictions([one, one], DriveQuestion(1 << 30, 1 << 40, (0.07,))))
     larger = recorded(tmp_path / "larger", times=4.0)
     with pytest.raises(UsageError, match="nothing of other sizes"):
-        list(predictions([one, larger, one], Asked(1 << 30, 1 << 40, (0.07,))))
+        list(predictions([one, larger, one], DriveQuestion(1 << 30, 1 << 40, (0.07,))))
     other = recorded(tmp_path / "other", times=2.0, database={"90": 33.0 * MB, "50": 50.0 * MB})
     with pytest.raises(UsageError, match="no treatment in common"):
-        list(predictions([one, other], Asked(1 << 30, 1 << 40, (0.07,))))
+        list(predictions([one, other], DriveQuestion(1 << 30, 1 << 40, (0.07,))))
 
 
 @pytest.mark.parametrize(
@@ -328,4 +330,4 @@ def test_no_drive_is_simulated_where_a_later_one_is_too_large(tmp_path: Path, mo
     runs = [recorded(tmp_path / str(times), times=times) for times in (1.0, 4.0)]
     monkeypatch.setattr("pgassay.lab.prediction.predict", None)
     with pytest.raises(UsageError, match="of the drive would have to be simulated"):
-        list(predictions(runs, Asked(1 << 30, 1 << 40, (0.07,))))
+        list(predictions(runs, DriveQuestion(1 << 30, 1 << 40, (0.07,))))

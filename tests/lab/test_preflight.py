@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import SettingError
-from pgassay.bench.lacking import Lacking
+from pgassay.bench.errors import Lacking, SettingError
 from pgassay.bench.load import Driver, LoadOptions
 from pgassay.drive.options import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
@@ -16,6 +15,7 @@ from pgassay.lab import host_stage
 from pgassay.lab.arms import WAL_BYTES, WAL_WRITTEN_BYTES_PER_S_MAX, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
+from pgassay.lab.site import ServerAccess
 from pgassay.load import drivers
 from pgassay.load.fio import FioOptions
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -363,7 +363,9 @@ def test_one_server_that_leaves_a_cpu_suffices_and_a_server_of_the_users_own_may
     monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
     factors, design = {"host.cores": ["all", "1"]}, {"baseline": {"host.cores": "1"}}
     check(resolve(study_of(load=REST, factors=factors, design=design), simulation.site()))
-    host_stage.require_rest(resolve(study_of(load=REST), replace(simulation.site(), attached=True)).arms)
+    host_stage.require_rest(
+        resolve(study_of(load=REST), replace(simulation.site(), server=ServerAccess(ours=False))).arms
+    )
 
 
 def test_a_plan_names_that_a_larger_machine_would_leave_the_load_some_cpus(

@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.forecast import OVERHEAD_S, forecast
+from pgassay.lab.machine import OVERHEAD_S, forecast
 from pgassay.lab.preparation import Prepared, prepare
 from pgassay.load.sysbench import SysbenchOptions
 from pgassay.study.parsing import parse

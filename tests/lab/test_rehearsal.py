@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.lab.arms import ResolvedArm, resolve
-from pgassay.lab.rehearsal import rehearse, with_settings
+from pgassay.lab.preparation import rehearse, with_settings
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation
 

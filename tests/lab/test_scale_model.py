@@ -13,9 +13,9 @@ from pgassay.drive.options import USUAL_PAGES
 from pgassay.errors import UsageError
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.process_memory import process_bytes
 from pgassay.lab.run import recorded_study, write_study
 from pgassay.lab.scale_model import AT_MOST, BY_TIME, CHOSEN, PAGES, SUPERBLOCK, Machine, _alike
+from pgassay.lab.settings import process_bytes
 from pgassay.postgres.settings import SIZES
 from pgassay.study import builtin
 from pgassay.study.document import Document, Overrides, read

@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.analysis.verdicts import SET_ASIDE
 from pgassay.lab.decisions import disagreements
-from pgassay.record.decisions import Step
+from pgassay.record.journal import Step
 from tests.lab.simulation import ending, simulate, study_of
 
 FACTORS = {"table.fillfactor": ["100", "70", "50"]}

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.runner import Watcher
-from pgassay.record import stopping
+from pgassay.record import directory
 from pgassay.record.values import TrialRecord
 from tests.lab.simulation import RUN, Simulation, ending, simulate
 
@@ -20,7 +20,7 @@ class Asking(Watcher):
 
     def trial_finished(self, record: TrialRecord) -> None:
         if record.block == self.block and self.simulation is not None:
-            self.simulation.machine.disk.write_file(RUN / stopping.FILE, b"")
+            self.simulation.machine.disk.write_file(RUN / directory.STOP_FILE, b"")
             self.simulation = None
 
 
@@ -34,7 +34,7 @@ def test_the_block_is_whole_and_the_rest_is_what_it_would_have_been(place: Path)
         stopped.carry_on()
     blocks = {trial.block for trial in stopped.run.trials}
     assert blocks == {1, 2}
-    assert not stopped.machine.disk.exists(RUN / stopping.FILE)
+    assert not stopped.machine.disk.exists(RUN / directory.STOP_FILE)
     stopped.machine.restart()
     stopped.carry_on()
     assert ending(stopped) == ending(whole)
@@ -47,7 +47,7 @@ def test_what_was_asked_before_a_kill_does_not_stop_the_next_one(place: Path) ->
     stopped.watcher = asking
     with pytest.raises(StopAsked):
         stopped.carry_on()
-    stopped.machine.disk.write_file(RUN / stopping.FILE, b"")
+    stopped.machine.disk.write_file(RUN / directory.STOP_FILE, b"")
     stopped.machine.restart()
     stopped.carry_on()
     assert stopped.run.journal[-1].kind == "finished"

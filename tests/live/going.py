@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.record import glance
+from pgassay.record import live_sample
 from pgassay.record.directory import RunDirectory
-from pgassay.record.glance import Glance
+from pgassay.record.live_sample import LiveSample
 from tests.live.browser import PATIENCE_MS
 
 ARM = "table.fillfactor=75"
@@ -37,7 +37,7 @@ class Going:
         """What the trial's WAL was in these seconds."""
         for second in seconds:
             at_ns = self._began_ns + second * 10**9
-            glance.append(self._staging, Glance(at_ns, time.time_ns(), "wal", {"wal_bytes": second * 1e6}))
+            live_sample.append(self._staging, LiveSample(at_ns, time.time_ns(), "wal", {"wal_bytes": second * 1e6}))
 
     def kill(self) -> None:
         """As `kill -9` does; returns when it is gone."""

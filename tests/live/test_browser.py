@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.record import glance
+from pgassay.record import live_sample
 from pgassay.record.directory import RunDirectory
-from pgassay.record.glance import Glance
+from pgassay.record.live_sample import LiveSample
 from pgassay.testing.planted import make_run
 from tests.live.browser import OVER_THE_EDGE, PHONE, WIDE, opened, serving, violations
 from tests.live.served import address
@@ -121,7 +121,7 @@ def test_a_tab_that_nobody_sees_draws_nothing_until_it_is_seen(tmp_path: Path) -
 
         def tell(second: int) -> None:
             values = {"wal_bytes": second * 1e6}
-            glance.append(staging, Glance(began_ns + second * 10**9, time.time_ns(), "wal", values))
+            live_sample.append(staging, LiveSample(began_ns + second * 10**9, time.time_ns(), "wal", values))
 
         for second in range(3):
             tell(second)

@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 
 from pgassay.live.access import FOREIGN_ORIGIN
 from pgassay.live.progress import KILLED
-from pgassay.record import stopping
+from pgassay.record import directory
 from pgassay.testing.planted import make_run
 from tests.live.browser import OVER_THE_EDGE, PATIENCE_MS, PHONE, WIDE, opened, serving, violations
 from tests.live.forwarding import forwarded
@@ -114,7 +114,7 @@ def test_a_forwarded_port_that_was_cut_comes_back_and_stops_the_run(run: Going, 
                 page.wait_for_function(f"() => {CONNECTION} === '' && {POINTS} === 3")
                 page.get_by_role("button", name="Stop after this block").click()
                 page.wait_for_function("() => document.getElementById('asked')?.textContent.startsWith('asked')")
-            assert (run.path / stopping.FILE).exists()
+            assert (run.path / directory.STOP_FILE).exists()
             assert our_own(faults) == []
 
 
@@ -136,7 +136,7 @@ def test_a_page_of_another_origin_cannot_stop_it_through_a_forwarded_port(run: G
             page.get_by_role("button", name="Win").click()
             page.wait_for_url(f"http://localhost:{port}/**")
             assert page.locator("body").inner_text().strip() == FOREIGN_ORIGIN
-        assert not (run.path / stopping.FILE).exists()
+        assert not (run.path / directory.STOP_FILE).exists()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -192,7 +192,7 @@ def test_tab_reaches_everything_in_its_order_and_enter_works(run: Going, tmp_pat
         assert tabs(page, "stop", key="Shift+Tab")[-2:] == ["Abort", "stop"]
         page.keyboard.press("Enter")
         page.wait_for_function("() => document.getElementById('asked')?.textContent.startsWith('asked')")
-        assert (run.path / stopping.FILE).exists()
+        assert (run.path / directory.STOP_FILE).exists()
         assert tabs(page, "Abort")[-1] == "Abort", "a stop that was asked for is no longer on the way"
         page.keyboard.press("Enter")
         assert tabs(page, "abort") == ["abort"]

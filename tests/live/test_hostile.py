@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.record.statements import FILE as TRIED
-from pgassay.record.statements import StatementRecord, encode
+from pgassay.record.ask import STATEMENTS_FILE as TRIED
+from pgassay.record.ask import StatementRecord, encode_statements
 from pgassay.testing.planted import make_run
 from tests.live.browser import opened, serving
 from tests.live.going import Going, going
@@ -38,7 +38,7 @@ def run(tmp_path: Path) -> Iterator[Going]:
     study.write_text(re.sub(r"^title = .*$", lambda _: f"title = '''{TITLE}'''", kept, flags=re.MULTILINE), "utf-8")
     plans = {BASELINE: PLAN, WIDE: f"{PLAN} x"}
     rows = {BASELINE: 50, WIDE: 40}
-    (path / TRIED).write_bytes(encode([StatementRecord("writes", STATEMENT, 50, plans, rows)]))
+    (path / TRIED).write_bytes(encode_statements([StatementRecord("writes", STATEMENT, 50, plans, rows)]))
     with going(path, ARM) as found:
         found.tell(0, 1, 2)
         yield found

@@ -18,11 +18,10 @@ from pgassay.live.catalogue import FINISHED, INTERRUPTED
 from pgassay.live.progress import KILLED, NOTHING_YET, Watched
 from pgassay.live.stream import Seconds, events
 from pgassay.probe.server_views import KINDS
-from pgassay.record import glance
-from pgassay.record.decisions import Decision, Step
+from pgassay.record import live_sample
 from pgassay.record.directory import RunDirectory
-from pgassay.record.glance import Glance
-from pgassay.record.journal import Kind
+from pgassay.record.journal import Decision, Kind, Step
+from pgassay.record.live_sample import LiveSample
 from pgassay.record.reading import Run
 from pgassay.report import charts
 from pgassay.report.findings import Findings
@@ -112,14 +111,16 @@ def test_turns_and_seconds_become_rates(going: RunDirectory) -> None:
     assert watched.more() == (True, [])
     staging = next((going.path / "trials").glob(".staging-*"))
     second = 10**9
-    glance.append(
-        staging, Glance(second, 0, "slices", {"tps": 100.0, "latency_ms": None, "written_bytes_per_s": 2.0**20})
+    live_sample.append(
+        staging, LiveSample(second, 0, "slices", {"tps": 100.0, "latency_ms": None, "written_bytes_per_s": 2.0**20})
     )
-    glance.append(staging, Glance(second, 0, "wal", {"wal_bytes": 1.0}))
-    glance.append(staging, Glance(3 * second, 0, "wal", {"wal_bytes": 1.0 + 2**22, "records": None}))
-    glance.append(staging, Glance(4 * second, 0, "wal", {"wal_bytes": 0.0}))
+    live_sample.append(staging, LiveSample(second, 0, "wal", {"wal_bytes": 1.0}))
+    live_sample.append(staging, LiveSample(3 * second, 0, "wal", {"wal_bytes": 1.0 + 2**22, "records": None}))
+    live_sample.append(staging, LiveSample(4 * second, 0, "wal", {"wal_bytes": 0.0}))
     for looks, lock in ((10.0, 5.0), (20.0, 25.0)):
-        glance.append(staging, Glance(round(looks * second), 0, "waits", {"looks": looks, "lock": lock, "all": 99.0}))
+        live_sample.append(
+            staging, LiveSample(round(looks * second), 0, "waits", {"looks": looks, "lock": lock, "all": 99.0})
+        )
     (staging / "pgbench.err").write_text("progress: 1.0 s, 50.5 tps, lat 2.000 ms stddev 0.1, 0 failed\nprogress: 2.")
     fresh, rows = watched.more()
     assert not fresh
@@ -140,7 +141,7 @@ def test_trials_of_a_block_come_and_go_one_by_one(tmp_path: Path) -> None:
     def told(number: int, tps: float) -> None:
         folder = tmp_path / "trials" / f".staging-{number:06d}"
         folder.mkdir(parents=True, exist_ok=True)
-        glance.append(folder, Glance(round(tps), 0, "slices", {"tps": tps}))
+        live_sample.append(folder, LiveSample(round(tps), 0, "slices", {"tps": tps}))
 
     def over(number: int) -> None:
         shutil.rmtree(tmp_path / "trials" / f".staging-{number:06d}")
@@ -163,18 +164,18 @@ def test_trials_of_a_block_come_and_go_one_by_one(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_not_whole_is_read_when_it_is(tmp_path: Path) -> None:
-    glance.append(tmp_path, Glance(1, 2, "wal", {"a": 1.0}))
-    whole = (tmp_path / glance.FILE).read_bytes()
-    (tmp_path / glance.FILE).write_bytes(whole + b"rubbish\n" + whole[:9])
-    found, offset = glance.read(tmp_path)
-    assert found == [Glance(1, 2, "wal", {"a": 1.0})]
-    (tmp_path / glance.FILE).write_bytes(whole + b"rubbish\n" + whole)
-    assert glance.read(tmp_path, offset) == ([Glance(1, 2, "wal", {"a": 1.0})], 2 * len(whole) + 8)
+    live_sample.append(tmp_path, LiveSample(1, 2, "wal", {"a": 1.0}))
+    whole = (tmp_path / live_sample.FILE).read_bytes()
+    (tmp_path / live_sample.FILE).write_bytes(whole + b"rubbish\n" + whole[:9])
+    found, offset = live_sample.read(tmp_path)
+    assert found == [LiveSample(1, 2, "wal", {"a": 1.0})]
+    (tmp_path / live_sample.FILE).write_bytes(whole + b"rubbish\n" + whole)
+    assert live_sample.read(tmp_path, offset) == ([LiveSample(1, 2, "wal", {"a": 1.0})], 2 * len(whole) + 8)
 
 
 def test_a_disk_that_refuses_a_line_does_no_harm(tmp_path: Path) -> None:
-    glance.append(tmp_path / "not there", Glance(1, 2, "wal", {}))
-    assert glance.read(tmp_path / "not there") == ([], 0)
+    live_sample.append(tmp_path / "not there", LiveSample(1, 2, "wal", {}))
+    assert live_sample.read(tmp_path / "not there") == ([], 0)
 
 
 def told_of(path: Path, change: Any, count: int) -> list[tuple[str, Any]]:

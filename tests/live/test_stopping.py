@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from pgassay.live.app import NOT_RUNNING
-from pgassay.record import stopping
+from pgassay.record import directory
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from pgassay.testing.planted import make_run
@@ -54,21 +54,21 @@ def writing(browser: TestClient) -> str:
 def test_stop_leaves_a_file_that_the_lab_looks_for(browser: TestClient, run: Path) -> None:
     answer = browser.post(f"{address('one')}stop", data={"writing": writing(browser)}, headers=ORIGIN)
     assert (answer.status_code, answer.headers["location"]) == (303, f"{address('one')}live")
-    assert (run / stopping.FILE).exists()
+    assert (run / directory.STOP_FILE).exists()
 
 
 def test_a_directory_of_that_name_asks_nothing_and_stays(run: Path) -> None:
-    (run / stopping.FILE).mkdir()
-    assert not stopping.is_asked(RealDisk(), run)
-    stopping.forget(RealDisk(), run)
-    assert (run / stopping.FILE).is_dir()
+    (run / directory.STOP_FILE).mkdir()
+    assert not directory.stop_is_asked(RealDisk(), run)
+    directory.forget_stop(RealDisk(), run)
+    assert (run / directory.STOP_FILE).is_dir()
 
 
 def test_abort_is_a_signal_to_who_holds_the_lock(browser: TestClient, run: Path, killed: list[tuple[int, int]]) -> None:
     answer = browser.post(f"{address('one')}abort", data={"writing": writing(browser)}, headers=ORIGIN)
     assert answer.status_code == 303
     assert killed == [(os.getpid(), signal.SIGTERM)]
-    assert not (run / stopping.FILE).exists()
+    assert not (run / directory.STOP_FILE).exists()
 
 
 @pytest.mark.parametrize("what", ["stop", "abort"])
@@ -92,7 +92,7 @@ def test_without_the_pages_own_word_nothing_is_done(
     answer = browser.post(f"{address('one')}{what}", data=form, headers=headers)
     assert answer.status_code in (403, 413)
     assert killed == []
-    assert not (run / stopping.FILE).exists()
+    assert not (run / directory.STOP_FILE).exists()
 
 
 @pytest.mark.parametrize("what", ["stop", "abort"])
@@ -103,7 +103,7 @@ def test_a_run_that_does_not_run_is_not_stopped(
     assert answer.status_code == 409
     assert NOT_RUNNING[1:] in answer.text
     assert killed == []
-    assert not (tmp_path / "runs" / "one" / stopping.FILE).exists()
+    assert not (tmp_path / "runs" / "one" / directory.STOP_FILE).exists()
 
 
 def test_a_signal_that_is_refused_is_told(browser: TestClient, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,4 +120,4 @@ def test_looking_never_stops(browser: TestClient, run: Path, killed: list[tuple[
     for what in ("stop", "abort"):
         assert browser.get(f"{address('one')}{what}").status_code == 405
     assert killed == []
-    assert not (run / stopping.FILE).exists()
+    assert not (run / directory.STOP_FILE).exists()

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.bench.ledger import LedgerLoad, LedgerState
-from pgassay.bench.load import Tools
+from pgassay.bench.load import LedgerLoad, LedgerState, Tools
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
 from pgassay.host.clock import SystemClock

@@ -17,7 +17,7 @@ from pgassay.bench.factor import Readable
 from pgassay.bench.options import factors_of
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.lab.failures import code_of
+from pgassay.lab.checks import code_of
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real
 from tests.load.loads import pgbench, real_tools

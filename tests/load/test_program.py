@@ -9,8 +9,7 @@ from typing import cast
 
 import pytest
 
-from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes
-from pgassay.bench.hosting import ANYWHERE, Placement
+from pgassay.bench.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load import options, program

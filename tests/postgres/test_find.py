@@ -8,7 +8,7 @@ import pytest
 from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.errors import UsageError
-from pgassay.lab.building import STAND_IN, stand_in
+from pgassay.lab.places import STAND_IN, stand_in
 from pgassay.plugins import install_command
 from pgassay.postgres import find
 from pgassay.postgres.find import Finder

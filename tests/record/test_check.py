@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from pgassay.record.check import check
-from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import NewerFormatError, NotARunError
-from pgassay.record.journal import FILE, Entry, Kind, encode
+from pgassay.record.journal import FILE, Decision, Entry, Kind, Step, encode, inputs_sha256
 from pgassay.record.values import Reason
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.responses import Status

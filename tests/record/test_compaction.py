@@ -6,12 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pgassay.record import compaction
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import committed_in
 from pgassay.record.reading import Run
-from pgassay.record.series import frame, parquet
+from pgassay.record.series import frame, parquet, read_index
 from pgassay.study.responses import Status
 from tests.fakes.disk import Crashed, FakeDisk, Fault, Survival
 from tests.record.runs import RUN, commit, create, fake_disk, series, trial
@@ -22,7 +21,7 @@ CHUNK = 4
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of four trials, so that a test run has several."""
-    monkeypatch.setattr("pgassay.record.compaction.CHUNK_TRIALS", CHUNK)
+    monkeypatch.setattr("pgassay.record.series.CHUNK_TRIALS", CHUNK)
     monkeypatch.setattr("pgassay.record.directory.CHUNK_TRIALS", CHUNK)
 
 
@@ -102,9 +101,9 @@ def test_a_damaged_index_is_passed_over_and_reported(contents: bytes) -> None:
 
 def test_a_row_that_the_journal_does_not_confirm_does_not_count() -> None:
     disk = written(9)
-    index = compaction.read_index(disk, RUN, committed_in(Run.open(RUN, disk).journal, RUN))
+    index = read_index(disk, RUN, committed_in(Run.open(RUN, disk).journal, RUN))
     assert sorted(index) == list(range(1, 10))
-    assert compaction.read_index(disk, RUN, {1: index[1].sha256, 2: "other"}).keys() == {1}
+    assert read_index(disk, RUN, {1: index[1].sha256, 2: "other"}).keys() == {1}
 
 
 @pytest.mark.parametrize(

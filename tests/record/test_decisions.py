@@ -1,6 +1,6 @@
 """Decisions are journalled and read back; the hash of their inputs is the same for the same inputs."""
 
-from pgassay.record.decisions import Decision, Step, decisions_in, inputs_sha256
+from pgassay.record.journal import Decision, Step, decisions_in, inputs_sha256
 from tests.record.runs import create, fake_disk, trial
 
 

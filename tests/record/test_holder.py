@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.record.directory import LOCK_FILE, RunDirectory
-from pgassay.record.holder import holder
+from pgassay.record.directory import LOCK_FILE, RunDirectory, holder
 from pgassay.testing.planted import make_run
 
 

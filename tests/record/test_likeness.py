@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.record.ask import LIKENESS_FILE, Likeness, Part, StatementPair, encode_likeness, likeness
 from pgassay.record.errors import DamagedError
-from pgassay.record.likeness import FILE, Likeness, Part, StatementPair, encode, likeness
 from pgassay.testing.planted import make_run
 
 PAIR = StatementPair("SELECT 1", 0.9, 0.8, 0.5, 0.4, 1.0, None)
@@ -18,10 +18,10 @@ def alike(*shares: float | None, enough: float = 0.8) -> Likeness:
 def test_what_is_written_is_read_and_a_run_without_it_has_none(tmp_path: Path) -> None:
     run, found = make_run(tmp_path / "run"), alike(0.5, None)
     assert likeness(run) is None
-    (run.path / FILE).write_bytes(encode(found))
+    (run.path / LIKENESS_FILE).write_bytes(encode_likeness(found))
     assert likeness(run) == found
-    (run.path / FILE).write_text("[]")
-    with pytest.raises(DamagedError, match=FILE):
+    (run.path / LIKENESS_FILE).write_text("[]")
+    with pytest.raises(DamagedError, match=LIKENESS_FILE):
         likeness(run)
 
 

@@ -94,7 +94,7 @@ def test_a_whole_run_leaves_nothing_out() -> None:
 
 
 def test_a_compacted_file_that_is_cut_is_made_up_for_by_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.record.compaction.CHUNK_TRIALS", 2)
+    monkeypatch.setattr("pgassay.record.series.CHUNK_TRIALS", 2)
     disk = fake_disk()
     with create(disk) as run:
         for number in range(1, 6):

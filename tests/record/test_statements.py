@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.record.ask import STATEMENTS_FILE, StatementRecord, encode_statements, statements
 from pgassay.record.errors import DamagedError
-from pgassay.record.statements import FILE, StatementRecord, encode, statements
 from pgassay.testing.planted import make_run
 
 LOOKUP = StatementRecord("001", "SELECT 1", 50, {"a": "Seq Scan"}, {"a": 50, "b": 0})
@@ -14,10 +14,10 @@ LOOKUP = StatementRecord("001", "SELECT 1", 50, {"a": "Seq Scan"}, {"a": 50, "b"
 def test_what_is_written_is_read_and_a_run_without_it_has_none(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     assert statements(run) == ()
-    (run.path / FILE).write_bytes(encode([LOOKUP]))
+    (run.path / STATEMENTS_FILE).write_bytes(encode_statements([LOOKUP]))
     assert statements(run) == (LOOKUP,)
-    (run.path / FILE).write_text("[]")
-    with pytest.raises(DamagedError, match=FILE):
+    (run.path / STATEMENTS_FILE).write_text("[]")
+    with pytest.raises(DamagedError, match=STATEMENTS_FILE):
         statements(run)
 
 

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from pgassay.record import trial_lengths
+from pgassay.record import known
 from pgassay.record.calibrations import Setting
 from pgassay.record.disk import replace_file
-from pgassay.record.trial_lengths import ALIKE, LATEST, Kind, KnownLengths, Lengths, Pace
+from pgassay.record.known import ALIKE, LATEST, Kind, KnownLengths, Lengths, Pace
 from tests.fakes.disk import FakeDisk
 
 PLACE = Setting("h", "ext4", "/dev/sda1", "", {})
 TURNS = Kind(PLACE, "directory", "alternate", "pgbench")
 ALONE = Kind(PLACE, "directory", "sequential", "pgbench")
 GB = 10**9
-FILE = Path("/state/pgassay") / trial_lengths.FILE
+FILE = Path("/state/pgassay") / known.LENGTHS_FILE
 
 
 def took(trial: float, preparation: float | None = None, kind: Kind = TURNS, data_bytes: int = GB) -> Lengths:
@@ -50,11 +50,11 @@ def test_a_run_that_made_no_snapshot_says_nothing_of_making_them() -> None:
 
 def test_what_is_remembered_is_read_again_and_what_cannot_be_read_counts_as_missing() -> None:
     disk = FakeDisk()
-    assert trial_lengths.read(disk, FILE) == KnownLengths()
-    trial_lengths.remember(disk, FILE, took(2.0, 3.0))
-    trial_lengths.remember(disk, FILE, took(4.0, kind=ALONE))
-    assert trial_lengths.read(disk, FILE).runs == (took(2.0, 3.0), took(4.0, kind=ALONE))
+    assert known.read_lengths(disk, FILE) == KnownLengths()
+    known.remember_lengths(disk, FILE, took(2.0, 3.0))
+    known.remember_lengths(disk, FILE, took(4.0, kind=ALONE))
+    assert known.read_lengths(disk, FILE).runs == (took(2.0, 3.0), took(4.0, kind=ALONE))
     replace_file(disk, FILE, b'{"format": 99, "runs": []}')
-    assert trial_lengths.read(disk, FILE) == KnownLengths()
+    assert known.read_lengths(disk, FILE) == KnownLengths()
     replace_file(disk, FILE, b"\xff{")
-    assert trial_lengths.read(disk, FILE) == KnownLengths()
+    assert known.read_lengths(disk, FILE) == KnownLengths()

@@ -9,8 +9,8 @@ from pgassay.analysis.capacities import Resource
 from pgassay.analysis.diagnosis import Cause
 from pgassay.cli import main
 from pgassay.record.directory import RunDirectory
-from pgassay.record.disk_capacities import FACT
 from pgassay.record.formats import RunHeader
+from pgassay.record.known import DISK_FACT
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import ladder, text
@@ -100,7 +100,7 @@ def test_what_a_run_took_along_of_a_disk_study_speaks_in_its_own_diagnosis(folde
     plain = Findings(run)
     assert plain.disk == ()
     fact = {"measured_utc": "2026-01-02T03:04:05Z", "per_s": {"flushes": 10.0, "reads": "many"}, "at": {"flushes": "x"}}
-    run.host[FACT] = fact
+    run.host[DISK_FACT] = fact
     known = Findings(run)
     assert [(each.resource, each.per_s, each.source) for each in known.disk] == [
         (Resource.FLUSHES, 10.0, "a disk study of 2026-01-02 at x")

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record import capsule
-from pgassay.record.likeness import FILE, Likeness, Part, StatementPair, encode
+from pgassay.record.ask import LIKENESS_FILE, Likeness, Part, StatementPair, encode_likeness
 from pgassay.record.reading import Run
 from pgassay.report import forms, headline, likeness, markdown, text
 from pgassay.report.findings import Findings
@@ -23,7 +23,7 @@ NEAR = Likeness(PARTS[:1], (SAME,))
 def findings(path: Path, found: Likeness | None) -> Findings:
     run = make_run(path)
     if found is not None:
-        (run.path / FILE).write_bytes(encode(found))
+        (run.path / LIKENESS_FILE).write_bytes(encode_likeness(found))
     return Findings(run)
 
 

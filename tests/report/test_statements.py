@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pgassay._core import LatencySketch
+from pgassay.record.ask import STATEMENTS_FILE as TRIED
+from pgassay.record.ask import StatementRecord, encode_statements
 from pgassay.record.latencies import FILE
-from pgassay.record.statements import FILE as TRIED
-from pgassay.record.statements import StatementRecord, encode
 from pgassay.report import doubts, forms, headline, statements
 from pgassay.report.case import Text
 from pgassay.report.findings import Findings
@@ -52,7 +52,7 @@ def with_answers(findings: Findings) -> Findings:
         StatementRecord("writes", "UPDATE t SET a = $1", 50, plans, {BASELINE: 50, WIDE: 50, HALF: 50}),
         StatementRecord("joins", "SELECT * FROM t JOIN u USING (id)", 50, {}, {BASELINE: 1200, WIDE: 1200, HALF: 0}),
     ]
-    (findings.run.path / TRIED).write_bytes(encode(tried))
+    (findings.run.path / TRIED).write_bytes(encode_statements(tried))
     return findings
 
 
@@ -110,7 +110,7 @@ def test_what_answers_otherwise_is_never_recommended(tmp_path: Path) -> None:
     findings = planted(tmp_path / "run")
     assert f"take {WIDE}, unless space counts more" in findings.once(headline.headline_of).sentences
     wrong = StatementRecord("joins", "SELECT * FROM t", 50, {}, {BASELINE: 1200, WIDE: 1199, HALF: 1200})
-    (findings.run.path / TRIED).write_bytes(encode([wrong]))
+    (findings.run.path / TRIED).write_bytes(encode_statements([wrong]))
     said = Findings(findings.run).once(headline.headline_of).sentences
     assert f"{WIDE} answers statements otherwise than the baseline: find out why before anything else" in said
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pgassay.record import check, journal, likeness, series, slices, trials
-from pgassay.record.compaction import INDEX_FILE, series_file
+from pgassay.record import ask, check, journal, series, slices, trials
 from pgassay.record.disk import RealDisk
 from pgassay.record.reading import Run
+from pgassay.record.series import INDEX_FILE, series_file
 from pgassay.study.findings import Severity
 from pgassay.testing.planted import make_run
 from tests.record.runs import create
@@ -41,13 +41,13 @@ def test_a_capsule_leaves_out_texts_and_no_results(run: Run) -> None:
 
 def test_how_like_a_load_was_is_neither_taken_away_nor_given(tmp_path: Path, run: Run) -> None:
     """Without it every verdict is for the load that was asked about."""
-    (run.path / likeness.FILE).write_bytes(likeness.encode(likeness.Likeness(())))
-    assert errors(run) == [(likeness.FILE, "was added since the run began")]
-    create(RealDisk(), tmp_path / "whole", beside={likeness.FILE: b"{}"}).close()
+    (run.path / ask.LIKENESS_FILE).write_bytes(ask.encode_likeness(ask.Likeness(())))
+    assert errors(run) == [(ask.LIKENESS_FILE, "was added since the run began")]
+    create(RealDisk(), tmp_path / "whole", beside={ask.LIKENESS_FILE: b"{}"}).close()
     whole = Run.open(tmp_path / "whole")
     assert errors(whole) == []
-    (whole.path / likeness.FILE).unlink()
-    assert [where for where, _ in errors(whole)] == [likeness.FILE]
+    (whole.path / ask.LIKENESS_FILE).unlink()
+    assert [where for where, _ in errors(whole)] == [ask.LIKENESS_FILE]
 
 
 def test_rows_that_hide_in_compacted_series_are_found(run: Run) -> None:

@@ -21,24 +21,11 @@ from pgassay.errors import PgassayError
 from pgassay.live.app import pieces
 from pgassay.live.catalogue import listed
 from pgassay.live.stream import Seconds
-from pgassay.record import (
-    calibrations,
-    counter_proofs,
-    disk_capacities,
-    glance,
-    latencies,
-    likeness,
-    power_cuts,
-    slices,
-    statements,
-    stopping,
-    trials,
-)
-from pgassay.record.compaction import INDEX_FILE, series_file
-from pgassay.record.directory import HEADER_FILE, HOST_FILE, LOCK_FILE, STUDY_FILE
+from pgassay.record import ask, calibrations, directory, known, latencies, live_sample, power_cuts, slices, trials
+from pgassay.record.directory import HEADER_FILE, HOST_FILE, LOCK_FILE, STUDY_FILE, holder
 from pgassay.record.disk import RealDisk
-from pgassay.record.holder import holder
 from pgassay.record.journal import FILE as JOURNAL
+from pgassay.record.series import INDEX_FILE, series_file
 from pgassay.report import own_sections
 from pgassay.testing.planted import make_run
 from tests.capture.test_files import written
@@ -49,10 +36,11 @@ STAGED = f"{trials.DIRECTORY}/.staging-000099"
 TRIAL = f"{trials.DIRECTORY}/000002"
 NEEDED = [HEADER_FILE, STUDY_FILE, HOST_FILE, JOURNAL, f"{TRIAL}/{trials.TRIAL_FILE}", f"{TRIAL}/{trials.SERIES_FILE}"]
 LACKING = [
-    LOCK_FILE, stopping.FILE, INDEX_FILE, series_file(0), calibrations.FILE, own_sections.FILE, statements.FILE,
-    likeness.FILE, f"{TRIAL}/{trials.SUMS_FILE}", f"{TRIAL}/{trials.LEFT_OUT_FILE}", f"{STAGED}/{glance.FILE}",
-    f"{STAGED}/pgbench.err", f"{STAGED}/{trials.TRIAL_FILE}",
-    *(f"{TRIAL}/{each.FILE}" for each in (latencies, counter_proofs, disk_capacities, power_cuts, slices)),
+    LOCK_FILE, directory.STOP_FILE, INDEX_FILE, series_file(0), calibrations.FILE, own_sections.FILE,
+    ask.STATEMENTS_FILE, ask.LIKENESS_FILE, f"{TRIAL}/{trials.SUMS_FILE}", f"{TRIAL}/{trials.LEFT_OUT_FILE}",
+    f"{STAGED}/{live_sample.FILE}", f"{STAGED}/pgbench.err", f"{STAGED}/{trials.TRIAL_FILE}",
+    *(f"{TRIAL}/{each.FILE}" for each in (latencies, power_cuts, slices)),
+    *(f"{TRIAL}/{each}" for each in (known.PROOFS_FILE, known.DISK_FILE)),
 ]  # fmt: skip
 """A run goes without these, or is damaged there alone."""
 
@@ -121,7 +109,7 @@ def test_no_file_that_a_record_may_lack_keeps_a_command_waiting(original: Path, 
         lambda path: laboratory.refused_in(path.parent),
         lambda path: list(untrusted.json_lines(path)),
         lambda path: list(pieces(path)),
-        lambda path: stopping.ask(path.parent),
+        lambda path: directory.ask_to_stop(path.parent),
         lambda path: RealDisk().append(path, b"line\n"),
         lambda path: RealDisk().truncate(path, 0),
         lambda path: RealDisk().sync_tree(path.parent),
@@ -129,7 +117,7 @@ def test_no_file_that_a_record_may_lack_keeps_a_command_waiting(original: Path, 
 )
 def test_nothing_else_that_is_read_or_written_waits(tmp_path: Path, reading: Callable[[Path], object]) -> None:
     for name in (
-        synthetic.FILE, advice.TASK_FILE, advice.RESULT_FILE, laboratory.REFUSED_FILE, stopping.FILE, "any",
+        synthetic.FILE, advice.TASK_FILE, advice.RESULT_FILE, laboratory.REFUSED_FILE, directory.STOP_FILE, "any",
     ):  # fmt: skip
         os.mkfifo(tmp_path / name)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench import mountinfo
+from pgassay.bench import places
 from pgassay.host.groups import Hierarchy, forgets_cpus, group_of, memory_hierarchy
 
 FORGED = "/tmp/m\x0cx\u00a0/tmp/evil\u00a0cgroup\u00a0memory,cpuset,blkio\u00a00\u00a00".encode()
@@ -30,7 +30,7 @@ def test_a_name_forges_no_group_and_ends_nothing(tmp_path: Path, name: bytes) ->
 def test_a_name_hides_no_mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bytes) -> None:
     listed, mounted = tmp_path / "mountinfo", name.replace(b" ", rb"\040")
     listed.write_bytes(b"36 35 0:45 / " + mounted + b" rw - fuse none rw\n37 35 98:0 / /mnt rw - ext4 /dev/root rw\n")
-    monkeypatch.setattr(mountinfo, "MOUNTINFO", listed)
-    found = mountinfo.mounts()
+    monkeypatch.setattr(places, "MOUNTINFO", listed)
+    found = places.mounts()
     assert [bytes(each.point) for each in found] == [name, b"/mnt"]
     assert [each.source for each in found] == ["none", "/dev/root"]

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay import cli
 from pgassay.fleet import FleetError, parcels
-from pgassay.record import compaction
+from pgassay.record import series
 from pgassay.record.disk import RealDisk
 from pgassay.record.series import unpanicked
 from pgassay.testing.planted import make_run
@@ -51,8 +51,8 @@ def test_no_command_prints_a_panic(tmp_path: Path, capfd: pytest.CaptureFixture[
 
 
 def test_an_index_that_panics_counts_as_missing(tmp_path: Path) -> None:
-    shutil.copy(PANICS, tmp_path / compaction.INDEX_FILE)
-    assert compaction.read_index(RealDisk(), tmp_path, {1: "0" * 64}) == {}
+    shutil.copy(PANICS, tmp_path / series.INDEX_FILE)
+    assert series.read_index(RealDisk(), tmp_path, {1: "0" * 64}) == {}
 
 
 def test_a_parcel_of_a_fleet_is_refused(capfd: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from pgassay.files import UntrustedError
 from pgassay.locks import FileLock, alone
-from pgassay.record import stopping
+from pgassay.record import directory
 from pgassay.record.directory import RunDirectory, unused_path
 from pgassay.record.errors import NotARunError, RecordError
 from pgassay.record.journal import FILE as JOURNAL_FILE
@@ -55,9 +55,9 @@ def test_a_run_is_not_gone_on_with_behind_a_link(tmp_path: Path, home: Path, nam
 
 def test_a_stop_is_not_asked_behind_a_link(tmp_path: Path, home: Path) -> None:
     run = make_run(tmp_path / "run", finished=False).path
-    planted(run / stopping.FILE, home / "nologin")
+    planted(run / directory.STOP_FILE, home / "nologin")
     with pytest.raises(RecordError):
-        stopping.ask(run)
+        directory.ask_to_stop(run)
     assert not (home / "nologin").exists()
 
 

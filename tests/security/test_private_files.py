@@ -12,7 +12,7 @@ from pgassay.host.changes import Ledger
 from pgassay.live.catalogue import Catalogue, Query
 from pgassay.live.server import index_of
 from pgassay.locks import FileLock
-from pgassay.record import calibrations, counter_proofs, disk_capacities, trial_lengths
+from pgassay.record import calibrations, known
 from pgassay.record.disk import RealDisk
 from pgassay.report import vega
 from tests.record import test_calibrations, test_counter_proofs, test_disk_capacities, test_trial_lengths
@@ -44,14 +44,14 @@ def test_state_is_closed_to_others(home: Path) -> None:
         pass
     assert FileLock(place / "host-changes.lock").take()
     Ledger(place, "boot").add("value", Path("/proc/sys/x"), "1")
-    counter_proofs.remember(disk, place / counter_proofs.FILE, test_counter_proofs.FOUND)
+    known.remember_proof(disk, place / known.PROOFS_FILE, test_counter_proofs.FOUND)
     user = calibrations.user_file(os.environ, home)
     calibrations.remember(disk, user, test_calibrations._calibration())
-    disk_capacities.remember(disk, user.with_name(disk_capacities.FILE), test_disk_capacities.FOUND)
+    known.remember_disk(disk, user.with_name(known.DISK_FILE), test_disk_capacities.FOUND)
     lengths = test_trial_lengths.took(2.0)
-    trial_lengths.remember(disk, user.with_name(trial_lengths.FILE), lengths)
+    known.remember_lengths(disk, user.with_name(known.LENGTHS_FILE), lengths)
     assert {each.name for each in home.rglob("*.json")} == {
-        calibrations.FILE, counter_proofs.FILE, disk_capacities.FILE, trial_lengths.FILE,
+        calibrations.FILE, known.PROOFS_FILE, known.DISK_FILE, known.LENGTHS_FILE,
     }  # fmt: skip
     assert open_to_others(home) == {}
 
@@ -65,7 +65,7 @@ def test_whatever_is_kept_first_closes_the_state_directory(home: Path, first: st
     elif first == "lock":
         assert FileLock(place / "host-changes.lock").take()
     else:
-        counter_proofs.remember(RealDisk(), place / counter_proofs.FILE, test_counter_proofs.FOUND)
+        known.remember_proof(RealDisk(), place / known.PROOFS_FILE, test_counter_proofs.FOUND)
     assert open_to_others(home) == {}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.lab import amcheck
+from pgassay.lab import measurements
 from pgassay.testing import real
 
 pytestmark = pytest.mark.system
@@ -74,9 +74,9 @@ def _overwrite(file: Path) -> None:
 @pytest.mark.parametrize("how", SAFE)
 def test_damage_is_found_whatever_the_data_call_their_own(how: str) -> None:
     with damaged(SAFE[how]) as server:
-        assert list(amcheck.check_relations(server)) == [amcheck.DATA]
+        assert list(measurements.check_relations(server)) == [measurements.DATA]
 
 
 def test_a_replaced_check_is_none() -> None:
     with damaged(REPLACED) as server:
-        assert list(amcheck.check_relations(server)) == [amcheck.NOT_CHECKED]
+        assert list(measurements.check_relations(server)) == [measurements.NOT_CHECKED]

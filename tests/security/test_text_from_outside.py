@@ -14,9 +14,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pgassay.probe.registry import Probes
-from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
+from pgassay.record.journal import Decision, Step
 from pgassay.record.values import LevelRecord, Reason, TrialRecord
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status

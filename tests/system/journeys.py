@@ -21,7 +21,7 @@ from typing import Any
 
 from pgassay.design.schedule import ATTEMPTS_MAX
 from pgassay.drive.block import leftovers
-from pgassay.record.decisions import Decision, decisions_in
+from pgassay.record.journal import Decision, decisions_in
 from pgassay.record.reading import Run
 from pgassay.study.responses import Status
 

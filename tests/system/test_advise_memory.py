@@ -17,7 +17,7 @@ from pgassay.advise.search import Search
 from pgassay.advise.space import Machine, space_of
 from pgassay.host import groups
 from pgassay.host.changes import GROUP_PREFIX
-from pgassay.lab.failures import KILLED
+from pgassay.lab.checks import KILLED
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run

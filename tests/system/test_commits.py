@@ -13,7 +13,7 @@ import pytest
 
 from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
-from pgassay.lab.building import Building
+from pgassay.lab.places import Building
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import VARIABLE
 from tests.postgres.builds.test_real_build import CONSENT

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from pgassay.live.progress import KILLED
-from pgassay.record import glance, stopping
+from pgassay.record import directory, live_sample
 from tests.live.browser import opened
 from tests.report.browser import chromium
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill
@@ -66,11 +66,11 @@ def test_a_run_is_watched_and_stopped_in_a_browser(journey: Place, tmp_path: Pat
     assert done.returncode == 130, done.stderr
     assert "continue with:\npgassay resume" in done.stderr
     journal = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
-    assert (journal[-1]["kind"], journal[-1]["data"]["reason"]) == ("interrupted", stopping.REASON)
+    assert (journal[-1]["kind"], journal[-1]["data"]["reason"]) == ("interrupted", directory.STOPPED)
     blocks = [each["data"]["block"] for each in journal if each["kind"] == "trial_started"]
     assert len(blocks) == 2 * max(blocks), "the last block is whole"
-    assert not (run / stopping.FILE).exists()
-    assert list(run.rglob(glance.FILE)) == []
+    assert not (run / directory.STOP_FILE).exists()
+    assert list(run.rglob(live_sample.FILE)) == []
     assert journey.left_behind() == []
 
 

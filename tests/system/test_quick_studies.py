@@ -15,9 +15,9 @@ import pytest
 
 from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
-from pgassay.lab.building import Building
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_WRITE_BYTES_MIN
+from pgassay.lab.places import Building
 from pgassay.lab.site import FOREIGN_SHARE_MAX
 from pgassay.load import drivers
 from pgassay.postgres.builds.builder import Builder

@@ -36,17 +36,15 @@ from pgassay.bench.errors import ClusterError, HostError, NotSettableError, Sett
 from pgassay.bench.factor import Factor
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import huge_pages
-from pgassay.lab import compression, maintenance, page_space, power_cuts, rehearsal
+from pgassay.lab import measurements, power_cuts, preparation
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.lab.drive_remarks import DRIVES
-from pgassay.lab.drives import NEEDED
-from pgassay.lab.forecast import Forecast, forecast, window_s
-from pgassay.lab.machine import known_pace
+from pgassay.lab.drives import DRIVES, NEEDED
+from pgassay.lab.machine import Forecast, forecast, known_pace, window_s
 from pgassay.lab.run import Prepared, prepare, write_study
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres.settings import Described, belongs_to_place, describe, read_conf
-from pgassay.record.trial_lengths import LATEST
+from pgassay.record.known import LATEST
 from pgassay.study.document import read
 from pgassay.study.model import ALTERNATE, SEQUENTIAL
 from pgassay.study.responses import Better, Response, Scale, full_name
@@ -62,9 +60,9 @@ _COMPRESSED = ("physical_bytes", "compression_ratio")
 BROUGHT_BY: Mapping[str, str] = {
     **{name: _COMPRESSING if name in _COMPRESSED else _FLASH for name in NEEDED},
     **{each.name: f"{_FLASH} --set load.cuts=2" for each in power_cuts.RESPONSES},
-    **{each.name: "--set load.maintenance=on" for each in (*maintenance.CHECKPOINT, *maintenance.VACUUM)},
-    **{each.name: "--set load.page_space=on" for each in page_space.RESPONSES},
-    **{each.name: "--set load.compressibility=on" for each in compression.RESPONSES},
+    **{each.name: "--set load.maintenance=on" for each in (*measurements.CHECKPOINT, *measurements.VACUUM)},
+    **{each.name: "--set load.page_space=on" for each in measurements.PAGE_SPACE},
+    **{each.name: "--set load.compressibility=on" for each in measurements.COMPRESSION},
 }
 """The options with which a response is measured that usually nothing measures."""
 CheckSettings = Callable[[Mapping[str, str]], None]
@@ -413,7 +411,7 @@ def _prepared(question: Question, space: Space, bench: Workbench) -> Prepared:
 def require_start(question: Question, space: Space, bench: Workbench) -> None:
     """Start PostgreSQL once with what the search starts from; raises `UsageError` in its words where that fails."""
     try:
-        rehearsal.require_start(_prepared(question, space, bench).resolved.arms[0])
+        preparation.require_start(_prepared(question, space, bench).resolved.arms[0])
     except (ClusterError, HostError) as failure:
         raise UsageError(
             f"the start configuration fails: {failure.message}",

@@ -1,5 +1,5 @@
-"""The host that a load's program runs on, where it is not simply beside its server: how it is reached, and how far it
-is.
+"""The host that a load's program runs on, where it is not simply where its server runs: how it is reached, and how far
+it is.
 
 `load.host` names it: `here` (by the server's private socket), `loopback` (this machine, but over TCP as if it were
 another), or a worker of a fleet. The round trip is that of an empty statement, for which a server only answers. The

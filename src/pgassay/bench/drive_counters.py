@@ -73,7 +73,7 @@ NAND_WRITTEN = "nand_bytes_written"
 
 
 def counts_nothing() -> Counted:
-    """What a drive counts that counts nothing: beside one that does, so that the two are not taken for that one."""
+    """What a drive counts that counts nothing: along with one that does, so that the two are not taken for that one."""
     return {}
 
 
@@ -86,7 +86,7 @@ class Trust:
     """The date."""
     problem: str = ""
     role: Role | None = None
-    """What zeros cost told of the drive; None where that told nothing."""
+    """What kind of drive it is by what zeros cost; None where that does not show it."""
 
     @property
     def words(self) -> str:

@@ -2,14 +2,16 @@
 
 Every change of the machine is journalled before it is made, so that it is given back on every way out: at the end of
 the trial, and after SIGKILL by the next lab or by `pgassay doctor --repair`.
+
+CPUs and NUMA nodes are in the kernel's list format (sysfs, "NUMA Memory"; cpuset(7)): servers and the programs of loads
+are placed by the same words.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
-
-from pgassay.bench.errors import HostError
 
 
 @dataclass(frozen=True)
@@ -51,25 +53,6 @@ class HostChanges(Protocol):
         """Undo everything that was changed since the last time; harmless when nothing was."""
 
 
-class _NothingChanges:
-    """A machine that changes nothing."""
-
-    def write(self, path: Path, value: str, back: str | None = None) -> None:
-        raise HostError(f'"{path}" cannot be changed here')
-
-    def make_group(self, path: Path) -> None:
-        raise HostError(f'"{path}" cannot be made here')
-
-    def hold(self, path: Path, data: bytes) -> None:
-        raise HostError(f'"{path}" cannot be held here')
-
-    def give_back(self) -> None:
-        return
-
-
-NOTHING_CHANGES: HostChanges = _NothingChanges()
-
-
 @dataclass
 class Hosting:
     """One server's host stage: factors write into it what the server's start shall respect.
@@ -104,3 +87,53 @@ class Hosting:
     def placement(self) -> Placement:
         """CPUs, control groups and NUMA nodes that the server gets, and whether it goes before other programs."""
         return Placement(self.cpus, tuple(self.groups), self.realtime, self.nodes)
+
+
+_NODES = "sys/devices/system/node"
+
+
+def parse_list(text: str) -> tuple[int, ...]:
+    """`0-3,6` as numbers in order; empty for what is no such list."""
+    found: set[int] = set()
+    for part in text.strip().split(","):
+        span = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())
+        if span is None:
+            return ()
+        first, last = int(span[1]), int(span[2] or span[1])
+        if last < first:
+            return ()
+        found |= set(range(first, last + 1))
+    return tuple(sorted(found))
+
+
+def show_list(cpus: Collection[int]) -> str:
+    """CPU numbers in the kernel's list format, such as `0-3,6`."""
+    spans: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if spans and cpu == spans[-1][1] + 1:
+            spans[-1][1] = cpu
+        else:
+            spans.append([cpu, cpu])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def nodes(root: Path = Path("/")) -> frozenset[int]:
+    """The NUMA nodes that are there; none on a kernel that knows no nodes."""
+    return _listed(root / _NODES / "online")
+
+
+def memory_nodes(root: Path = Path("/")) -> frozenset[int]:
+    """The NUMA nodes that have memory."""
+    return _listed(root / _NODES / "has_memory")
+
+
+def node_cpus(node: int, root: Path = Path("/")) -> frozenset[int]:
+    """The CPUs of a NUMA node; none for a node that is not there."""
+    return _listed(root / _NODES / f"node{node}/cpulist")
+
+
+def _listed(path: Path) -> frozenset[int]:
+    try:
+        return frozenset(parse_list(path.read_text(encoding="ascii")))
+    except OSError:
+        return frozenset()

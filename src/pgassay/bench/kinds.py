@@ -154,28 +154,23 @@ def is_number(text: str) -> bool:
 
 
 def _not_whole(name: str, text: str, least: int, most: int | None) -> UsageError:
-    """A level that must be a whole number within bounds."""
     bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
     return UsageError(f'"{name}" must be a whole number {bounds}, not "{text}"')
 
 
 def _not_seconds(name: str, text: str, least: int) -> UsageError:
-    """A level that must be a length of time in whole seconds."""
     return UsageError(
         f'"{name}" must be a length of whole seconds, at least {least}s, not "{text}"', 'for example 60, "60s", "10min"'
     )
 
 
 def _not_a_size(name: str, text: str, least: str) -> UsageError:
-    """A level that must be an amount of memory or storage."""
     return UsageError(f'"{name}" must be a size of at least {least}, not "{text}"', 'for example "8kB", "1GB"')
 
 
 def no_value(name: str) -> UsageError:
-    """A level without any text."""
     return UsageError(f'"{name}" has no value')
 
 
 def not_a_choice(name: str, text: str, choices: Iterable[str]) -> UsageError:
-    """A level that must be one of a few words."""
     return UsageError(f'"{name}" cannot be "{text}"', f"it takes: {', '.join(choices)}")

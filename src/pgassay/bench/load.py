@@ -4,15 +4,15 @@ The preparing steps are apart so that table options can be set on empty tables (
 and that `age` can update the data. `run` never raises for what the load does to the server: see its `LoadResult`.
 """
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from pgassay import children
 from pgassay.bench.client import HERE, PlayerHost
 from pgassay.bench.counters import Sample
-from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.kinds import SWITCH, choice, seconds
 from pgassay.bench.options import OptionFactor, Options, factors_of, option
 from pgassay.bench.running import Clock, Elsewhere, Runner, Starter
@@ -50,22 +50,18 @@ class LoadResult:
 
     @property
     def started_monotonic_ns(self) -> int:
-        """When it began, by the monotonic clock."""
         return self.began[0]
 
     @property
     def finished_monotonic_ns(self) -> int:
-        """When it ended, by the monotonic clock."""
         return self.ended[0]
 
     @property
     def started_wall_ns(self) -> int:
-        """When it began, by the wall clock."""
         return self.began[1]
 
     @property
     def finished_wall_ns(self) -> int:
-        """When it ended, by the wall clock."""
         return self.ended[1]
 
 
@@ -203,6 +199,31 @@ class LoadOptions(Options):
         return replace(self, duration_s=self.warmup_s, warmup_s=0)
 
 
+_Identity = tuple[int, int, int, int]
+
+
+class FileHashes:
+    """Hashes of the user's own files; a file is read again when its size, time of change or inode is another.
+
+    A `load.init` may be a dump of many gigabytes, and its hash is part of the snapshot's key, which is asked for
+    several times a trial. To read it each time would cost minutes and fill the page cache right before a measurement.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[_Identity, str]] = {}
+
+    def sha256(self, path: Path) -> str:
+        """SHA-256 of a file's contents, in hexadecimal; raises `OSError` where it cannot be read."""
+        found = path.stat()
+        identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        known = self._known.get(path)
+        if known is None or known[0] != identity:
+            with path.open("rb") as file:
+                known = identity, hashlib.file_digest(file, "sha256").hexdigest()
+            self._known[path] = known
+        return known[1]
+
+
 @dataclass(frozen=True)
 class Tools:
     """What loads are made with: the folder of PostgreSQL's programs, who starts programs, the time, users' files."""
@@ -212,7 +233,7 @@ class Tools:
     clock: Clock
     hashes: FileHashes = field(default_factory=FileHashes)
     elsewhere: Starter | None = None
-    """Starts the load's own program on another host; None where it runs beside the server."""
+    """Starts the load's own program on another host; None where it runs with the server."""
     player_host: PlayerHost | None = None  # for the player, where it plays on another host
 
     @property
@@ -302,18 +323,15 @@ class BaseLoad(Generic[Own]):
 
     @property
     def name(self) -> str:
-        """The driver's name, which its options know."""
         return self.options.driver
 
     def check(self) -> None:
         """Refuse nothing; a driver that can tell what cannot run raises `UsageError`."""
 
     def data_key(self) -> Mapping[str, str]:
-        """No data, so no option that they depend on."""
         return {}
 
     def estimated_bytes(self) -> int:
-        """As its options say."""
         return self.options.estimated_bytes()
 
     def create(self, server: Server) -> None:
@@ -332,11 +350,9 @@ class BaseLoad(Generic[Own]):
         """There are no scripts of the user's."""
 
     def verify(self, server: Server) -> Mapping[str, str]:
-        """Nothing is known of the data that could be wrong."""
         return {}
 
     def broken(self, server: Server) -> Mapping[str, str]:
-        """No rule is known that would be broken."""
         return {}
 
     @property
@@ -403,3 +419,43 @@ def no_gate(driver: str) -> str:
 def cannot_gate(reason: str) -> UsageError:
     """A load that cannot be played in slices, where a study asks for it."""
     return UsageError(reason, 'run the treatments one after the other: design.pairing = "sequential"')
+
+
+@dataclass(frozen=True)
+class LedgerState:
+    """What a database has of a load that writes its transactions down: of each client its rows and the greatest
+    sequence number in them; sums of amounts, by name, that are equal unless a transaction is there in part; and how
+    many amounts are not what the last of their transactions left."""
+
+    rows: Mapping[int, tuple[int, int]]
+    sums: Mapping[str, int]
+    differing: int = 0
+
+
+@runtime_checkable
+class LedgerLoad(Protocol):
+    """A load that writes its transactions down in the database, where `LoadOptions.keeps_ledger` says so.
+
+    What the program says was acknowledged is compared with what the database has: a power cut may have taken one.
+    """
+
+    def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
+        """What this database has of the run with this seed; raises `QueryError` where it cannot be read.
+
+        With `since`, an earlier state of the same run, older rows are taken from there and only what came later is
+        read, so that the time does not grow with the run; all is read where that state is not there any more.
+        """
+
+    def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
+        """By a finished run's output, client to its transactions in order: when each was answered (wall clock, ns),
+        and whether it was committed."""
+
+
+class ReferenceMeasurement(Protocol):
+    """What the processors can do without PostgreSQL, how far the network is, and the like."""
+
+    def responses(self, options: LoadOptions) -> tuple[Response, ...]:
+        """What it yields for a load with these options; nothing where it is not asked for."""
+
+    def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
+        """Measure now, while this server is idle; each of `responses` by name, None where it failed."""

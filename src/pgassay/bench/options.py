@@ -231,45 +231,36 @@ class OptionFactor(Factor):
 
     @property
     def pattern(self) -> str:  # type: ignore[override]
-        """The full name, as in `load.clients`."""
         return _full(self.owner, self.option.name)
 
     @property
     def stage(self) -> Stage:  # type: ignore[override]
-        """When a level takes hold."""
         return self.option.stage
 
     @property
     def summary(self) -> str:  # type: ignore[override]
-        """What it is, in a line."""
         return self.option.summary
 
     @property
     def accepts(self) -> str:  # type: ignore[override]
-        """What may be written for it."""
         return self.option.kind.accepts
 
     @property
     def unit(self) -> str:  # type: ignore[override]
-        """In what its values count."""
         return self.option.unit
 
     @property
     def default(self) -> str:  # type: ignore[override]
-        """The canonical text that holds if nothing is asked."""
         return self.option.default_text
 
     @property
     def scales(self) -> bool:  # type: ignore[override]
-        """Is a curve over it a scaling curve?"""
         return self.option.scales
 
     def size(self, name: str) -> ModelSize | None:
-        """As the option declares it."""
         return self.option.size
 
     def parse(self, name: str, typed: str) -> Level:
-        """The level in canonical form; raises `UsageError`."""
         return Level(typed, self.option.kind.canonical(name, typed))
 
     def moved(self, name: str, level: Level, change: Change) -> Level:
@@ -281,11 +272,9 @@ class OptionFactor(Factor):
 
     @property
     def holds_rows(self) -> bool:
-        """As its kind says."""
         return self.option.kind.holds_rows
 
     def rooted(self, name: str, typed: str) -> str:
-        """As its kind writes it."""
         written = self.option.kind.rooted
         return super().rooted(name, typed) if written is None else written(typed)
 
@@ -297,7 +286,6 @@ class OptionFactor(Factor):
             setup.options(namespace)[name.removeprefix(f"{namespace}.")] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """As the option declares it."""
         return self.option.read_back(name, level, readable)
 
 

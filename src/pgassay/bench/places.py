@@ -1,13 +1,17 @@
 """Where things are and whose they are: endpoints, mounts, process trees, privileges, and how much memory is free.
 
 Frozen values that pass between rooms. Sizes in bytes.
+
+Mounts are read as the kernel lists them (proc(5), "/proc/pid/mountinfo", "/proc/pid/mounts"). Anybody with a FUSE file
+system chooses the name of a place, in any bytes. The kernel writes blanks and line feeds of names in octal, and nothing
+else that Unicode calls a blank or the end of a line: fields and lines end at these alone.
 """
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,6 +180,11 @@ class Mount:
     free_bytes: int
     reflink: bool
 
+    @property
+    def identity(self) -> tuple[Path, str]:
+        """What tells file systems apart: where it is mounted, and its device."""
+        return self.mount_point, self.device
+
 
 @dataclass(frozen=True)
 class Account:
@@ -214,3 +223,84 @@ def available_memory_bytes(meminfo: Path = Path("/proc/meminfo")) -> int:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return 0
+
+
+@dataclass(frozen=True)
+class OwnFiles:
+    """Files of a user's that a study names by their paths on another machine: `places` has where each copy is, by path.
+
+    A copy keeps its file's name in a folder of its own, so what programs say of it is put right by the folders alone.
+    """
+
+    places: Mapping[Path, Path] = field(default_factory=dict)
+
+    def here(self, path: Path) -> Path:
+        """Where the file of this path is on this machine: where its copy is, else where the path says."""
+        return self.places.get(path, path)
+
+    def told(self, text: str) -> str:
+        """A text of a program as it would be on the machine of the user's files."""
+        for path, place in self.places.items():
+            text = text.replace(_folder(place), _folder(path))
+        return text
+
+    def told_bytes(self, content: bytes) -> bytes:
+        """The same for what a program wrote into a file."""
+        for path, place in self.places.items():
+            content = content.replace(_folder(place).encode(), _folder(path).encode())
+        return content
+
+
+def _folder(path: Path) -> str:
+    return f"{str(path.parent).rstrip('/')}/"
+
+
+MOUNTINFO = Path("/proc/self/mountinfo")
+_ESCAPES = (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\"))
+
+
+@dataclass(frozen=True)
+class MountEntry:
+    """A line: where it is mounted, its file system, its device or other source, its options (the mount's, then the
+    type's), and the file system's `MAJ:MIN`."""
+
+    point: Path
+    filesystem: str
+    source: str
+    options: tuple[str, ...]
+    number: str
+
+
+def parse_mountinfo(text: str) -> list[MountEntry]:
+    """All mounts in the kernel's order; a later one hides an earlier one at the same place."""
+    found = []
+    for line in text.split("\n"):
+        head, dash, tail = line.partition(" - ")
+        left, right = head.split(" "), tail.split(" ")
+        if dash and len(left) >= 6 and len(right) >= 3:
+            options = tuple(dict.fromkeys(f"{left[5]},{right[2]}".split(",")))
+            found.append(MountEntry(Path(_plain(left[4])), right[0], _plain(right[1]), options, left[2]))
+    return found
+
+
+def parse_mounts(text: str) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Of each line of /proc/mounts the place, the type and the options."""
+    lines = (line.split(" ") for line in text.split("\n"))
+    return [(_plain(words[1]), words[2], tuple(words[3].split(","))) for words in lines if len(words) >= 4]
+
+
+def _plain(text: str) -> str:
+    """Blanks and the like are written in octal: `\\040`."""
+    for octal, character in _ESCAPES:
+        text = text.replace(octal, character)
+    return text
+
+
+def mounts() -> list[MountEntry]:
+    return parse_mountinfo(MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape"))
+
+
+def holding(path: Path, entries: Iterable[MountEntry]) -> MountEntry | None:
+    """The mount that a resolved path lies on: the longest mount point above it, the last one of equals."""
+    above = [entry for entry in entries if path.is_relative_to(entry.point)]
+    return max(enumerate(above), key=lambda each: (len(each[1].point.parts), each[0]))[1] if above else None

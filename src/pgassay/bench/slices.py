@@ -25,7 +25,6 @@ class LatencyHistogram:
     buckets: tuple[tuple[int, int], ...] = ()
 
     def __add__(self, other: "LatencyHistogram") -> "LatencyHistogram":
-        """Both together."""
         if not self.count or not other.count:
             return self if self.count else other
         counts = Counter(dict(self.buckets))

@@ -53,7 +53,6 @@ class WriteSignature:
 
     @property
     def writes(self) -> int:
-        """Block writes in all."""
         return int(self.counts.sum())
 
     @property
@@ -80,7 +79,6 @@ class WriteSignature:
 
     @property
     def wal_blocks(self) -> int:
-        """Blocks that WAL was written to."""
         return len(self._places(np.repeat(self.wal, self.runs)))
 
     def _places(self, requests: NDArray[np.bool_]) -> NDArray[np.int64]:

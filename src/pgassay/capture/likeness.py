@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from pgassay.capture.format import Load, Moment, Statement
 from pgassay.capture.mixture import control_of
-from pgassay.record.likeness import Likeness, Part, StatementPair
+from pgassay.record.ask import Likeness, Part, StatementPair
 
 ENOUGH = 0.8
 """The least score of a load that is called like the source's."""

@@ -11,7 +11,7 @@ from pgassay.capture.physical.cost import Estimate
 from pgassay.capture.physical.fetching import Wish
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
-from pgassay.record.likeness import Likeness, Part, StatementPair
+from pgassay.record.ask import Likeness, Part, StatementPair
 from pgassay.study.units import format_number, format_size
 
 _SHOWN = 5

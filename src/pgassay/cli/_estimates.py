@@ -25,8 +25,7 @@ if TYPE_CHECKING:  # A command's options must be known without numpy.
     from pgassay.compressibility.fillfactor import RelaidTable
     from pgassay.flash import Outcome, Simulation
     from pgassay.flash.prediction import Prediction
-    from pgassay.lab.extrapolation import Figure
-    from pgassay.lab.prediction import Predicted
+    from pgassay.lab.prediction import Figure, Predicted
 
 FORMAT = 1
 """Of the JSON."""
@@ -278,7 +277,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 def predict(arguments: argparse.Namespace) -> int:
     """Simulate a run's load on larger drives and print it; raises `UsageError`."""
     from pgassay.flash.prediction import LEAST_SUPERBLOCK_BYTES, LEAST_SUPERBLOCKS, SIMULATED_BYTES
-    from pgassay.lab.prediction import Asked, predictions
+    from pgassay.lab.prediction import DriveQuestion, predictions
     from pgassay.study.quantities import share
     from pgassay.study.units import format_at_most, parse_memory
 
@@ -302,7 +301,9 @@ def predict(arguments: argparse.Namespace) -> int:
     spare = [share("--over-provisioning", each) for each in arguments.over_provisioning.split(",")]
     live = share("--live-share", arguments.live_share) if arguments.live_share else None
     records = [open_run(path) for path in arguments.runs]
-    asked = Asked(data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock, wal_bytes=wal)
+    asked = DriveQuestion(
+        data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock, wal_bytes=wal
+    )
     found = list(predictions(records, asked))
     published = records[0].study.get("published", [])
     if arguments.json:

@@ -19,7 +19,7 @@ from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import mount_of
 from pgassay.lab.drives import keep_proof, linux_kernel, owned
-from pgassay.record import counter_proofs
+from pgassay.record import known
 from pgassay.scratch import state_directory
 from pgassay.study.units import format_size, parse_memory
 
@@ -107,7 +107,7 @@ def _of_proof(proof: Proof, path: Path, counters: DriveCounters | None, level: s
     """What the proof showed, and whether later runs will know it. Of a drive that nobody asked, there is none."""
     kept = None
     if counters is not None:
-        why = not_kept or keep_proof(state_directory(os.environ) / counter_proofs.FILE, path, proof)
+        why = not_kept or keep_proof(state_directory(os.environ) / known.PROOFS_FILE, path, proof)
         kept = f"no: {why}" if why else "yes: runs on this drive go by it"
     return {
         "counters": proof.trust(datetime.now(UTC).strftime("%Y-%m-%d")).words,

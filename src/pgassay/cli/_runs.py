@@ -98,7 +98,7 @@ def show_result(path: Path, arguments: argparse.Namespace) -> "Findings":
 def remember(findings: "Findings") -> None:
     """Keep what a finished disk study found, unless it chose other drives than the data directory's."""
     from pgassay.lab.machine import disk_file
-    from pgassay.record import disk_capacities
+    from pgassay.record import known
     from pgassay.record.calibrations import Setting
     from pgassay.record.disk import RealDisk
     from pgassay.report.disk import CHOOSING, best
@@ -110,7 +110,7 @@ def remember(findings: "Findings") -> None:
     found = best(findings.trials)
     if not found:
         return
-    new = disk_capacities.DiskCapacities(
+    new = known.DiskCapacities(
         measured_utc=findings.run.header.started_utc,
         place=Setting(place["host"], place["filesystem"], place["device"], "", {}),
         run=str(findings.run.path),
@@ -118,7 +118,7 @@ def remember(findings: "Findings") -> None:
         at={resource.value: where for resource, (_, where) in found.items()},
         remarks=tuple(findings.remarks),
     )
-    disk_capacities.remember(RealDisk(), disk_file(), new)
+    known.remember_disk(RealDisk(), disk_file(), new)
 
 
 NOT_HELD = 1

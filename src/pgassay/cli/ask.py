@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pgassay.capture.question import Question
     from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
-    from pgassay.record.statements import StatementRecord
+    from pgassay.record.ask import StatementRecord
     from pgassay.study.model import Study
 
 NAME = "ask"
@@ -101,8 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.capture import pace as paces
     from pgassay.lab.run import Remark, write_study
     from pgassay.lab.workbench import Workbench
-    from pgassay.record import likeness as alike_file
-    from pgassay.record import statements as statements_file
+    from pgassay.record import ask as kept
 
     arguments = with_full_names(arguments)
     asked = _asked(arguments)
@@ -147,12 +146,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load) if replayed is None else said, end="")
         print("" if written.paced is None else paces.told(written.paced), end="")
-    more_files = {} if found is None else {statements_file.FILE: statements_file.encode(found.statements)}
+    more_files = {} if found is None else {kept.STATEMENTS_FILE: kept.encode_statements(found.statements)}
     if load is not None and capture.load is not None:
         alike = likeness.compare(capture.load, load, pace)
         if not silent(arguments):
             print(texts.likeness(alike), end="")
-        more_files[alike_file.FILE] = alike_file.encode(alike)
+        more_files[kept.LIKENESS_FILE] = kept.encode_likeness(alike)
         if alike.unlike:
             remarks.append(Remark("likeness", texts.unlike(alike), texts.unlike(alike)))
     if found is not None and found.failures:
@@ -210,7 +209,7 @@ def _serving(
     """
     from pgassay.capture.question import document
     from pgassay.lab.arms import resolve
-    from pgassay.lab.building import STAND_IN
+    from pgassay.lab.places import STAND_IN
     from pgassay.lab.run import write_study
 
     data = arguments.capture / capture.data.file
@@ -240,7 +239,7 @@ def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
     """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
     from pgassay.capture.playing import SETTINGS, play, try_each
     from pgassay.lab.arms import resolve
-    from pgassay.lab.rehearsal import rehearse
+    from pgassay.lab.preparation import rehearse
 
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
@@ -282,7 +281,7 @@ def _replayed(study: "Study", source: "Load | None", bench: "Workbench") -> "tup
     from pgassay.capture.errors import CaptureError
     from pgassay.capture.replaying import play
     from pgassay.lab.arms import resolve
-    from pgassay.lab.rehearsal import rehearse
+    from pgassay.lab.preparation import rehearse
     from pgassay.load.replay import FILE, ReplayOptions, described
 
     arms = resolve(study, bench.site()).arms
@@ -328,7 +327,7 @@ def statement_records(
     written: "Asked", answers: Mapping[str, Answers], baseline: str, again: Answers | None = None
 ) -> tuple["StatementRecord", ...]:
     """As the record keeps them; `again` is what the baseline answered when it was asked a second time."""
-    from pgassay.record.statements import StatementRecord
+    from pgassay.record.ask import StatementRecord
 
     def of(script: str) -> Mapping[str, "Examined"]:
         return {arm: each[script] for arm, each in answers.items() if script in each and not each[script].failed}
@@ -388,7 +387,7 @@ def _answers(
 def _answered(written: "Asked", arm: "ResolvedArm", bench: "Workbench") -> Answers:
     from pgassay.capture.examining import examine
     from pgassay.capture.playing import SETTINGS
-    from pgassay.lab.rehearsal import rehearse
+    from pgassay.lab.preparation import rehearse
 
     stage = _stage(arm, bench)
     return rehearse(arm, SETTINGS, lambda server: examine(written.load.tried, stage(server)))

@@ -12,15 +12,7 @@ from pathlib import Path
 from pgassay.cli.parser import whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import bench_options
-from pgassay.cli.track import (
-    TREES,
-    add_commit_options,
-    quiet_watch,
-    require_own_options,
-    study_of,
-    subject_of,
-    teller,
-)
+from pgassay.cli.track import TREES, add_commit_options, quiet_watch, require_own_options, study_of, subject_of, teller
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,12 +29,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Find the commit and print it; returns the exit status. Raises `PgassayError`."""
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab import bisection_answer as answers
-    from pgassay.lab.bisection import BISECTIONS, Bisection, Limits, Question, keep_answer
-    from pgassay.lab.commit_blocks import CommitBlocks
+    from pgassay.lab import bisection as answers
+    from pgassay.lab.bisection import BISECTIONS, Bisection, Limits, Question
+    from pgassay.lab.commits import CommitBlocks
     from pgassay.postgres.builds.commits import between
     from pgassay.record.directory import unused_path
-    from pgassay.record.disk import RealDisk
+    from pgassay.record.disk import RealDisk, keep_file
     from pgassay.report.json_values import to_json
 
     require_own_options("bisect", arguments)
@@ -75,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             limits = Limits(arguments.first, arguments.most)
             found = Bisection(question.commits, source, out, disk, limits, tell).run()
             plain = to_json(answers.plain(found))
-            keep_answer(disk, out, plain + "\n")
+            keep_file(disk, out / answers.ANSWER, f"{plain}\n".encode())
     except KeyboardInterrupt:
         print(f"pgassay: interrupted; go on with the same command and --out {out}", file=sys.stderr)
         return INTERRUPTED

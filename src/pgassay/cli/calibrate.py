@@ -52,8 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.host.capacity import measure
     from pgassay.lab.arms import resolve
     from pgassay.lab.calibration import SEQUENTIAL_SHARE, CalibrationBench, document_of
+    from pgassay.lab.places import default_directory
     from pgassay.lab.run import WrittenStudy, begin, prepare
-    from pgassay.lab.workbench import BenchOptions, default_directory
+    from pgassay.lab.workbench import BenchOptions
     from pgassay.study.parsing import parse
     from pgassay.study.quantities import seconds
 

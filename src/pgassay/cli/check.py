@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check and print; exit status 0 if the record is sound."""
-    from pgassay.lab.replay import replay
+    from pgassay.lab.decisions import replay
     from pgassay.record.check import check
 
     findings = check(arguments.run)

@@ -20,8 +20,6 @@ from pgassay.study.findings import Severity
 if TYPE_CHECKING:
     from pgassay.record.capsule import Contents, NamedFile
 
-FORMS = ("trials", "cache-csv")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
@@ -40,29 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pack files with your rows into the capsule, too: dumps, logs, the measured servers' logs",
     )
     parser.add_argument("-n", "--dry-run", action="store_true", help="list what the capsule would have; write nothing")
-    parser.add_argument(
-        "--as",
-        dest="form",
-        choices=FORMS,
-        default=FORMS[0],
-        help="trials: every level and response (the default);"
-        " cache-csv: the published table of the study cache, column for column",
-    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of standard output")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write all trials; returns the exit status. Raises `RecordError`, and `UsageError` for two forms at once."""
-    from pgassay.record.export import write_cacheprobe_csv, write_csv, write_json, write_prometheus
+    from pgassay.record.export import write_csv, write_json, write_prometheus
 
     write = write_json if arguments.json else write_prometheus if arguments.prometheus else write_csv
-    if arguments.form == "cache-csv":
-        if arguments.json or arguments.prometheus:
-            raise excluded("--as cache-csv", "--json" if arguments.json else "--prometheus")
-        write = write_cacheprobe_csv
     if arguments.capsule is not None:
-        if arguments.out is not None or arguments.form != FORMS[0]:
-            raise excluded("--capsule", "--out" if arguments.out is not None else "--as")
+        if arguments.out is not None:
+            raise excluded("--capsule", "--out")
         return _write_capsule(arguments)
     if arguments.with_data or arguments.dry_run:
         raise UsageError(f"{'--with-data' if arguments.with_data else '--dry-run'} needs --capsule")
@@ -81,8 +67,8 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
     A record that was changed or damaged is named, and nothing is written.
     """
     from pgassay.capture.asking import FOLDER
+    from pgassay.lab.decisions import replay
     from pgassay.lab.named_files import files_of
-    from pgassay.lab.replay import replay
     from pgassay.record import capsule
     from pgassay.record.check import check
     from pgassay.record.reading import Run

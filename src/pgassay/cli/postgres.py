@@ -10,7 +10,7 @@ from pgassay.cli.printing import SUCCESS
 from pgassay.postgres.builds.errors import BuildError
 
 if TYPE_CHECKING:
-    from pgassay.lab.building import Building
+    from pgassay.lab.places import Building
     from pgassay.postgres.builds.builder import Builder
 
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Building":
     from pgassay.cli.progress import teller
-    from pgassay.lab.building import Building
+    from pgassay.lab.places import Building
 
     return Building(
         allowed=not getattr(arguments, "dry_run", False),
@@ -59,7 +59,7 @@ def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Build
 
 
 def builder(building: "Building | None" = None) -> "Builder":
-    from pgassay.lab.building import Building, local_builder
+    from pgassay.lab.places import Building, local_builder
 
     return local_builder(building or Building())
 

@@ -13,8 +13,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, TextIO, cast
 
 from pgassay.analysis.effects import Effect
-from pgassay.lab.notes import Assignment, HostState
 from pgassay.lab.runner import Watcher
+from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.outgoing import Output, control, plain, visible
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pgassay.postgres.builds.compilation import Progress as BuildProgress
     from pgassay.postgres.builds.compilation import Tell
+
 
 _EVERY_S = 30.0
 EFFECTS_SHOWN = 4

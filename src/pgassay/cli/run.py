@@ -23,7 +23,7 @@ from pgassay.cli.serve import add_live_option, live_pages, require_live
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.own_files import OwnFiles
+    from pgassay.bench.places import OwnFiles
     from pgassay.host.reboot import Continuation
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark
@@ -273,7 +273,9 @@ def run_document(
                 hosts = stack.enter_context(fleet.fleet_of(arguments, written.study.name, text))
                 prepared = replace(prepared, remarks=(*prepared.remarks, *hosts.remarks))
                 recorded = {"fleet": dict(hosts.facts), **hosts.files}
-            directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, beside=more_files)
+            directory = begin(
+                prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, more_files=more_files
+            )
             stack.enter_context(live_pages(path, arguments))
             status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), hosts=hosts)
     return finish(status, path, reboots, arguments)

@@ -31,7 +31,7 @@ from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.running import Runner
-    from pgassay.lab.commit_subject import Subject
+    from pgassay.lab.commits import Subject
     from pgassay.lab.run import WrittenStudy
     from pgassay.lab.runner import Watcher
     from pgassay.lab.track import History, Tracked
@@ -80,7 +80,7 @@ def subject_of(arguments: argparse.Namespace) -> "Subject":
 
     Raises `UsageError`.
     """
-    from pgassay.lab.commit_subject import Subject, SubjectKind
+    from pgassay.lab.commits import Subject, SubjectKind
 
     named = [each.removeprefix(SOURCE) for each in arguments.set if each.startswith(SOURCE)]
     arguments.set = [each for each in arguments.set if not each.startswith(SOURCE)]
@@ -194,13 +194,13 @@ class Package:
 
     def point(self, name: str) -> "Commit":
         """An installed version: `17`, `17.5`."""
-        from pgassay.lab.installed_versions import installed_point
+        from pgassay.lab.commits import installed_point
 
         return installed_point(self.finder, name)
 
     def require_reference(self, reference: "Commit") -> None:
         """Another version than the followed one: of one and the same there is nothing to distinguish."""
-        from pgassay.lab.installed_versions import require_different
+        from pgassay.lab.commits import require_different
 
         require_different(reference, self.point(self.subject.repository))
 
@@ -223,7 +223,7 @@ def followed_of(arguments: argparse.Namespace) -> Branch | Package:
     from pgassay.host.accounts import choose
     from pgassay.host.clock import SystemClock
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab.commit_subject import Subject, SubjectKind
+    from pgassay.lab.commits import Subject, SubjectKind
     from pgassay.lab.places import local_finder
 
     account = choose()
@@ -299,8 +299,8 @@ def _conduct(
 ) -> int:
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab import track_answer as answers
-    from pgassay.lab.commit_blocks import CommitBlocks, machine_of
+    from pgassay.lab import track as answers
+    from pgassay.lab.commits import CommitBlocks, machine_of
     from pgassay.lab.track import TRACKS, Track, accept, accepted, read
     from pgassay.record.disk import RealDisk
     from pgassay.report.json_values import to_json

@@ -14,8 +14,7 @@ from typing import Any, NoReturn
 
 from pgassay import copying
 from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, counts_nothing
-from pgassay.bench.errors import DamagedError, DriveError, SpaceError
-from pgassay.bench.lacking import Lacking
+from pgassay.bench.errors import DamagedError, DriveError, Lacking, SpaceError
 from pgassay.bench.places import Account, Mount, available_memory_bytes
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Ageing, Drive, DriveOutline, Needs, Trait

@@ -26,8 +26,8 @@ from pgassay import children
 from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
 from pgassay.bench.factor import Catalogue, Readable, Stage
 from pgassay.bench.kinds import SWITCH, Change, Kind, choice, whole
-from pgassay.bench.mountinfo import MountEntry
 from pgassay.bench.options import Options, ReadBack, declared_options, factors_of, group, option
+from pgassay.bench.places import MountEntry
 from pgassay.bench.server import Server
 from pgassay.bench.store import Needs
 from pgassay.drive.block import daemon, description, kernel

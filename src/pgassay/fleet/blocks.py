@@ -12,24 +12,15 @@ from typing import Protocol
 
 import msgspec
 
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.history import FinishedTrial, History
-from pgassay.design.schedule import RunBlock, RunTrial, is_reference, next_in_block
+from pgassay.design.schedule import RunBlock, next_in_block
 from pgassay.fleet import FleetError
 from pgassay.fleet.own_files import OwnFile
 from pgassay.fleet.parcels import Arrived, Parcel, pack
-from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedStudy
-from pgassay.lab.live_trial import LiveTrial
-from pgassay.lab.notes import Assignment, HostState
-from pgassay.lab.preparation import prepare
-from pgassay.lab.runner import trial_seed
-from pgassay.lab.trial import Trial
-from pgassay.record.values import TrialRecord
+from pgassay.lab.runner import play, trial_seed, try_to_prepare
+from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.study.levels import Arm
-
-Done = tuple[TrialRecord, tuple[Sample, ...]]
 
 
 @dataclass(frozen=True)
@@ -134,9 +125,12 @@ class HostedBlock:
             decision = next_in_block(study, self.order.seed, self.order.block, history)
             if decision is None:
                 return Arrived(self.order.block, self.host, tuple(parcels))
+            in_turns = isinstance(decision, RunBlock)
             arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
             assignments = [self._assign(arm, decision.attempt, len(parcels) + place) for place, arm in enumerate(arms)]
-            for assignment, (record, series) in zip(assignments, self._played(decision, assignments), strict=True):
+            prepared = [try_to_prepare(self.resolved.of(arm)) for arm in arms]
+            played = play(self.resolved, assignments, prepared, self.order.seed, in_turns=in_turns)
+            for assignment, (record, series) in zip(assignments, played, strict=True):
                 site = self.resolved.site
                 parcels.append(pack(site.disk, assignment.staging, record, series, site.files))
                 finished.append(FinishedTrial(record.block, record.arm, record.attempt, record.status))
@@ -146,28 +140,3 @@ class HostedBlock:
         self.resolved.site.disk.mkdir(staging)
         seed = trial_seed(self.order.seed, self.order.block, attempt)
         return Assignment(place + 1, self.order.block, attempt, arm, seed, staging)
-
-    def _played(self, decision: RunBlock | RunTrial, assignments: Sequence[Assignment]) -> list[Done]:
-        prepared = [self._prepare(each.arm) for each in assignments]
-        if isinstance(decision, RunTrial):
-            trial, (failure, seconds) = Trial(self.resolved.of(decision.arm), assignments[0]), prepared[0]
-            return [trial.run() if failure is None else (trial.not_prepared(failure, seconds), ())]
-        trials = [LiveTrial(self.resolved.of(each.arm), each) for each in assignments]
-        able = [trial for trial, (failure, _) in zip(trials, prepared, strict=True) if failure is None]
-        played = dict(zip(able, AlternatingBlock(able, self.order.seed, self.order.block).run(), strict=True))
-        return [
-            played[trial] if failure is None else (trial.not_prepared(failure, seconds), ())
-            for trial, (failure, seconds) in zip(trials, prepared, strict=True)
-        ]
-
-    def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
-        """Snapshots are made once on each host. One that fails is the treatment's outcome, but for the baseline's."""
-        clock = self.resolved.site.clock
-        started_ns = clock.monotonic_ns()
-        try:
-            prepare(self.resolved.of(arm))
-        except (ClusterError, QueryError, LoadError, SpaceError) as failure:
-            if is_reference(self.resolved.study, arm):
-                raise
-            return failure, (clock.monotonic_ns() - started_ns) / 1e9
-        return None, 0.0

@@ -26,7 +26,7 @@ from pgassay.fleet import FleetError, worker
 from pgassay.fleet.blocks import BlockOrder, Tell, nobody_left
 from pgassay.fleet.certificates import Address, Credentials, security
 from pgassay.fleet.parcels import Arrived, Parcel, host_failed
-from pgassay.lab.notes import HostState
+from pgassay.lab.trial_state import HostState
 
 LATE = 3.0
 """Times the usual length. A block whose trials were all disturbed and repeated takes twice as long as others."""

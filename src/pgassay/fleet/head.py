@@ -10,7 +10,6 @@ at once, before the head writes anything: no host waits for the head's disk, nor
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from pgassay.bench.counters import Sample
 from pgassay.design.schedule import Decision
@@ -18,12 +17,11 @@ from pgassay.fleet.blocks import BlockOrder, Crew
 from pgassay.fleet.parcels import Arrived, Inbox, unpack
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import hosts_within_reach
-from pgassay.lab.notes import Assignment
 from pgassay.lab.run import committed, journalled
-from pgassay.lab.runner import Conductor, Watcher, keep_block, keep_trial, trial_seed
-from pgassay.record.decisions import Step, decisions_in
+from pgassay.lab.runner import RunLoop, Watcher, Work
+from pgassay.lab.trial_state import Assignment
 from pgassay.record.directory import RunDirectory
-from pgassay.record.journal import Kind
+from pgassay.record.journal import Kind, Step, decisions_in
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 
@@ -33,8 +31,8 @@ of them is slow. What a run that ends has run in vain is at most this."""
 
 
 @dataclass
-class FleetConductor(Conductor):
-    """A conductor whose trials are run by a crew."""
+class FleetRunLoop(RunLoop):
+    """A run whose trials are done by a crew."""
 
     crew: Crew = field(kw_only=True)
     inbox: Inbox = field(init=False)
@@ -66,18 +64,9 @@ class FleetConductor(Conductor):
                 self.run.journal.append(Kind.HOSTS, {"within_reach": within_reach})
         return super()._decide()
 
-    def _run_trial(self, block: int, arm: Arm, attempt: int) -> None:
-        seed, work = trial_seed(self.run.header.seed, block, attempt), partial(self._unpacked, self._arrived(block))
-        self.trials.append(keep_trial(self.run, self.resolved.site, self.watcher, arm, block, attempt, seed, work))
-
-    def _run_block(self, block: int, arms: Sequence[Arm], attempt: int) -> None:
+    def _work(self, block: int, arms: Sequence[Arm], *, in_turns: bool) -> Work:
         arrived = self._arrived(block)
-        seed = trial_seed(self.run.header.seed, block, attempt)
-
-        def work(assignments: Sequence[Assignment]) -> list[tuple[TrialRecord, tuple[Sample, ...]]]:
-            return [self._unpacked(arrived, each) for each in assignments]
-
-        self.trials += keep_block(self.run, self.resolved.site, self.watcher, arms, block, attempt, seed, work)
+        return lambda assignments: [self._unpacked(arrived, each) for each in assignments]
 
     def _arrived(self, block: int) -> Arrived:
         """The block in hand; the next ones are ordered meanwhile, so that no host waits for the design."""
@@ -123,4 +112,4 @@ class FleetConductor(Conductor):
 def conduct(resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher, crew: Crew) -> None:
     """Run to the end over a crew. What stops it early is journalled and raised, as `lab.run.conduct` does."""
     with journalled(run):
-        FleetConductor(resolved, run, watcher, committed(run), crew=crew).conduct()
+        FleetRunLoop(resolved, run, watcher, committed(run), crew=crew).conduct()

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from pgassay import scratch
-from pgassay.bench.own_files import OwnFiles
+from pgassay.bench.places import OwnFiles
 from pgassay.design.schedule import DRIVES
 from pgassay.errors import UsageError
 from pgassay.files import Directory

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.own_files import OwnFiles
+from pgassay.bench.places import OwnFiles
 from pgassay.fleet import FleetError
 from pgassay.record import formats
 from pgassay.record.disk import Disk, files_below

@@ -11,10 +11,9 @@ import struct
 from pathlib import Path
 
 from pgassay.bench import versions
-from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.errors import HostError, QueryError
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
-from pgassay.bench.hosting import Hosting
+from pgassay.bench.hosting import Hosting, memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.memory_policy import try_binding
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.hosting import HostChanges
-from pgassay.bench.mountinfo import parse_mounts
+from pgassay.bench.places import parse_mounts
 from pgassay.host.changes import GROUP_PREFIX
 
 V1 = 1

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from pgassay import copying
 from pgassay.bench.errors import BenchError
-from pgassay.bench.mountinfo import MountEntry, holding, mounts
-from pgassay.bench.places import Mount
+from pgassay.bench.places import Mount, MountEntry, holding, mounts
 
 UNKNOWN = "unknown"
 """A file system or device that the kernel does not list."""

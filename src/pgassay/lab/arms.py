@@ -14,17 +14,15 @@ from functools import cached_property
 from pgassay import copying
 from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
 from pgassay.bench.load import Load, LoadOptions
-from pgassay.bench.own_files import OwnFiles
+from pgassay.bench.places import OwnFiles
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
-from pgassay.lab import dilation
 from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.lab.process_memory import MEMORY, process_bytes
-from pgassay.lab.settings import PREPARING, STOCK_BYTES, settings_of
-from pgassay.lab.setup import Setup
+from pgassay.lab.settings import MEMORY, PREPARING, STOCK_BYTES, Setup, process_bytes, settings_of
 from pgassay.lab.site import Site
+from pgassay.load.options import PgbenchClientOptions, RatedOptions
 from pgassay.postgres import copied
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
@@ -34,7 +32,7 @@ WRITTEN_BYTES_PER_S_MAX = 4_000_000_000
 """No trial writes more in a second: as much as a drive at four lanes of PCIe 3.0 takes in any form, and PostgreSQL
 writes pages of 8 kB."""
 WAL_BYTES = 1 << 30
-"""The least room for WAL beside a clone's data: what a server admits that was told nothing else."""
+"""The least room for WAL along with a clone's data: what a server admits whose settings say nothing else."""
 WAL_WRITTEN_BYTES_PER_S_MAX = 256_000_000
 """No load writes more WAL in a second: 30 000 transactions that each write one page whole, or 400 000 of pgbench's
 that write none. A rate that no machine reaches would warn of studies that fit."""
@@ -65,19 +63,11 @@ class ResolvedArm:
 
     @property
     def study(self) -> Study:
-        """The study that the arm belongs to."""
         return self.whole.study
 
     @property
     def site(self) -> Site:
-        """The outside world that it was resolved for."""
         return self.whole.site
-
-    @property
-    def applied_levels(self) -> Mapping[str, Level]:
-        """Every factor's level as it is applied to this arm, in the study's order."""
-        applied = {each.name: each.level for each in self.bound}
-        return {name: applied[name] for name in self.study.levels_of(self.arm)}
 
     def at(self, *stages: Stage) -> tuple[Bound, ...]:
         """The levels of these stages, in the order in which they are applied."""
@@ -102,13 +92,12 @@ class ResolvedArm:
 
     @property
     def _offered(self) -> LoadOptions:
-        """What the load is asked, by the machine's clock."""
-        return dilation.slowed(self.setup.load, self.setup.drive.dilation)
+        return slowed(self.setup.load, self.setup.drive.dilation)
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
         """With what the server starts, GUC to value: the study's own settings and those that pin the regime."""
-        return settings_of(self.study, self.setup, self.site.pins)
+        return settings_of(self.study, self.setup, self.site.server.pins)
 
     @cached_property
     def drive(self) -> Drive:
@@ -123,7 +112,7 @@ class ResolvedArm:
             copied.require_there(self.setup.copy_of)
             return copying.size_bytes(self.setup.copy_of)
         if self.setup.copied_database:
-            return self.site.database_bytes(self.setup.copied_database)
+            return self.site.server.database_bytes(self.setup.copied_database)
         return stored_bytes(self.setup, self.load.estimated_bytes())
 
     @cached_property
@@ -145,7 +134,7 @@ class ResolvedArm:
 
     @property
     def wal_room_bytes(self) -> int:
-        """What WAL takes at most beside a clone's data: what `max_wal_size` admits, or what the load can write in its
+        """What WAL takes at most besides a clone's data: what `max_wal_size` admits, or what the load can write in its
         time; never less than `WAL_BYTES`.
         """
         load, asked = self.setup.load, self.settings.get("max_wal_size", "")
@@ -155,11 +144,6 @@ class ResolvedArm:
         if load.timed_s is not None:
             admitted = min(admitted, WAL_WRITTEN_BYTES_PER_S_MAX * (load.timed_s + load.warmup_s))
         return max(WAL_BYTES, admitted)
-
-    @property
-    def laid_out_bytes(self) -> int:
-        """What the first run in each clone writes before its time: fio's file, where the load does not create it."""
-        return self.setup.load.laid_out_bytes
 
     @property
     def snapshot_key(self) -> str:
@@ -180,11 +164,7 @@ class ResolvedArm:
             parts |= {"data": {}}
         if self.setup.copy_of is not None:
             parts |= {"data": {}, "copy": copied.identity(self.setup.copy_of)}
-        return _hash(parts)
-
-
-def _hash(parts: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
 
 class ResolvedStudy:
@@ -193,7 +173,10 @@ class ResolvedStudy:
     def __init__(self, study: Study, site: Site) -> None:
         self.study = study
         self.site = site
-        self.arms = tuple(self._resolve(arm) for arm in study.arms)
+        self.arms = tuple(
+            ResolvedArm(self, arm, *_with_processes(study, bind(study, arm, site.catalogue), site.files))
+            for arm in study.arms
+        )
         self._by_name = {each.arm.name: each for each in self.arms}
 
     def of(self, arm: Arm) -> ResolvedArm:
@@ -223,10 +206,6 @@ class ResolvedStudy:
             wal_least_bytes=wal_least_bytes(each.settings for each in self.arms),
             crash_states=any(each.setup.load.cuts for each in self.arms),
         )
-
-    def _resolve(self, arm: Arm) -> ResolvedArm:
-        bound, setup = _with_processes(self.study, bind(self.study, arm, self.site.catalogue), self.site.files)
-        return ResolvedArm(self, arm, bound, setup)
 
 
 def wal_least_bytes(settings: Iterable[Mapping[str, str]]) -> int:
@@ -258,7 +237,10 @@ def _with_processes(study: Study, bound: Sequence[Bound], files: OwnFiles) -> tu
 
     In a scale model an arm's server may have `host.memory` and what its processes take; its load goes by the former.
     """
-    setup = _setup(bound, files)
+    draft = SetupDraft()
+    for each in bound:  # rooms get the places of files here; levels, which go into the record, keep the study's paths
+        each.factor.prepare(each.name, each.factor.moved(each.name, each.level, files.here), draft)
+    setup = Setup.of(draft)
     if study.model is None or not study.model.processes_beside or setup.memory_bytes is None:
         return tuple(bound), setup
     limit_bytes = setup.memory_bytes + process_bytes(setup.load)
@@ -267,14 +249,6 @@ def _with_processes(study: Study, bound: Sequence[Bound], files: OwnFiles) -> tu
         replace(each, level=replace(each.level, canonical=limit)) if each.name == MEMORY else each for each in bound
     )
     return tuple(applied), replace(setup, memory_bytes=limit_bytes)
-
-
-def _setup(bound: Sequence[Bound], files: OwnFiles) -> Setup:
-    """Rooms are told where files are here; the levels, which go into the record, keep the paths that the study has."""
-    draft = SetupDraft()
-    for each in bound:
-        each.factor.prepare(each.name, each.factor.moved(each.name, each.level, files.here), draft)
-    return Setup.of(draft)
 
 
 def stored_bytes(setup: Setup, rows_bytes: int) -> int:
@@ -305,3 +279,13 @@ def _wal_bytes(setting: str | None) -> int:
         return parse_memory(setting) if setting else WAL_BYTES
     except UsageError:
         return WAL_BYTES
+
+
+def slowed(options: LoadOptions, dilation: int) -> LoadOptions:
+    """A load that offers its rate, and has the limit of a latency, by the drive's clock."""
+    found = options
+    if isinstance(found, RatedOptions) and found.rate_tps is not None:
+        found = replace(found, rate_tps=found.rate_tps / dilation)
+    if isinstance(found, PgbenchClientOptions) and found.latency_limit_ms is not None:
+        found = replace(found, latency_limit_ms=found.latency_limit_ms * dilation)
+    return found

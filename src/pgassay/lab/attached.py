@@ -2,10 +2,10 @@
 
 A `Workbench` whose installation and drive are made of SQL: databases of our own stand for clusters, treatments follow
 each other on the one server. It says before a run what it will change and put back, refuses by name what such a server
-cannot have, and tells the record what could not be read or done there. See docs/your-server.md.
+cannot have, and notes in the record what could not be read or done there. See docs/your-server.md.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,9 +19,9 @@ from pgassay.bench.server import Installation, Server
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.storage import UNKNOWN, mount_of
-from pgassay.lab.arms import ResolvedArm, ResolvedStudy
-from pgassay.lab.settings import CONNECTIONS_OURS
-from pgassay.lab.site import Site
+from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.settings import CONNECTIONS_OURS, settings_of
+from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import ways
@@ -75,7 +75,10 @@ class AttachedBench(Workbench):
     def __enter__(self) -> "AttachedBench":
         options = self.options
         if not (options.owns_server or options.dry_run):
-            raise _not_owned()
+            raise UsageError(
+                "--server changes settings of that server and makes databases there, and needs your word that you may",
+                "say so with --i-own; --dry-run shows without it what would be changed and put back",
+            )
         super().__enter__()
         with ExitStack() as stack:
             stack.callback(self.close)
@@ -92,8 +95,7 @@ class AttachedBench(Workbench):
         return self
 
     def site(self) -> Site:
-        """The outside world for a run on that server."""
-        own = super().site()
+        own, sql = super().site(), self._attached.sql
         return replace(
             own,
             drive=lambda options, needs: self._databases,
@@ -101,12 +103,14 @@ class AttachedBench(Workbench):
             caches=AsLeft(),
             metronome=None,
             memory_bytes=own.memory_bytes if self._attached.facts.here else _NO_ROOM_KNOWN,
-            pins=self._pins(),
-            database_bytes=self._database_bytes,
-            visitors=self._visitors(),
-            preparing={},
-            checkpoints=self._attached.facts.checkpoints,
-            attached=True,
+            server=ServerAccess(
+                ours=False,
+                pins=self._pins(),
+                preparing={},
+                checkpoints=self._attached.facts.checkpoints,
+                database_bytes=lambda name: int(sql.query("SELECT pg_database_size(%s)", [name])[0][0]),
+                visitors=self._visitors(),
+            ),
         )
 
     def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:
@@ -131,23 +135,46 @@ class AttachedBench(Workbench):
             self._attached.changes.require_copyable(name, self._attached.endpoint.database)
         needed = max(arm.setup.load.connections for arm in resolved.arms) + CONNECTIONS_OURS
         if needed > self._attached.facts.connections:
-            raise _too_few_connections(needed, self._attached.facts.connections)
+            raise UsageError(
+                f"the load opens up to {needed} connections, and the server lets an ordinary role have"
+                f" {self._attached.facts.connections}",
+                "use fewer clients (--set load.clients=…): raising max_connections takes a restart, which is not ours"
+                " to make",
+            )
 
     def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
         """What could not be done or read there, by code, for warnings and the record."""
         facts, found = self._attached.facts, []
-        left = sorted({name for arm in resolved.arms for name in self._unpinned(arm)})
+        left = set()  # settings that would pin the regime and stay as they are
+        for arm in resolved.arms:
+            left |= settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
         if left:
-            found.append(("not_pinned", unpinned(left, facts.role)))
+            found.append(
+                (
+                    "not_pinned",
+                    f"{', '.join(sorted(left))} stay as the server has them, since ALTER SYSTEM is not for role"
+                    f" {facts.role}: a window may hold no whole checkpoint cycle",
+                )
+            )
         if not facts.checkpoints:
-            found.append(("no_checkpoint", _no_checkpoint(facts.role)))
+            found.append(
+                (
+                    "no_checkpoint",
+                    f"no CHECKPOINT before a window, since role {facts.role} lacks pg_checkpoint: each begins somewhere"
+                    " in a cycle",
+                )
+            )
         hidden = self._unseen()
         if hidden:
-            found.append(("not_seen", _not_seen(hidden, here=facts.here)))
+            hides = "the server's data directory is hidden from the role"
+            why = hides if facts.here else "the server is not on this machine"
+            found.append(("not_seen", f"not available, since {why}: {', '.join(hidden)}"))
         if not facts.superuser:
-            found.append(("no_superuser", _no_superuser(facts.role)))
+            lacks = "bytes of row versions (pg_statistic) and pg_prewarm are not available"
+            found.append(("no_superuser", f"role {facts.role} is no superuser: {lacks}"))
         if not facts.reads_statistics:
-            found.append(("no_monitor", _no_monitor(facts.role)))
+            lacks = "what other sessions do, and the size of pg_wal, are not available"
+            found.append(("no_monitor", f"role {facts.role} lacks pg_monitor: {lacks}"))
         return found
 
     def changes(self, resolved: ResolvedStudy) -> Sequence[str]:
@@ -158,15 +185,22 @@ class AttachedBench(Workbench):
             for name, way in ways.check(sql, facts, arm.settings).items():
                 found[way][name] = None
         copies = len({arm.snapshot_key for arm in resolved.arms})
-        size = max(arm.data_bytes for arm in resolved.arms)
         copied = sorted({arm.setup.copied_database for arm in resolved.arms} - {""})
-        lines = [_will_make(copies, size, copied)]
+        size = format_size(max(arm.data_bytes for arm in resolved.arms))
+        kept = "one prepared" if copies == 1 else f"{copies} prepared"
+        if copied:
+            kept += f" as a copy of {', '.join(copied)}, which is only read,"
+        lines = [f"databases pgassay_…: {kept} and one copy at a time, of about {size} each; dropped at the end"]
         if found[Way.DATABASE]:
-            lines.append(_will_set_databases(list(found[Way.DATABASE])))
+            names = ", ".join(found[Way.DATABASE])
+            lines.append(f"ALTER DATABASE … SET {names}: for databases of our own, and gone with them")
         if found[Way.SYSTEM]:
-            now = {name: ways.shown(sql, name) for name in found[Way.SYSTEM]}
-            lines.append(_will_set_system(now))
-        return (*lines, _nothing_else(self._attached.ledger.path, checkpoints=facts.checkpoints))
+            listed = ", ".join(f"{name} (now {ways.shown(sql, name)})" for name in found[Way.SYSTEM])
+            lines.append(f"ALTER SYSTEM SET {listed}, and a reload: put back after each trial")
+        also = "CHECKPOINT before each window; " if facts.checkpoints else ""
+        ledger = self._attached.ledger.path
+        owed = f"what is owed is listed in {ledger}, for pgassay doctor --repair after a crash"
+        return (*lines, f"{also}nothing else; {owed}")
 
     def describe(self) -> dict[str, str | bool]:
         """The server, for plan and record."""
@@ -199,9 +233,6 @@ class AttachedBench(Workbench):
 
         return allowed
 
-    def _database_bytes(self, name: str) -> int:
-        return int(self._attached.sql.query("SELECT pg_database_size(%s)", [name])[0][0])
-
     def _visitors(self) -> Callable[[], str]:
         """Whoever is there now, and whoever came and went: both make a window invalid."""
         attached, known = self._attached, 0
@@ -215,12 +246,6 @@ class AttachedBench(Workbench):
             return visited(found, came) if found or came else ""
 
         return ask
-
-    def _unpinned(self, arm: ResolvedArm) -> Iterator[str]:
-        from pgassay.lab.settings import settings_of
-
-        wanted = settings_of(arm.study, arm.setup)
-        yield from (name for name in wanted if name not in arm.settings and name != "max_connections")
 
     def _unseen(self) -> Sequence[str]:
         """Sources that are not available: of a machine elsewhere, or of files whose place is hidden."""
@@ -257,81 +282,5 @@ def bench_of(options: BenchOptions) -> Workbench:
     Raises `UsageError` where the user owns a server and names none.
     """
     if options.owns_server and not options.server:
-        raise _owns_nothing()
+        raise UsageError("--i-own names nothing", "give the device after it, or the server with --server")
     return AttachedBench(options) if options.server else Workbench(options)
-
-
-def _not_owned() -> UsageError:
-    """--server without --i-own."""
-    return UsageError(
-        "--server changes settings of that server and makes databases there, and needs your word that you may",
-        "say so with --i-own; --dry-run shows without it what would be changed and put back",
-    )
-
-
-def _owns_nothing() -> UsageError:
-    """--i-own without a device and without --server."""
-    return UsageError("--i-own names nothing", "give the device after it, or the server with --server")
-
-
-def _too_few_connections(needed: int, limit: int) -> UsageError:
-    """max_connections needs a restart."""
-    return UsageError(
-        f"the load opens up to {needed} connections, and the server lets an ordinary role have {limit}",
-        "use fewer clients (--set load.clients=…): raising max_connections takes a restart, which is not ours to make",
-    )
-
-
-def _no_checkpoint(role: str) -> str:
-    """Without pg_checkpoint."""
-    return f"no CHECKPOINT before a window, since role {role} lacks pg_checkpoint: each begins somewhere in a cycle"
-
-
-def _not_seen(sources: Sequence[str], *, here: bool) -> str:
-    """What is not available of the server's machine."""
-    why = "the server's data directory is hidden from the role" if here else "the server is not on this machine"
-    return f"not available, since {why}: {', '.join(sources)}"
-
-
-def _no_superuser(role: str) -> str:
-    """What only a superuser may read or make."""
-    return f"role {role} is no superuser: bytes of row versions (pg_statistic) and pg_prewarm are not available"
-
-
-def _no_monitor(role: str) -> str:
-    """Without pg_monitor."""
-    return f"role {role} lacks pg_monitor: what other sessions do, and the size of pg_wal, are not available"
-
-
-def _will_make(snapshots: int, size_bytes: int, copied: Sequence[str]) -> str:
-    """For the plan; `copied` are databases of the user's."""
-    kept = "one prepared" if snapshots == 1 else f"{snapshots} prepared"
-    size = format_size(size_bytes)
-    if copied:
-        kept += f" as a copy of {', '.join(copied)}, which is only read,"
-    return f"databases pgassay_…: {kept} and one copy at a time, of about {size} each; dropped at the end"
-
-
-def _will_set_databases(names: Sequence[str]) -> str:
-    """For the plan."""
-    return f"ALTER DATABASE … SET {', '.join(names)}: for databases of our own, and gone with them"
-
-
-def _will_set_system(now: Mapping[str, str]) -> str:
-    """For the plan."""
-    listed = ", ".join(f"{name} (now {value})" for name, value in now.items())
-    return f"ALTER SYSTEM SET {listed}, and a reload: put back after each trial"
-
-
-def _nothing_else(ledger: Path, *, checkpoints: bool) -> str:
-    """For the plan."""
-    also = "CHECKPOINT before each window; " if checkpoints else ""
-    return f"{also}nothing else; what is owed is listed in {ledger}, for pgassay doctor --repair after a crash"
-
-
-def unpinned(names: Sequence[str], role: str) -> str:
-    """Settings that would pin the regime and stay as they are."""
-    return (
-        f"{', '.join(names)} stay as the server has them, since ALTER SYSTEM is not for role {role}: a window may hold"
-        " no whole checkpoint cycle"
-    )

@@ -1,28 +1,37 @@
-"""Which commit changed it: blocks of two commits, mostly beside the good one, until one is as good as certain.
+"""Which commit changed it: blocks of two commits, mostly against the good one, until one is as good as certain.
 
 The loop holds no state: where the next block goes follows from the blocks before it (`analysis.bisection`), and each
 step has a directory of its own, named by its number and commit. Killed and begun again, it reads the steps that are
 there, ends the one that was cut short, and goes on.
 
 `bisection.json` is written before the first step and never changed. Whoever begins again must ask the same.
-
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from math import exp, inf, log
+from dataclasses import dataclass, field
+from math import exp, inf
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pgassay.analysis import bisection
-from pgassay.analysis.bisection import Asked, Change, Seen, Span
+from pgassay.analysis.bisection import SURE, Asked, Change, Seen, Span
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
 from pgassay.analysis.observations import Observation
-from pgassay.errors import PgassayError, UsageError
-from pgassay.lab.commit_subject import CommitsQuestion, UnmeasuredError
-from pgassay.lab.question import Kept, without_seed
+from pgassay.errors import PgassayError
+from pgassay.lab.commits import (
+    NO_VALID_BLOCK,
+    SKIPPED,
+    Blocks,
+    CommitsQuestion,
+    Pair,
+    QuestionFile,
+    UnmeasuredError,
+    commit_skipped,
+    log_ratio,
+    percent,
+)
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
 from pgassay.study.responses import Response, Scale
@@ -40,54 +49,18 @@ class Question(CommitsQuestion):
 
     @property
     def what(self) -> str:
-        """For people: study and commits."""
         return f"{self.study} from {self.commits[0].sha[:12]} to {self.commits[-1].sha[:12]} of {self.subject.what}"
 
     @property
     def key(self) -> tuple[Any, ...]:
         """Study, repository and commits; how many blocks at most may change."""
-        return self.study, without_seed(self.document), self.subject, self.commits
+        return *super().key, self.commits
 
 
-BISECTIONS = Kept(Question, "bisection.json", "bisection", lambda question: len(question.commits) > 1)
+BISECTIONS = QuestionFile(Question, "bisection.json", "bisection", lambda question: len(question.commits) > 1)
 
 
-def keep_answer(disk: Disk, folder: Path, text: str) -> None:
-    """Keep the answer as JSON."""
-    keep_file(disk, folder / ANSWER, text.encode())
-
-
-SKIPPED = ".skipped"
-"""Ends the name of a file that says why a commit cannot be measured."""
 GOOD, CHANGED = "good", "changed"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One valid block: what was measured of the good commit, or an earlier one, and of the other, by response."""
-
-    good: Mapping[str, float | None]
-    other: Mapping[str, float | None]
-
-
-class Blocks(Protocol):
-    """Where blocks come from."""
-
-    @property
-    def primary(self) -> Response:
-        """What is bisected by; on a ratio scale."""
-
-    @property
-    def responses(self) -> Sequence[Response]:
-        """Every response that a block may have; known after the first one."""
-
-    def measure(self, good: Commit, other: Commit, blocks: int, path: Path) -> tuple[Pair, ...]:
-        """So many blocks of the two, recorded at `path`; what is there already is read, and gone on with.
-
-        `good` is the good commit, or an earlier one that was measured before.
-
-        Raises `UnmeasuredError` where the other commit cannot be measured, `PgassayError` for any other fault.
-        """
 
 
 @dataclass(frozen=True)
@@ -106,7 +79,6 @@ class Answer:
 
     @property
     def differ(self) -> bool:
-        """Are good and bad shown to differ?"""
         return bisection.shown(self.difference)
 
 
@@ -118,63 +90,56 @@ class Limits:
     blocks: int = 300
 
 
+@dataclass
 class Bisection:
     """One bisection of `commits` (good first, bad last), recorded below `folder`."""
 
-    def __init__(
-        self,
-        commits: Sequence[Commit],
-        source: Blocks,
-        folder: Path,
-        disk: Disk,
-        limits: Limits,
-        tell: Callable[[str], None] = lambda text: None,
-    ) -> None:
-        self.commits = tuple(commits)
-        self.last = len(commits) - 1
-        self._source = source
-        self._folder = folder
-        self._disk = disk
-        self._limits = limits
-        self._tell = tell
-        self._steps = 0
-        self._pairs: list[tuple[Asked, Pair]] = []
-        self._skipped: dict[int, str] = {}
+    commits: Sequence[Commit]
+    source: Blocks
+    folder: Path
+    disk: Disk
+    limits: Limits
+    tell: Callable[[str], None] = lambda text: None
+    _steps: int = field(default=0, init=False)
+    _pairs: list[tuple[Asked, Pair]] = field(default_factory=list, init=False)
+    _skipped: dict[int, str] = field(default_factory=dict, init=False)
+
+    @property
+    def last(self) -> int:
+        """The place of the bad commit."""
+        return len(self.commits) - 1
 
     def run(self) -> Answer:
         """To the end; raises `PgassayError` for what is no fault of one commit between."""
-        mean = self._good_against_bad()
-        if not bisection.shown(mean):
-            return self._answer(mean, None)
-        known = self._known()
-        while (span := bisection.found(known)) is None and len(self._seen) < self._limits.blocks:
-            asked = bisection.next_block(self.last, self._seen, known)
-            assert asked is not None  # where one span is left it was found
-            self._step(asked, 1)
-            known = self._known()
-            best = max(known, key=lambda each: each.share)
-            self._tell(
-                f"{len(self._seen)} blocks; most probable: {self.commits[best.upto].name} ({100.0 * best.share:.0f} %)"
-            )
-        return self._answer(mean, span)
-
-    def _good_against_bad(self) -> BlockMean:
         mean = BlockMean(0, 0.0, inf)
-        while len(self._seen) < self._limits.first and not bisection.measured(mean):
+        while len(self._seen) < self.limits.first and not bisection.measured(mean):
             self._step(Asked(self.last), FIRST_LOOK if not self._seen else 1)
             if self.last in self._skipped:
                 raise PgassayError(
                     f"the bad commit {self.commits[self.last].name} cannot be measured: {self._skipped[self.last]}",
                     "name another one with --bad",
                 )
-            mean = bisection.difference([each.contrast for each in self._seen], self._limits.first)
-            self._tell(good_against_bad(mean, len(self._seen)))
-        return mean
+            mean = bisection.difference([each.contrast for each in self._seen], self.limits.first)
+            self.tell(good_against_bad(mean, len(self._seen)))
+        if not bisection.shown(mean):
+            return self._answer(mean, None)
+        known = self._known()
+        while (span := bisection.found(known)) is None and len(self._seen) < self.limits.blocks:
+            asked = bisection.next_block(self.last, self._seen, known)
+            assert asked is not None  # where one span is left it was found
+            self._step(asked, 1)
+            known = self._known()
+            best = max(known, key=lambda each: each.share)
+            self.tell(
+                f"{len(self._seen)} blocks; most probable: {self.commits[best.upto].name} ({100.0 * best.share:.0f} %)"
+            )
+        return self._answer(mean, span)
 
     @property
     def _seen(self) -> list[Seen]:
-        name = self._source.primary.name
-        return [Seen(asked.commit, _log_ratio(pair, name), asked.beside) for asked, pair in self._pairs]
+        name = self.source.primary.name
+        ratios = ((asked, log_ratio(pair, name)) for asked, pair in self._pairs)
+        return [Seen(asked.commit, ratio, asked.beside) for asked, ratio in ratios if ratio is not None]
 
     def _known(self) -> tuple[Span, ...]:
         return bisection.spans(self.last, self._seen, self._skipped.keys())
@@ -184,35 +149,35 @@ class Bisection:
         place = asked.commit
         commit, beside = self.commits[place], self.commits[asked.beside]
         self._steps += 1
-        path = self._folder / "steps" / f"{self._steps:04}-{commit.sha[:12]}"
+        path = self.folder / "steps" / f"{self._steps:04}-{commit.sha[:12]}"
         if asked.beside:
             path = path.with_name(f"{path.name}-{beside.sha[:12]}")
         note = path.with_name(path.name + SKIPPED)
-        if self._disk.exists(note):
-            self._skipped[place] = self._disk.read(note).decode(errors="replace").strip()
+        if self.disk.exists(note):
+            self._skipped[place] = self.disk.read(note).decode(errors="replace").strip()
             return
         try:
-            pairs = self._source.measure(beside, commit, blocks, path)
-            usable = [pair for pair in pairs if _usable(pair, self._source.primary.name)]
+            pairs = self.source.measure(beside, commit, blocks, path)
+            usable = [pair for pair in pairs if log_ratio(pair, self.source.primary.name) is not None]
             if not usable:
-                raise UnmeasuredError(no_valid_block())
+                raise UnmeasuredError(NO_VALID_BLOCK)
         except UnmeasuredError as error:
             if any(each.commit == place for each, _ in self._pairs):
                 raise PgassayError(
                     f"commit {commit.name} was measured before and cannot be now: {error!s}", "call it again to go on"
                 ) from None
-            keep_file(self._disk, note, f"{error}\n".encode())
+            keep_file(self.disk, note, f"{error}\n".encode())
             self._skipped[place] = str(error)
-            self._tell(commit_skipped(commit.name, str(error)))
+            self.tell(commit_skipped(commit.name, str(error)))
             return
         self._pairs += [(asked, pair) for pair in usable]
 
     def _answer(self, mean: BlockMean, span: Span | None) -> Answer:
-        found = bisection.change(self.last, self._seen, span, self._limits.blocks) if span else None
+        found = bisection.change(self.last, self._seen, span, self.limits.blocks) if span else None
         costs = self._costs(span) if span else ()
         known = self._known()
         return Answer(
-            self.commits, self._source.primary, mean, len(self._seen), known, span, found, costs, self._skipped
+            tuple(self.commits), self.source.primary, mean, len(self._seen), known, span, found, costs, self._skipped
         )
 
     def _costs(self, span: Span) -> tuple[Effect, ...]:
@@ -225,32 +190,13 @@ class Bisection:
                 for name, values in ((GOOD, pair.good), (CHANGED, pair.other))
                 if values.get(response.name) is not None
             ]
-            for response in self._source.responses
+            for response in self.source.responses
         }
-        effects = cost_effects(seen, self._source.responses, GOOD, blocks_max=len(changed))
+        effects = cost_effects(seen, self.source.responses, GOOD, blocks_max=len(changed))
         return tuple(
             each
             for each in effects
             if informative(each.low, each.high, each.scale) and not each.low <= each.none <= each.high
-        )
-
-
-def _usable(pair: Pair, name: str) -> bool:
-    return all((values.get(name) or 0.0) > 0.0 for values in (pair.good, pair.other))
-
-
-def _log_ratio(pair: Pair, name: str) -> float:
-    other, good = pair.other[name], pair.good[name]
-    assert other is not None
-    assert good is not None
-    return log(other / good)
-
-
-def require_ratio(response: Response) -> None:
-    """Raise `UsageError` for a response without ratios."""
-    if response.scale is not Scale.RATIO:
-        raise UsageError(
-            f'"{response.name}" has no ratios to go by', "name a response on a ratio scale with --primary, as tps"
         )
 
 
@@ -264,11 +210,82 @@ def good_against_bad(mean: BlockMean, blocks: int) -> str:
     return f"good against bad: {estimate:+.1f} % [{low:+.1f}, {high:+.1f}] after {blocks} blocks"
 
 
-def commit_skipped(name: str, why: str) -> str:
-    """A commit of a bisection that is left out."""
-    return f"skipped: {name}: {why}"
+_LISTED = 5
 
 
-def no_valid_block() -> str:
-    """A run of two commits ended without one."""
-    return "no block in which both commits have a valid value"
+def headline(answer: Answer) -> str:
+    title = answer.primary.title
+    if not answer.differ:
+        if answer.difference.half == inf:
+            return f"no difference shown in {title}: {answer.blocks} blocks have no interval"
+        ends = [abs(exp(end) - 1.0) for end in _ends(answer)]
+        return f"no difference shown: {title} differs by at most ± {100.0 * max(ends):.1f} % ({answer.blocks} blocks)"
+    if answer.span is None or answer.change is None:
+        best = max(answer.known, key=lambda span: span.share)
+        return (
+            f"not found in {answer.blocks} blocks: most probable is {_named(answer, best)} ({100.0 * best.share:.0f} %)"
+        )
+    change = answer.change
+    effect = percent(change.estimate, change.low, change.high)
+    return (
+        f"{_named(answer, answer.span)}: {title} {effect} ({100.0 * answer.span.share:.0f} %, {answer.blocks} blocks)"
+    )
+
+
+def text(answer: Answer) -> str:
+    lines = [headline(answer)]
+    if answer.change is not None and answer.change.doubtful:
+        lines.append(f"doubtful: the commits do not fit one change (p = {answer.change.fit:.2g}); there may be several")
+    if answer.span is not None:
+        moved = []
+        for each in answer.costs:
+            change = percent(each.estimate, each.low, each.high)
+            if each.scale is not Scale.RATIO:
+                change = f"{each.estimate:+.3g} [{each.low:+.3g}, {each.high:+.3g}]"
+            moved.append(f"  {each.response}: {change}")
+        lines += ["costs that moved:", *moved] if moved else ["no cost is shown to have moved"]
+    elif answer.differ:
+        likely = sorted(answer.known, key=lambda span: -span.share)[:_LISTED]
+        lines += [f"  {100.0 * each.share:3.0f} %  {_named(answer, each)}" for each in likely]
+    lines += [f"skipped: {answer.commits[place].name}: {why}" for place, why in sorted(answer.skipped.items())]
+    return "\n".join(lines)
+
+
+def plain(answer: Answer) -> dict[str, Any]:
+    low, high = (exp(end) if abs(end) != inf else None for end in _ends(answer))
+    change, span = answer.change, answer.span
+    commits = answer.commits
+    return {
+        "format": 1,
+        "response": answer.primary.name,
+        "differ": answer.differ,
+        "good_against_bad": {"estimate": exp(answer.difference.mean), "low": low, "high": high},
+        "blocks": answer.blocks,
+        "sure": SURE,
+        "commit": commits[span.upto].sha if span and span.upto - span.after == 1 else None,
+        "after": commits[span.after].sha if span else None,
+        "upto": commits[span.upto].sha if span else None,
+        "probability": span.share if span else None,
+        "effect": {"estimate": change.estimate, "low": change.low, "high": change.high} if change else None,
+        "fit": change.fit if change else None,
+        "costs": [
+            {"response": each.response, "estimate": each.estimate, "low": each.low, "high": each.high}
+            for each in answer.costs
+        ],
+        "spans": [
+            {"after": commits[each.after].sha, "upto": commits[each.upto].sha, "probability": each.share}
+            for each in answer.known
+        ],
+        "skipped": [{"commit": commits[place].sha, "why": why} for place, why in sorted(answer.skipped.items())],
+    }
+
+
+def _ends(answer: Answer) -> tuple[float, float]:
+    return answer.difference.mean - answer.difference.half, answer.difference.mean + answer.difference.half
+
+
+def _named(answer: Answer, span: Span) -> str:
+    if span.upto - span.after == 1:
+        return answer.commits[span.upto].name
+    between = span.upto - span.after
+    return f"between {answer.commits[span.after].name} and {answer.commits[span.upto].name} ({between} commits)"

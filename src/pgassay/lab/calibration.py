@@ -5,12 +5,11 @@ after a restart (`calibration.run`), so that every tool that reads a run reads i
 in the design's random order. Kalibera and Jones (ISMM 2013).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgassay.bench.counters import Sample
 from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.store import Needs
 from pgassay.design.blocks import order
@@ -21,21 +20,20 @@ from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.decisions import preparation_s
 from pgassay.lab.machine import SCHEDULING
-from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
-from pgassay.lab.run import committed, continue_run, journalled, run_study, write_study
-from pgassay.lab.runner import Watcher, journal_preparation, keep_trial, trial_seed
+from pgassay.lab.run import Watching, WrittenStudy, committed, journalled, run_at, write_study
+from pgassay.lab.runner import Done, Watcher, journal_preparation, keep_trials, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Cluster, Trial
+from pgassay.lab.trial_state import Assignment
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, REALTIME, STUDY, WAYS
-from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
-from pgassay.record.journal import Kind
+from pgassay.record.journal import Decision, Step, inputs_sha256
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm, Level
-from pgassay.study.model import ALTERNATE, Study
+from pgassay.study.model import ALTERNATE
 from pgassay.study.quantities import seconds
 from pgassay.study.responses import Status
 
@@ -54,7 +52,6 @@ class Label(Factor):
         return Level(typed, typed)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """None: nothing on the server can show it."""
         return None
 
 
@@ -74,7 +71,6 @@ class CalibrationBench(Workbench):
     """The workbench of a calibration; its clusters are kept until it is done, so that it can go on after a kill."""
 
     def site(self) -> Site:
-        """With the labels as factors."""
         return with_labels(super().site())
 
 
@@ -146,23 +142,16 @@ def turns_document(calibration: Mapping[str, Any], way: str) -> dict[str, Any]:
     }
 
 
-def play_turns(
-    calibration: Run, way: str, options: BenchOptions, watch: Callable[[Study], AbstractContextManager[Watcher]]
-) -> None:
+def play_turns(calibration: Run, way: str, options: BenchOptions, watch: Watching) -> None:
     """Run one way of taking turns into its folder of a calibration's run; one that was cut short goes on.
 
     Raises `PgassayError` where this load cannot be played so here, or the bench fails; then the way stays unknown.
     """
-    path = calibration.path / way
-    if not path.exists():
-        written = write_study(TURNS_STUDY, turns_document(calibration.study, way))
-        with watch(written.study) as watcher:
-            run_study(written, path, options, watcher, calibration.header.command)
-        return
-    begun = Run.open(path)
-    if begun.journal[-1].kind != Kind.FINISHED:
-        with watch(begun.asked) as watcher:
-            continue_run(path, options, watcher)
+
+    def write() -> WrittenStudy:
+        return write_study(TURNS_STUDY, turns_document(calibration.study, way))
+
+    run_at(calibration.path / way, write, options, watch, calibration.header.command)
 
 
 @dataclass
@@ -181,13 +170,24 @@ class Calibrator:
 
     def conduct(self) -> str:
         """Blocks until the budget or their number is used up; returns the reason. Committed trials stay."""
-        design = self.resolved.study.design
+        resolved, site, design = self.resolved, self.resolved.site, self.resolved.study.design
         self.used_s = sum(trial.length_s for trial in self.trials)
         for arm in self._restarts(1):
-            self._prepare(arm)
+            cluster = resolved.of(arm)
+            if self.trials and not cluster.drive.has_snapshot(cluster.snapshot_key):
+                raise UsageError(
+                    f"{arm.treatment.name} no longer exists, and a new one would not be the same",
+                    "run pgassay calibrate again, in a new directory",
+                )
+            self.watcher.preparing(arm)
+            self.watcher.prepared(arm, prepare(cluster, journal_preparation(self.run, site)).seconds)
+        # Blocks that an interruption left incomplete; a run that failed by itself ends its restart too, and counts.
+        blocks = [[trial for trial in self.trials if trial.block == each] for each in {t.block for t in self.trials}]
+        failed = [any(trial.status is Status.OUTCOME for trial in each) for each in blocks]
+        cut_short = sum(len(each) < len(resolved.arms) and not bad for each, bad in zip(blocks, failed, strict=True))
         reason = blocks_done(design.blocks_max)
         begun = max((trial.block for trial in self.trials), default=0)
-        for block in range(begun + 1, design.blocks_max + self._cut_short() + 1):
+        for block in range(begun + 1, design.blocks_max + cut_short + 1):
             ahead_s = self.used_s / (block - 1) if block > 1 else 0.0
             spent_s = self.used_s + preparation_s(self.run.journal.entries)
             if design.budget_s is not None and block > BLOCKS_LEAST and spent_s + ahead_s > design.budget_s:
@@ -196,17 +196,9 @@ class Calibrator:
             for arm in self._restarts(block):
                 self._restart(block, arm)
         self._decide(Step.STOP, reason=reason)
-        with self.resolved.site.held():
+        with site.held():
             self.run.finish(reason)
         return reason
-
-    def _cut_short(self) -> int:
-        """Blocks that an interruption left incomplete; a run that failed by itself ends its restart too, and counts."""
-        blocks = [[trial for trial in self.trials if trial.block == each] for each in {t.block for t in self.trials}]
-        failed = [any(trial.status is Status.OUTCOME for trial in block) for block in blocks]
-        return sum(
-            len(block) < len(self.resolved.study.arms) and not bad for block, bad in zip(blocks, failed, strict=True)
-        )
 
     def _restarts(self, block: int) -> tuple[Arm, ...]:
         """Each cluster's first run, in the block's order."""
@@ -216,33 +208,25 @@ class Calibrator:
 
     def _restart(self, block: int, first: Arm) -> None:
         """One clone, one server, every run on it; a run that fails because of its settings ends it."""
-        began_ns = self.resolved.site.clock.monotonic_ns()
-        cluster = Cluster(kept=True)
+        resolved, site, cluster = self.resolved, self.resolved.site, Cluster(kept=True)
+
+        def work(assignments: Sequence[Assignment]) -> list[Done]:
+            return [Trial(resolved.of(each.arm), each, cluster).run() for each in assignments]
+
+        began_ns = site.clock.monotonic_ns()
         try:
-            for arm in self.resolved.study.arms:
-                if arm.treatment == first.treatment and self._run(block, arm, cluster).status is Status.OUTCOME:
+            for number, arm in enumerate(resolved.study.arms, start=1):
+                if arm.treatment != first.treatment:
+                    continue
+                self._decide(Step.NEXT, arm=arm.name, block=block)
+                # Every run draws other keys: the noise of a study's blocks, each with its own seed, holds that too.
+                seed = trial_seed(self.run.header.seed, block, number)
+                (record,) = keep_trials(self.run, site, self.watcher, [arm], block, 1, seed, work)
+                if record.status is Status.OUTCOME:
                     break
         finally:
-            cluster.end(self.resolved.of(first))
-        self.used_s += (self.resolved.site.clock.monotonic_ns() - began_ns) / 1e9
-
-    def _run(self, block: int, arm: Arm, cluster: Cluster) -> TrialRecord:
-        self._decide(Step.NEXT, arm=arm.name, block=block)
-        # Every run draws other keys: the noise of a study's blocks, each with a seed of its own, holds that too.
-        seed = trial_seed(self.run.header.seed, block, self.resolved.study.arms.index(arm) + 1)
-
-        def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
-            return Trial(self.resolved.of(arm), assignment, cluster).run()
-
-        return keep_trial(self.run, self.resolved.site, self.watcher, arm, block, 1, seed, work)
-
-    def _prepare(self, arm: Arm) -> None:
-        resolved = self.resolved.of(arm)
-        if self.trials and not resolved.drive.has_snapshot(resolved.snapshot_key):
-            raise _clusters_gone(arm.treatment.name)
-        self.watcher.preparing(arm)
-        made = prepare(resolved, journal_preparation(self.run, resolved.site))
-        self.watcher.prepared(arm, made.seconds)
+            cluster.end(resolved.of(first))
+        self.used_s += (site.clock.monotonic_ns() - began_ns) / 1e9
 
     def _decide(self, step: Step, *, arm: str = "", block: int = 0, reason: str = "") -> None:
         used_s = round(self.used_s, 3)
@@ -251,9 +235,3 @@ class Calibrator:
         line = Decision(step, inputs, used_s, used_s, arm, trial, block, 1 if trial else 0, reason)
         with self.resolved.site.held():
             self.run.decide(line.as_data())
-
-
-def _clusters_gone(cluster: str) -> UsageError:
-    """For a calibration that cannot be resumed, because a cluster that it began with is gone."""
-    hint = "run pgassay calibrate again, in a new directory"
-    return UsageError(f"{cluster} no longer exists, and a new one would not be the same", hint)

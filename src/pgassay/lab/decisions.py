@@ -3,13 +3,15 @@
 No more is remembered than what is in the record, so a resumed run decides as an uninterrupted one would have: time is
 the sum of what was measured, pauses left out.
 
-What decides a run (the conductor) and what replays one (`disagreements`) is the same function, so a record proves its
+What decides a run (`runner`) and what replays one (`disagreements`) is the same function, so a record proves its
 own schedule: nobody chose an order, dropped a treatment or stopped when it suited.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
+from pgassay import __version__
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
@@ -27,13 +29,31 @@ from pgassay.design.horizon import (
     ruled,
 )
 from pgassay.design.hosts import withheld
-from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, between_blocks, in_play, next_decision
+from pgassay.design.schedule import (
+    RULE,
+    RULES,
+    Decision,
+    Drop,
+    RunBlock,
+    RunTrial,
+    Stop,
+    between_blocks,
+    in_play,
+    next_decision,
+)
 from pgassay.design.stopping import effects_of, merged, verdicts_of
-from pgassay.errors import UsageError
-from pgassay.lab.forecast import planned_s
-from pgassay.record.decisions import Decision as Written
-from pgassay.record.decisions import (
+from pgassay.errors import PgassayError, UsageError
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.machine import planned_s
+from pgassay.load import drivers
+from pgassay.record.calibrations import STUDY
+from pgassay.record.check import CODE
+from pgassay.record.formats import IMPORTED, RunHeader
+from pgassay.record.journal import Decision as Written
+from pgassay.record.journal import (
+    Entry,
     Extended,
+    Kind,
     Step,
     decision_of,
     decisions_in,
@@ -41,14 +61,15 @@ from pgassay.record.decisions import (
     horizon_in,
     inputs_sha256,
 )
-from pgassay.record.formats import RunHeader
-from pgassay.record.journal import Entry, Kind
+from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
+from pgassay.study.findings import Finding, Severity
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
+from pgassay.study.parsing import parse, parse_recorded
 from pgassay.study.responses import Response, Status
 
-UNTOLD = 0
+UNKNOWN_RULE = 0
 """The rule of records from before rules were recorded."""
 
 _LAST_WORDS = (Kind.DECISION, Kind.FINISHED)
@@ -206,17 +227,13 @@ def extension_in(entries: Sequence[Entry]) -> Extension | None:
 
 def rules_of(header: RunHeader, entries: Sequence[Entry]) -> frozenset[int]:
     """Numbers of the rules that decided the run (see `schedule.RULE`): as it began, and each time it was resumed."""
-    resumed = (int(entry.data.get("rule", UNTOLD)) for entry in entries if entry.kind == Kind.RESUMED)
+    resumed = (int(entry.data.get("rule", UNKNOWN_RULE)) for entry in entries if entry.kind == Kind.RESUMED)
     return frozenset((header.rule, *resumed))
 
 
-def _same(one: Written, other: Written) -> bool:
-    """Alike but for the words of the reason: they follow from all the rest, and a later version may put them better."""
-    return replace(one, reason=_kind_of(one.reason)) == replace(other, reason=_kind_of(other.reason))
-
-
-def _kind_of(reason: str) -> str:
-    return next((kind for kind in (SETTLED, SET_ASIDE) if reason.startswith(kind)), "")
+def _without_words(line: Written) -> Written:
+    """With only the kind of its reason: its words follow from all the rest, and a later version may put them better."""
+    return replace(line, reason=next((kind for kind in (SETTLED, SET_ASIDE) if line.reason.startswith(kind)), ""))
 
 
 def disagreements(
@@ -230,7 +247,8 @@ def disagreements(
             committed.add(entry.data["number"])
         if entry.kind == Kind.DECISION:
             known = [trial for trial in trials if trial.number in committed]
-            if not _same(decide(study, header, known, entries[:position]).written, decision_of(entry)):
+            again = decide(study, header, known, entries[:position]).written
+            if _without_words(again) != _without_words(decision_of(entry)):
                 found.append(entry.seq)
     return tuple(found)
 
@@ -270,3 +288,62 @@ def history_of(study: Study, trials: Sequence[TrialRecord], entries: Sequence[En
         planned_s=planned_s(study),
         trial_s={arm: sum(each) / len(each) for arm, each in lengths.items()},
     )
+
+
+_LINES_LISTED = 5
+"""As many lines of a journal are named."""
+
+
+def replay(path: Path) -> Iterator[Finding]:
+    """Decisions that the same design would not make from the same record; nothing for calibrations and imported runs.
+
+    Decisions of another rule cannot be made again, nor those of a study whose factor or load this version does not
+    know. Another version may round otherwise, and records without a rule may be of another, so for these a difference
+    is a note.
+    """
+    run = Run.open(path)
+    if run.header.study == STUDY or IMPORTED in run.host:
+        return
+    rules, version = rules_of(run.header, run.journal), run.header.program_version
+    known = rules - {UNKNOWN_RULE}
+    if known - RULES or len(known) > 1:
+        theirs = " and ".join(map(str, sorted(known - {RULE})))
+        made = f"pgassay {version} made them with rule {theirs}, this one has rule {RULE}"
+        yield _finding(Severity.NOTE, f"its decisions were not replayed: {made}")
+        return
+    try:
+        if unknown := _unknown(run):
+            what = f"this version does not know {', '.join(unknown)}"
+            yield _finding(Severity.NOTE, f"its decisions were not replayed: {what}")
+            return
+        study = parse(run.header.study, run.study, every_factor())
+        lines = disagreements(study, run.header, run.trials, run.journal)
+    except PgassayError as error:
+        yield _finding(Severity.ERROR, f"its decisions could not be replayed: {error.message}")
+        return
+    if lines and (UNKNOWN_RULE in rules or version != __version__):
+        named = ", ".join(map(str, lines[:_LINES_LISTED])) + (" …" if len(lines) > _LINES_LISTED else "")
+        why = " before records named the rule of their decisions, which may have changed since"
+        yield _finding(
+            Severity.NOTE,
+            f"{len(lines)} {'decision' if len(lines) == 1 else 'decisions'} (journal line {named}) would be different"
+            f" now: pgassay {version} wrote the record{why if UNKNOWN_RULE in rules else ''}",
+        )
+        return
+    for line in lines:
+        what = "the decision differs from the one that follows from the study, the seed and the trials before it"
+        yield _finding(Severity.ERROR, what, line)
+
+
+def _finding(severity: Severity, what: str, line: int = 0) -> Finding:
+    return Finding(CODE, severity, what, where=f"journal.jsonl line {line}" if line else "journal.jsonl")
+
+
+def _unknown(run: Run) -> list[str]:
+    """Factors and loads of plug-ins that are not installed here, or of earlier versions."""
+    study, catalogue = parse_recorded(run.header.study, run.study), every_factor()
+    levels = [each for arm in study.arms for each in study.levels_of(arm).items()]
+    loads = {each.name for each in drivers.known()}
+    names = [name for name, _ in levels if catalogue.find(name) is None]
+    names += [f'the load "{each.typed}"' for name, each in levels if name == "load.driver" and each.typed not in loads]
+    return list(dict.fromkeys(names))

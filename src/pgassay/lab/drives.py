@@ -1,84 +1,62 @@
 """The drives of a workbench: attached once for each combination that a study asks for, given back together.
 
 What a killed run left where they live is removed first: its servers here, the rest by the drive room itself.
+
+What real drives do not report, are or hold is said before a study runs: known now, not after hours. These remarks are
+warnings of a run and of its plan, and the record keeps them.
 """
 
 import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay.bench.drive_counters import DATA, NAND_WRITTEN, WAL, DriveCounters, Trust
-from pgassay.bench.lacking import Lacking
-from pgassay.bench.places import Account
+from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive import named
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.preparation import Proof, Tell, tell_nobody
+from pgassay.drive.block.preparation import Proof
 from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.root import Root, find_root
-from pgassay.drive.smart import BelievedCounters, BelievedMounts, TrustOf, identity_of, never_proven
+from pgassay.drive.root import RemovedError, Root, find_root
+from pgassay.drive.smart import BelievedCounters, BelievedMounts, TrustOf, identity_of
 from pgassay.errors import PgassayError
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.lab.gone import end_killed
+from pgassay.lab.site import Attach
 from pgassay.postgres import ownership
-from pgassay.record import counter_proofs
-from pgassay.record.counter_proofs import CounterProof
 from pgassay.record.disk import RealDisk
 from pgassay.record.errors import RecordError
+from pgassay.record.known import CounterProof, read_proofs, remember_proof
+from pgassay.study.drives import DATA as DATA_OPTION
+from pgassay.study.drives import WAL as WAL_OPTION
 from pgassay.study.drives import DriveKind, Role
+from pgassay.study.model import Study
+
+if TYPE_CHECKING:
+    from pgassay.lab.arms import ResolvedStudy
+    from pgassay.lab.workbench import Workbench
 
 HOST_WRITTEN, WAL_ALONE = "host_bytes_written", "wal_write_amplification"
 
 
-@dataclass(frozen=True)
-class DriveChoices:
-    """What the user says of drives: where those without a place live, which devices may be overwritten, what stays."""
-
-    directory: Path
-    allow_volatile: bool = False
-    keep_snapshots: bool = True
-    owned: frozenset[Path] = frozenset()
-    planned: bool = False
-    """Only a plan is made: nothing is made, and nothing that a killed run left is removed."""
-    snapshots_in: Path | None = None
-    """Where directories and devices keep their snapshots; None for with their clones."""
-    proofs: Path | None = None
-    """The file of what known writes showed of drives' counters; None where nobody keeps one."""
-    tell: Tell = tell_nobody
-    """Hears how far a device is written over first."""
-
-
-def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking: Lacking | None = None) -> Attacher:
-    """What attaches drives on this machine, for the servers' account; it tells `lacking` of what is not there."""
-    return Attacher(
-        runner=runner,
-        kernel=LinuxKernel(runner),
-        program=RealDaemon(),
-        account=account,
-        mount_of=mount_of,
-        allow_volatile=places.allow_volatile,
-        keep_snapshots=places.keep_snapshots,
-        owned=places.owned,
-        planned=places.planned,
-        snapshots_in=None if places.snapshots_in is None else places.snapshots_in.absolute(),
-        lacking=lacking or Lacking(),
-        known=never_proven if places.proofs is None else known_in(places.proofs),
-        tell=places.tell,
-    )
+def local_attacher(runner: Runner, account: Account) -> Attacher:
+    """What attaches drives on this machine, for the servers' account."""
+    return Attacher(runner=runner, kernel=LinuxKernel(runner), program=RealDaemon(), account=account, mount_of=mount_of)
 
 
 def known_in(file: Path) -> TrustOf:
     """What is known of drives' counters by the machine's file; raises `RecordError` where it cannot be read."""
-    proofs = counter_proofs.read(RealDisk(), file)
+    proofs = read_proofs(RealDisk(), file)
 
     def known(drive: str) -> Trust | None:
         found = proofs.of(drive)
@@ -112,7 +90,7 @@ def keep_proof(file: Path, device: Path, proof: Proof) -> str:
     shown = proof.trust(now[:10])
     new = CounterProof(drive, str(device), now, shown.written_bytes, shown.problem, str(shown.role or ""))
     try:
-        counter_proofs.remember(RealDisk(), file, new)
+        remember_proof(RealDisk(), file, new)
     except RecordError as failure:
         return failure.message
     return ""
@@ -129,6 +107,10 @@ class RealDrive:
     asked: OneDrive
     device: str
     counters: BelievedCounters | None
+
+    @property
+    def words(self) -> str:
+        return f"the drive of {'the WAL' if self.owner == WAL else 'the data'} ({self.asked.label} on {self.device})"
 
 
 def real_drives(options: DriveOptions, device: str, directory: Path, smart: BelievedMounts) -> tuple[RealDrive, ...]:
@@ -150,38 +132,31 @@ def real_drives(options: DriveOptions, device: str, directory: Path, smart: Beli
 
 
 def not_told(drives: Sequence[RealDrive], wanted: Sequence[str]) -> str:
-    """Which of the `wanted` responses these drives of a treatment cannot tell, as words for users; empty where they
-    tell all.
+    """Which of the `wanted` responses these drives of a treatment do not report, as words for users; empty where they
+    report all.
 
     Emulated drives count everything, images nothing; a drive that holds data and WAL counts once, as the data's.
     """
     found = []
     of_data: BelievedCounters | None = None
-    for each in drives:
-        if each.owner == WAL and each.counters is not None and each.counters is of_data:
-            if WAL_ALONE in wanted:
-                found.append(one_drive(each.asked.label, each.device, WAL_ALONE))
-            continue
-        of_data = each.counters
-        told = frozenset() if each.counters is None else frozenset(each.counters())
-        about = [name for name in wanted if not told.issuperset(NEEDED.get(name, ())) and _concerns(name, each.owner)]
-        if about:
-            said = not_reported(each.owner, each.asked.label, each.device, about)
-            found.append(said + _because(each.counters, about))
-    return "; ".join(found)
-
-
-def _because(counters: BelievedCounters | None, about: Sequence[str]) -> str:
-    """That the drive does count NAND writes, but is not believed."""
-    failed = counters is not None and counters.trust is not None and counters.trust.problem
-    of_nand = any(NAND_WRITTEN in NEEDED.get(name, ()) for name in about)
-    return f" (its counters are {counters.words})" if counters is not None and failed and of_nand else ""
-
-
-def _concerns(response: str, owner: str) -> bool:
-    """Is the response one of this drive? Those of one drive alone start with its owner's word."""
     alone = {"data_write_amplification": DATA, WAL_ALONE: WAL}
-    return alone.get(response, owner) == owner
+    for each in drives:
+        counters = each.counters
+        if each.owner == WAL and counters is not None and counters is of_data:
+            if WAL_ALONE in wanted:
+                found.append(f"{each.words} is one drive with the data and counts once, so no {WAL_ALONE}")
+            continue
+        of_data = counters
+        known = frozenset() if counters is None else frozenset(counters())
+        mine = [name for name in wanted if alone.get(name, each.owner) == each.owner]
+        about = [name for name in mine if not known.issuperset(NEEDED.get(name, ()))]
+        if not about:
+            continue
+        of_nand = any(NAND_WRITTEN in NEEDED.get(name, ()) for name in about)
+        failed = counters is not None and counters.trust is not None and counters.trust.problem
+        because = f" (its counters are {counters.words})" if counters is not None and failed and of_nand else ""
+        found.append(f"{each.words} does not report what is needed for {', '.join(about)}{because}")
+    return "; ".join(found)
 
 
 def linux_kernel() -> LinuxKernel:
@@ -191,11 +166,12 @@ def linux_kernel() -> LinuxKernel:
 
 @dataclass
 class Drives:
-    """The drives attached so far. `held` protects what must not be interrupted; `given_back` collects every release,
-    and `keep` hears of each directory where something would be left if we were killed.
+    """The drives attached so far. Those without a place of their own live in `directory`; `held` protects what must not
+    be interrupted; `given_back` collects every release, and `keep` hears of each directory where something would be
+    left if we were killed.
     """
 
-    places: DriveChoices
+    directory: Path
     attacher: Attacher
     held: Callable[[], AbstractContextManager[None]]
     given_back: ExitStack
@@ -207,17 +183,38 @@ class Drives:
         if options not in self._attached:
             for each in options.drives:
                 named = each.path if each.kind is DriveKind.DIRECTORY else None
-                place = (named or self.places.directory).absolute()
-                if self.places.planned:
+                place = (named or self.directory).absolute()
+                if self.attacher.planned:
                     _makeable(place)
                 else:
                     _tidy(place)
                     self.keep(str(place))
             with self.held():
-                drive = self.attacher.attach(options, self.places.directory.absolute(), needs)
+                drive = self.attacher.attach(options, self.directory.absolute(), needs)
                 self._attached[options] = drive
                 self.given_back.callback(drive.release)
         return self._attached[options]
+
+    def ahead(self) -> Attach:
+        """What attaches drives for a plan alone; those that are attached stay what they are."""
+        ended: set[Path] = set()
+        planned = replace(self, attacher=self.attacher.ahead(), _attached={})
+
+        def end_killed_in(directory: Path) -> None:
+            if directory not in ended:
+                ended.add(directory)
+                _end_killed(directory)
+
+        def attach(options: DriveOptions, needs: Needs) -> Drive:
+            if options in self._attached:
+                return self._attached[options]
+            for drive in options.drives:  # directories that a study names for its data and its WAL
+                if drive.kind is DriveKind.DIRECTORY and drive.path is not None:
+                    end_killed_in(drive.path.absolute())
+            return planned.attach(options, needs)
+
+        end_killed_in(self.directory.absolute())
+        return attach
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         """What the drives under a cluster count of themselves, by source."""
@@ -251,6 +248,13 @@ def owned(names: Sequence[str]) -> frozenset[Path]:
     return frozenset(path for name in names for path in (Path(name), Path(name).resolve()))
 
 
+def _unusable_place(place: Path, error: OSError) -> PgassayError:
+    return PgassayError(
+        f'could not make "{place}" for clusters: {(error.strerror or str(error)).lower()}',
+        "name a directory that this account may write in with --data-dir, or with $PGASSAY_DATA_DIR",
+    )
+
+
 def remove_left(directory: Path) -> list[str]:
     """Remove what killed runs have left below `directory`, if we ever were there; returns what, a line each."""
     root = find_root(directory)
@@ -262,34 +266,113 @@ def remove_leftovers(directory: Path, root: Root) -> list[str]:
     return [*end_killed(directory, root), *named.repair(root)]
 
 
-def _unusable_place(place: Path, error: OSError) -> PgassayError:
-    """For a directory for clusters that cannot be made."""
-    return PgassayError(
-        f'could not make "{place}" for clusters: {(error.strerror or str(error)).lower()}',
-        "name a directory that this account may write in with --data-dir, or with $PGASSAY_DATA_DIR",
-    )
+DRIVES, ROLES, CONTENTS = "drives", "drive_roles", "drive_contents"
+"""The codes of the remarks: what drives do not tell, what they are declared to be and are not, what else they hold."""
+_OF_CONTENTS = ("physical_bytes", "compression_ratio")
+_OPTION = {DATA: DATA_OPTION, WAL: WAL_OPTION}
+"""From a drive's source to the option that names it."""
 
 
-def not_reported(owner: str, kind: str, device: str, responses: Sequence[str]) -> str:
-    """For a real drive or an image that does not count what these responses are computed from."""
-    return f"{_named(owner, kind, device)} does not report what is needed for {', '.join(responses)}"
+def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[str, str], ...]:
+    """What is to be said of the study's real drives, by code; they are asked, and nothing is written."""
+    study = resolved.study
+    wanted = [study.primary, *(each for each in study.secondary if each != study.primary)]
+    claimed = claimed_drives(study) if not bench.options.server else frozenset()
+    first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
+    declared = any(each.place is not None and each.place.role for options in first for each in options.drives)
+    if not (NEEDED.keys() & set(wanted) or claimed or declared):
+        return ()
+    smart, elsewhere = bench.counting(), bench.options.snapshots_in
+    keeper = None if elsewhere is None else smart.of(mount_of(existing_ancestor(elsewhere)).device)
+
+    def keeps(drive: RealDrive) -> bool:
+        return elsewhere is None or drive.counters is keeper
+
+    found: dict[str, dict[str, None]] = {}
+    for options, arm in first.items():
+        mount = arm.drive.mount()
+        drives = real_drives(options, mount.device, bench.data_directory, smart)
+        said = {
+            DRIVES: [not_told(drives, wanted)],
+            ROLES: roles(drives, claimed),
+            CONTENTS: contents(drives, wanted, mount, bench.data_directory, keeps),
+        }
+        for code, texts in said.items():
+            found.setdefault(code, {}).update(dict.fromkeys(filter(None, texts)))
+    return tuple((code, "; ".join(texts)) for code, texts in found.items() if texts)
 
 
-def one_drive(kind: str, device: str, response: str) -> str:
-    """For WAL apart from the data, but on the same real drive, whose counters are the data's."""
-    return f"{_named(WAL, kind, device)} is one drive with the data and counts once, so no {response}"
+def roles(drives: Sequence[RealDrive], claimed: frozenset[str]) -> list[str]:
+    """Where what a drive is declared to be is not what its proof found, or a claim asks and nobody declared it.
 
-
-def whole_drive(responses: Sequence[str], owner: str, kind: str, device: str, *, kept_here: bool, trim: str) -> str:
-    """A real drive counts all that it holds: snapshots that are kept there, and what is deleted and not trimmed.
-
-    `trim` is how the drive would be told of deleted files; empty where it is told.
+    `claimed` are the options of those drives that claims speak of.
     """
-    held = ["all snapshots (--snapshots-in DIR keeps them on another drive)"] if kept_here else []
-    held += [f"what earlier trials have deleted ({trim} tells it)"] if trim else []
-    counted = f"{_named(owner, kind, device)} counts all that it holds"
-    return f"{counted}, for {', '.join(responses)} also {' and '.join(held)}: ratios come out nearer to 1"
+    found = []
+    for each in drives:
+        trust = None if each.counters is None else each.counters.trust
+        if trust is None or trust.role is None:
+            continue
+        option, place = _OPTION[each.owner], each.asked.place
+        declared = None if place is None else place.role
+        bare = str(each.asked.kind) if each.asked.path is None else f"{each.asked.kind}:{each.asked.path}"
+        if declared is not None and declared is not trust.role:
+            found.append(
+                f"{option}={declared}={bare} is declared otherwise than its proof of {trust.on} found it: {trust.role}"
+            )
+        if declared is None and option in claimed:
+            found.append(
+                f"claims are about drives, and nobody declared {option}={bare}: its proof of {trust.on} found it"
+                f" {trust.role}; declare {option}={trust.role}={bare}"
+            )
+    return found
 
 
-def _named(owner: str, kind: str, device: str) -> str:
-    return f"the drive of {'the WAL' if owner == WAL else 'the data'} ({kind} on {device})"
+def contents(
+    drives: Sequence[RealDrive],
+    wanted: Sequence[str],
+    mount: Mount,
+    directory: Path,
+    keeps: Callable[[RealDrive], bool],
+) -> list[str]:
+    """Of which drives the contents are counted with more than one trial's data: a drive counts all that it holds.
+
+    `mount` is the data's, `directory` where drives without a place of their own live; `keeps` says whether snapshots
+    lie on a drive.
+    """
+    of_contents = [name for name in wanted if name in _OF_CONTENTS]
+    found = []
+    for each in drives if of_contents else ():
+        if each.counters is None or "physical_bytes" not in each.counters():
+            continue
+        if each.asked.kind is DriveKind.DEVICE:
+            trimmed, trim = each.asked.trim, f"{_OPTION[each.owner]}.trim=on"
+            options: Sequence[str] = each.asked.filesystem.mount_options
+        else:
+            of_wal = each.owner == WAL
+            own = mount_of(existing_ancestor(each.asked.path or directory)) if of_wal else mount
+            trimmed, trim, options = False, "a mount with discard", own.options.split(",")
+        held = ["all snapshots (--snapshots-in DIR keeps them on another drive)"] if keeps(each) else []
+        if not trimmed and not any(option.partition("=")[0] == "discard" for option in options):
+            held.append(f"what earlier trials have deleted ({trim} tells it)")
+        if held:
+            also = f"for {', '.join(of_contents)} also {' and '.join(held)}"
+            found.append(f"{each.words} counts all that it holds, {also}: ratios come out nearer to 1")
+    return found
+
+
+def claimed_drives(study: Study) -> frozenset[str]:
+    """The options of those drives whose kind a published claim of the study speaks of."""
+    levels = (named for claim in study.claims for named in (claim.treatment, claim.against, *claim.than))
+    kinds = (DriveKind.SSD, DriveKind.CSD)
+    return frozenset(name for named in levels for name in (DATA_OPTION, WAL_OPTION) if named.get(name) in kinds)
+
+
+def _end_killed(directory: Path) -> None:
+    """Remove what a killed run left: its devices are in use, its clones take room.
+
+    Whoever has no right to do so hears it when the drives are looked at.
+    """
+    root = find_root(directory)
+    if root is not None and root.sessions.is_dir():
+        with suppress(RemovedError, PermissionError):
+            end_killed(directory, root)

@@ -15,7 +15,7 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import cpus
 from pgassay.host.factors import NO_ROOT
-from pgassay.lab import failures
+from pgassay.lab import checks
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.load.options import REST
@@ -64,9 +64,12 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     try:
         return arm.installation.start(clone, settings, sockets, hosting.placement, listening=listening), ""
     except ClusterError as error:
-        if failures.code_of_start(error.message, settings) != failures.HUGE_PAGES_MISSING:
+        if checks.code_of_start(error.message, settings) != checks.HUGE_PAGES_MISSING:
             raise
-    found = _huge_pages_taken(hosting.obtain())
+    taken = hosting.obtain()
+    found = "the server did not get its huge pages at once, although they were free"
+    if taken:
+        found = f"other programs took {taken} huge pages before the server started; as many were obtained again"
     try:
         return arm.installation.start(clone, settings, sockets, hosting.placement, listening=listening), found
     except ClusterError as error:
@@ -91,7 +94,7 @@ def unavailable(names: Iterable[str], catalogue: FactorCatalogue) -> dict[str, s
 
 
 def require(arm: ResolvedArm) -> None:
-    """Tell the site's `lacking` of host factors, levels and memory that this machine has not."""
+    """Name to the site's `lacking` the host factors, levels and memory that this machine has not."""
     lacking = arm.site.lacking
     bounds = arm.at(Stage.HOST)
     missing = unavailable((each.name for each in bounds), arm.site.catalogue)
@@ -103,7 +106,16 @@ def require(arm: ResolvedArm) -> None:
                 each.factor.require_here(each.name, each.level)
             except UsageError as error:
                 lacking.name(f"{each.name}={each.level.canonical}", error)
-    _require_room(arm)
+    typed = arm.setup.settings.get("shared_buffers", "")
+    quantity = split_quantity(typed)
+    if quantity is None or not quantity[1]:
+        return
+    wanted, limit = parse_memory(typed), arm.setup.memory_bytes
+    if limit is not None and wanted >= limit:
+        raise _buffers_beyond(typed, f"host.memory = {format_size(limit)}")
+    if wanted >= arm.site.memory_bytes:
+        beyond = f"the memory of this machine, {format_size(arm.site.memory_bytes)}"
+        lacking.name("memory for shared_buffers", _buffers_beyond(typed, beyond))
 
 
 def require_rest(arms: Sequence[ResolvedArm]) -> None:
@@ -112,7 +124,7 @@ def require_rest(arms: Sequence[ResolvedArm]) -> None:
     Where `host.cores` is given, another machine may have more: the site's `lacking` hears of it. A server that is not
     ours runs where its owner lets it.
     """
-    asking = [arm for arm in arms if arm.setup.load.to_levels().get("cores") == REST and not arm.site.attached]
+    asking = [arm for arm in arms if arm.setup.load.to_levels().get("cores") == REST and arm.site.server.ours]
     servers = [arm.study.levels_of(arm.arm).get(CORES) for arm in asking]
     if not asking or any(
         level is not None
@@ -133,33 +145,12 @@ def require_rest(arms: Sequence[ResolvedArm]) -> None:
     asking[0].site.lacking.name(f"rest for {CORES}", error)
 
 
-def _require_room(arm: ResolvedArm) -> None:
-    """shared_buffers must fit in what the server may have."""
-    typed = arm.setup.settings.get("shared_buffers", "")
-    quantity = split_quantity(typed)
-    if quantity is None or not quantity[1]:
-        return
-    wanted, limit = parse_memory(typed), arm.setup.memory_bytes
-    if limit is not None and wanted >= limit:
-        raise _buffers_beyond(typed, f"host.memory = {format_size(limit)}")
-    if wanted >= arm.site.memory_bytes:
-        error = _buffers_beyond(typed, f"the memory of this machine, {format_size(arm.site.memory_bytes)}")
-        arm.site.lacking.name("memory for shared_buffers", error)
-
-
 def _buffers_beyond(typed: str, limit: str) -> UsageError:
     """For shared_buffers (as typed) that exceed the memory, which `limit` names."""
     return UsageError(
         f"server.shared_buffers = {typed} does not fit in {limit}",
         "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
     )
-
-
-def _huge_pages_taken(count: int) -> str:
-    """What the record says where a server missed its huge pages at first, though they had been free a moment before."""
-    if count == 0:
-        return "the server did not get its huge pages at once, although they were free"
-    return f"other programs took {count} huge pages before the server started; as many were obtained again"
 
 
 def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:

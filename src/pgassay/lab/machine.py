@@ -1,7 +1,11 @@
 """What is known of this machine before a run begins: its noise, the length of trials and the capacities of its drives.
 
 It comes from calibrations, disk studies and runs that the user has made here, kept in small files of the user's
-(`record.calibrations`, `record.disk_capacities`, `record.trial_lengths`).
+(`record.calibrations`, `record.known`).
+
+The rates of a forecast are means over runs on one quiet machine (two cores, ext4, clones copied, PostgreSQL 15 with
+pages of 2 to 8 kB, pgbench at scales 20 and 100); other machines and drives differ, so a plan multiplies them by what
+past runs took here (`known_pace`). A run measures its own trials: its decisions go by those alone (see `decisions`).
 """
 
 import os
@@ -10,43 +14,212 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.places import Mount
+from pgassay.design.blocks import rounds_of
+from pgassay.drive.block.kernel import size_bytes
+from pgassay.drive.options import OneDrive
 from pgassay.errors import PgassayError
 from pgassay.host.facts import host_id
+from pgassay.lab.alternation import CONNECTION_S
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
-from pgassay.lab.forecast import times_expected
 from pgassay.load import drivers
-from pgassay.record import calibrations, disk_capacities, trial_lengths
+from pgassay.record import calibrations, known
 from pgassay.record.calibrations import REALTIME, TURNS, WAYS, Calibration, NoiseRecord, Setting, TurnsRecord
 from pgassay.record.disk import RealDisk
-from pgassay.record.trial_lengths import Kind, Lengths, Pace
+from pgassay.record.known import Kind, Lengths, Pace
 from pgassay.record.values import TrialRecord
+from pgassay.study.drives import DriveKind
+from pgassay.study.levels import Arm
+from pgassay.study.model import ALTERNATE, Study
+from pgassay.study.responses import Status
+
+TRIAL_S = 0.4
+"""A server's start and end, and two readings of every probe."""
+STATE_S_PER_GB = 3.2
+"""Cloning the data, bringing them into the caches, and removing them."""
+UPKEEP_S_PER_GB = 4.1
+"""CHECKPOINT and VACUUM of every page, where `load.maintenance` asks for them."""
+LAYOUT_S_PER_GB = 2.6
+"""Writing the file that a load makes for itself in each clone (fio's), with an fsync at its end: the mean of three
+files of 1 GB on a busy machine, which took 1 to 5 s."""
+TURN_S = 0.2
+"""What a server's turn takes besides its slice: lead-in, last transactions, standing still, the metronome (two cores,
+three servers, 64 s of turns)."""
+PREPARATION_S = 0.5
+"""initdb, start and end."""
+PREPARATION_S_PER_GB = 7.4
+"""Filling, keys, VACUUM and writing it all to the drive; ageing is not in it."""
+
+OVERHEAD_S = 2.0
+"""What decisions assume that a trial takes besides its load until one has been measured. The hashes of decisions depend
+on it, so it must not change while there are records; plans show what `forecast` finds instead."""
+
+DURATION_S = 60.0
+"""The assumed length of a window whose load ends when its work is done."""
+
+_GB = 1e9
+
+
+def planned_s(study: Study) -> float:
+    """The length of a trial that decisions assume before one has been measured: the mean over the arms, in seconds."""
+    return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
+
+
+def window_s(study: Study) -> float:
+    """The measured window of a trial: the mean over the arms, in seconds."""
+    lengths = [_options_of(study, arm).duration_s for arm in study.arms]
+    return sum(DURATION_S if each is None else each for each in lengths) / len(lengths)
+
+
+def length_known(study: Study) -> bool:
+    """Does the study say how long its trials take? Not where an arm counts transactions instead of time."""
+    return all(_options_of(study, arm).timed_s is not None for arm in study.arms)
+
+
+def _options_of(study: Study, arm: Arm) -> LoadOptions:
+    """What an arm asks of its load, where no site is at hand to resolve the arm for."""
+    levels = study.levels_of(arm).items()
+    return drivers.options_of(
+        {name.removeprefix("load."): level.canonical for name, level in levels if name.startswith("load.")}
+    )
+
+
+def planned_trial_s(study: Study, arm: Arm) -> float:
+    """The length of a trial of this arm that decisions assume before one has been measured, in seconds."""
+    options = _options_of(study, arm)
+    # A default warm-up is left out, as in the decisions of the records that there are.
+    warmup_s = options.warmup_s if "load.warmup" in study.levels_of(arm) else 0
+    return (DURATION_S if options.duration_s is None else options.duration_s) + warmup_s + OVERHEAD_S
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds: of load in a trial, all that a trial takes, and of that its turns and the layout of the load's own file
+    (means over the arms); of making the missing snapshots and of ageing the drives, once. `layout_bytes`: the largest
+    such file. `paced_by`: of so many past runs here.
+    """
+
+    load_s: float
+    trial_s: float
+    turns_s: float
+    layout_s: float
+    layout_bytes: int
+    preparation_s: float
+    ageing_s: float
+    paced_by: int
+
+
+@dataclass(frozen=True)
+class Overwriting:
+    """A device of so many bytes that is written over so many times before its first trial; how long that takes depends
+    on the device, so no time is forecast."""
+
+    device: str
+    drive_writes: int
+    size_bytes: int
+
+
+def overwritings(resolved: ResolvedStudy) -> tuple[Overwriting, ...]:
+    """Every device that the study writes over first, once each. Raises `DriveError` where one cannot be opened."""
+    found: dict[Path, OneDrive] = {}
+    for arm in resolved.arms:
+        for each in arm.setup.drive.drives:
+            if each.kind is DriveKind.DEVICE and each.path is not None and each.precondition:
+                found.setdefault(each.path.resolve(), each)
+    return tuple(Overwriting(str(each.path), each.precondition, size_bytes(path)) for path, each in found.items())
+
+
+def forecast(resolved: ResolvedStudy, pace: Pace | None = None) -> Forecast:
+    """How long a study will take at this pace; where arms count transactions `load_s` is a guess (see `length_known`).
+
+    Whether servers take turns must be decided by then.
+    """
+    pace = pace or Pace()
+    arms = len(resolved.arms)
+    loaded_s = sum(map(_loaded_s, resolved.arms)) / arms
+    preparing: dict[str, float] = {}
+    for arm in resolved.arms:
+        key = arm.snapshot_key
+        if key not in preparing:
+            preparing[key] = 0.0 if arm.drive.has_snapshot(key) else _preparing_s(arm)
+    aged: dict[str, float] = {}  # ageing the drives: the load runs once for each snapshot, as in a trial
+    for arm in resolved.arms:
+        if arm.drive.ageing() is not None:
+            aged.setdefault(arm.snapshot_key, planned_trial_s(resolved.study, arm.arm))
+    return Forecast(
+        load_s=loaded_s,
+        trial_s=loaded_s + pace.trial * sum(map(_besides_s, resolved.arms)) / arms,
+        turns_s=pace.trial * sum(map(_turns_s, resolved.arms)) / arms,
+        layout_s=pace.trial * sum(map(_layout_s, resolved.arms)) / arms,
+        layout_bytes=max(arm.setup.load.laid_out_bytes for arm in resolved.arms),
+        preparation_s=pace.preparation * sum(preparing.values()),
+        ageing_s=sum(aged.values()),
+        paced_by=pace.runs,
+    )
+
+
+def times_expected(
+    resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]
+) -> tuple[float, float | None] | None:
+    """How many times as long as expected these trials took besides their load, and making snapshots (None: none were
+    made), of which `preparing_s` has the seconds by key.
+
+    None where trials do not tell: those of loads that end when their work is done.
+    """
+    by_name = {arm.arm.name: arm for arm in resolved.arms}
+    whole = [each for each in trials if each.status is not Status.OUTCOME and each.arm in by_name]
+    expected_s = sum(_besides_s(by_name[each.arm]) for each in whole)
+    took_s = sum(each.length_s - _loaded_s(by_name[each.arm]) for each in whole)
+    if not length_known(resolved.study) or expected_s <= 0.0 or took_s <= 0.0:
+        return None
+    by_key = {arm.snapshot_key: arm for arm in resolved.arms if arm.drive.ageing() is None}
+    made = by_key.keys() & preparing_s.keys()
+    asked_s = sum(_preparing_s(by_key[key]) for key in made)
+    return took_s / expected_s, sum(preparing_s[key] for key in made) / asked_s if made else None
+
+
+def _loaded_s(arm: ResolvedArm) -> float:
+    options = arm.setup.load
+    return (DURATION_S if options.duration_s is None else options.duration_s) + options.warmup_s
+
+
+def _besides_s(arm: ResolvedArm) -> float:
+    rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.setup.load.maintenance else 0.0)
+    return TRIAL_S + rate * arm.kept_bytes / _GB + _layout_s(arm) + _turns_s(arm)
+
+
+def _layout_s(arm: ResolvedArm) -> float:
+    return LAYOUT_S_PER_GB * arm.setup.load.laid_out_bytes / _GB
+
+
+def _turns_s(arm: ResolvedArm) -> float:
+    design = arm.study.design
+    if design.pairing != ALTERNATE:
+        return 0.0
+    return CONNECTION_S + TURN_S * rounds_of(arm.setup.load.duration_s or DURATION_S, design.slice_s)
+
+
+def _preparing_s(arm: ResolvedArm) -> float:
+    return PREPARATION_S + PREPARATION_S_PER_GB * arm.kept_bytes / _GB
+
 
 SCHEDULING = "host.scheduling"
 TPS = "tps"
 """The response whose noise in turns a calibration measures."""
 
 
+Found = TypeVar("Found")
+
+
 @dataclass(frozen=True)
-class KnownNoise:
-    """The largest noise among a study's arms, the calibration that it is from, and how its load differs."""
+class Calibrated(Generic[Found]):
+    """What a calibration found for the noisiest of a study's arms, and which: `calibrated 2026-01-02, this load`."""
 
-    noise: NoiseRecord
-    calibration: Calibration
-    differences: tuple[str, ...]
-
-    @property
-    def source(self) -> str:
-        """In words: `calibrated 2026-01-02, this load`."""
-        return _source(self.calibration, self.differences)
-
-
-def _source(calibration: Calibration, differences: Sequence[str]) -> str:
-    load = f"with {', '.join(differences)}" if differences else "this load"
-    return f"calibrated {calibration.measured_utc[:10]}, {load}"
+    found: Found
+    source: str
 
 
 def setting_of(arm: ResolvedArm, mount: Mount) -> Setting:
@@ -70,50 +243,46 @@ def _with_whole_load(calibration: Calibration) -> Calibration:
     return replace(calibration, setting=replace(calibration.setting, load=load))
 
 
-def known_noise(resolved: ResolvedStudy, mount: Mount) -> KnownNoise | None:
+def known_noise(resolved: ResolvedStudy, mount: Mount) -> Calibrated[NoiseRecord] | None:
     """None where nothing alike was calibrated for one of the arms, or not for the primary response."""
-    found: list[KnownNoise] = []
+    found: list[Calibrated[NoiseRecord]] = []
     for nearest, differences in _nearest(resolved, mount):
         noise = nearest.noise.get(resolved.study.primary) if nearest else None
         if nearest is None or noise is None:
             return None
-        found.append(KnownNoise(noise, nearest, differences))
-    return max(found, key=lambda each: each.noise.noise)
+        found.append(Calibrated(noise, _source(nearest, differences)))
+    return max(found, key=lambda each: each.found.noise)
 
 
-@dataclass(frozen=True)
-class KnownTurns:
-    """What equal servers in turns came to where a study's load was calibrated: the noisiest of its arms."""
-
-    turns: TurnsRecord
-    calibration: Calibration
-    differences: tuple[str, ...]
-
-    @property
-    def source(self) -> str:
-        """In words, as that of a noise."""
-        return _source(self.calibration, self.differences)
+def _source(calibration: Calibration, differences: Sequence[str]) -> str:
+    load = f"with {', '.join(differences)}" if differences else "this load"
+    return f"calibrated {calibration.measured_utc[:10]}, {load}"
 
 
-def known_turns(resolved: ResolvedStudy, mount: Mount) -> Mapping[str, KnownTurns]:
-    """By way of taking turns; without those that were not measured for one of the arms. Only `tps` was."""
+def known_turns(resolved: ResolvedStudy, mount: Mount) -> Mapping[str, Calibrated[TurnsRecord]]:
+    """What equal servers came to, by way of taking turns; ways that were measured for all arms, and only `tps` was."""
     if resolved.study.primary != TPS:
         return {}
     nearest = list(_nearest(resolved, mount))
-    found: dict[str, KnownTurns] = {}
+    found: dict[str, Calibrated[TurnsRecord]] = {}
     for way in WAYS:
-        known = [KnownTurns(each.turns[way], each, differ) for each, differ in nearest if each and way in each.turns]
-        if known and len(known) == len(nearest):
-            found[way] = max(known, key=lambda each: each.turns.noise)
+        measured = ((each, differ) for each, differ in nearest if each and way in each.turns)
+        mine = [Calibrated(each.turns[way], _source(each, differ)) for each, differ in measured]
+        if mine and len(mine) == len(nearest):
+            found[way] = max(mine, key=lambda each: each.found.noise)
     return found
+
+
+def way_of_turns(study: Study) -> str:
+    """The way in which a study's servers take turns, where they do."""
+    scheduling = study.fixed.get(SCHEDULING)
+    return REALTIME if scheduling is not None and scheduling.canonical == "realtime" else TURNS
 
 
 def best_slice_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
     """The length of slice that a calibration of this load found best here; None without one."""
-    known = known_turns(resolved, mount)
-    levels = resolved.study.fixed
-    way = REALTIME if SCHEDULING in levels and levels[SCHEDULING].canonical == "realtime" else TURNS
-    return known[way].turns.best_slice_s if way in known else None
+    mine = known_turns(resolved, mount).get(way_of_turns(resolved.study))
+    return None if mine is None else mine.found.best_slice_s
 
 
 def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
@@ -128,29 +297,29 @@ def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
 
 def _nearest(resolved: ResolvedStudy, mount: Mount) -> Iterator[tuple[Calibration | None, tuple[str, ...]]]:
     """For each arm the calibration that fits best, and how its load differs."""
-    known = [_with_whole_load(each) for each in calibrations.read(resolved.site.disk, user_file()).calibrations]
+    here = [_with_whole_load(each) for each in calibrations.read(resolved.site.disk, user_file()).calibrations]
     for arm in resolved.arms:
         setting = setting_of(arm, mount)
-        nearest = calibrations.nearest(known, setting)
+        nearest = calibrations.nearest(here, setting)
         yield nearest, nearest.setting.differences(setting) if nearest else ()
 
 
-def known_pace(resolved: ResolvedStudy, latest: int = trial_lengths.LATEST) -> Pace:
+def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
-    known = trial_lengths.read(resolved.site.disk, lengths_file())
-    return known.pace(_kind_of(resolved), _data_bytes(resolved), latest)
+    lengths = known.read_lengths(resolved.site.disk, lengths_file())
+    return lengths.pace(_kind_of(resolved), _data_bytes(resolved), latest)
 
 
 def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]) -> None:
     """Keep what these trials took for later plans. No run fails for what cannot be kept."""
-    if resolved.site.attached:
+    if not resolved.site.server.ours:
         return
     with suppress(PgassayError, OSError):
         found = times_expected(resolved, trials, preparing_s)
         if found is not None:
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             new = Lengths(now, _kind_of(resolved), _data_bytes(resolved), *found)
-            trial_lengths.remember(resolved.site.disk, lengths_file(), new)
+            known.remember_lengths(resolved.site.disk, lengths_file(), new)
 
 
 def _kind_of(resolved: ResolvedStudy) -> Kind:
@@ -164,7 +333,7 @@ def _kind_of(resolved: ResolvedStudy) -> Kind:
         "check": first.setup.drive.check,
     }
     load = "+".join((options.driver, *(name for name, asked in steps.items() if asked)))
-    place = Setting(**place_of(first.drive.mount()), postgres="", load={})
+    place = _place(first.drive.mount())
     drives = "/".join(sorted({arm.drive.kind for arm in resolved.arms}))
     return Kind(place, drives, resolved.study.design.pairing, load)
 
@@ -175,14 +344,12 @@ def _data_bytes(resolved: ResolvedStudy) -> int:
 
 def known_capacities(mount: Mount) -> dict[str, str | float]:
     """What the drive can do, from the last calibration of this place; empty without one."""
-    place = Setting(host_id(), mount.filesystem, mount.device, "", {})
-    return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, place)
+    return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, _place(mount))
 
 
 def known_clock(mount: Mount) -> tuple[float | None, str]:
     """The greatest share of impossible latencies that calibrations of this place counted, and when."""
-    place = Setting(**place_of(mount), postgres="", load={})
-    return calibrations.worst_clock(calibrations.read(RealDisk(), user_file()).calibrations, place)
+    return calibrations.worst_clock(calibrations.read(RealDisk(), user_file()).calibrations, _place(mount))
 
 
 def place_of(mount: Mount) -> dict[str, str]:
@@ -190,23 +357,22 @@ def place_of(mount: Mount) -> dict[str, str]:
     return {"host": host_id(), "filesystem": mount.filesystem, "device": mount.device}
 
 
+def _place(mount: Mount) -> Setting:
+    return Setting(**place_of(mount), postgres="", load={})
+
+
 def known_disk(mount: Mount) -> dict[str, Any]:
-    """What the last disk study of this drive found; empty without one."""
-    place = Setting(**place_of(mount), postgres="", load={})
-    found = disk_capacities.read(RealDisk(), disk_file()).of(place)
+    found = known.read_disks(RealDisk(), disk_file()).of(_place(mount))
     return found.facts() if found is not None else {}
 
 
 def user_file() -> Path:
-    """The user's file of calibrations."""
     return calibrations.user_file(os.environ, Path.home())
 
 
 def disk_file() -> Path:
-    """The user's file of what disk studies found."""
-    return user_file().with_name(disk_capacities.FILE)
+    return user_file().with_name(known.DISK_FILE)
 
 
 def lengths_file() -> Path:
-    """The user's file of what trials took."""
-    return user_file().with_name(trial_lengths.FILE)
+    return user_file().with_name(known.LENGTHS_FILE)

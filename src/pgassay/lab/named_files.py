@@ -5,6 +5,7 @@ such paths from the root, so that a run goes on from any directory, and a capsul
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ _VARIED = ("factors", "conditions", "covariates")
 
 
 def paths_of(factor: Factor, name: str, level: Level) -> tuple[Path, ...]:
-    """The files and folders that a level names."""
     found: list[Path] = []
 
     def noted(path: Path) -> Path:
@@ -107,7 +107,10 @@ def files_of(run: Run) -> tuple[NamedFile, ...]:
         (name, Level(level.typed, level.canonical)) for trial in run.trials for name, level in trial.levels.items()
     ]
     tried = {(name, level.typed) for name, level in levels}
-    levels += [(each.name, each.level) for each in _planned(run) if (each.name, each.level.typed) not in tried]
+    with suppress(UsageError, KeyError):  # of a factor that is not here: trials say what they can
+        # The study's levels are also those of arms that no trial has run yet.
+        planned = bounds_of(run.header.study, dict(run.study))
+        levels += [(each.name, each.level) for each in planned if (each.name, each.level.typed) not in tried]
     kept = _kept_scripts(run)
     found: dict[Path, NamedFile] = {}
     for name, level in dict.fromkeys(levels):
@@ -117,14 +120,6 @@ def files_of(run: Run) -> tuple[NamedFile, ...]:
                 holds_rows = factor is not None and factor.holds_rows
                 found[path] = NamedFile(name, path, kept.get(path, (path,)), holds_rows)
     return tuple(found.values())
-
-
-def _planned(run: Run) -> tuple[Bound, ...]:
-    """The levels of the study, which hold those of arms that no trial has run yet."""
-    try:
-        return bounds_of(run.header.study, dict(run.study))
-    except (UsageError, KeyError):  # of a factor that is not here: trials tell what they can
-        return ()
 
 
 def _kept_scripts(run: Run) -> dict[Path, tuple[Path, ...]]:

@@ -14,24 +14,15 @@ from pgassay.design.validity import alternation_refusals
 from pgassay.errors import UsageError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.machine import best_slice_s
-from pgassay.lab.process_memory import process_bytes
-from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
+from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of, process_bytes
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL
 from pgassay.study.units import format_size, parse_memory
 from pgassay.study.work import UNPINNED
 
-NOBODY_TO_TAKE_TURNS = "no two treatments are compared with each other"
-CHECKPOINTS_BY_THE_CLOCK = (
-    "checkpoints by the clock (load.checkpoint = cycle or default) would start while a server stands still;"
-    " wal and none do not"
-)
-WORK_IS_COUNTED = "slices have a length, and the study counts the work instead (load.transactions)"
-
 ONE_SERVER = "the treatments are databases of one server, which cannot stand still for one of them"
 
-CYCLE = "cycle"
 PLACES_ONLY = ("host.cores", "host.memory_nodes", "host.scheduling")
 """Factors of the host that say where and how a server's processes run, and change nothing else."""
 MEMORY_SHARE = 0.9
@@ -43,7 +34,7 @@ def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_refusals(resolved)))
 
 
-def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
+def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
     """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`; slices as long as
     calibrated where that was asked for and this load was; servers in turns in pairs with their load only where no
     treatment writes: one that waits less for flushes would gain more by pairs than elsewhere (docs/statistics.md).
@@ -80,16 +71,17 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
     study, arms = resolved.study, resolved.arms
     together = [tuple(resolved.of(arm) for arm in each) for each in cells(study.arms)]
     if all(len(each) < 2 for each in together):
-        yield NOBODY_TO_TAKE_TURNS
+        yield "no two treatments are compared with each other"
         return
-    if resolved.site.attached:
+    if not resolved.site.server.ours:
         yield ONE_SERVER
         return
     yield from alternation_refusals(study)
     asked = set()
     for arm in arms:
+        options = arm.setup.load
         yield from _of_arm(arm)
-        programs = (arm.setup.load, arm.installation.bindir)
+        programs = (options, arm.installation.bindir)
         if programs not in asked:  # one load of thousands of arms starts them once
             asked.add(programs)
             yield from filter(None, (arm.load.ungated,))
@@ -110,10 +102,13 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
 
 def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     options = arm.setup.load
-    if mode_of(options) in (CYCLE, UNPINNED):
-        yield CHECKPOINTS_BY_THE_CLOCK
+    if mode_of(options) in ("cycle", UNPINNED):
+        yield (
+            "checkpoints by the clock (load.checkpoint = cycle or default) would start while a server stands still;"
+            " wal and none do not"
+        )
     if options.transactions is not None or options.duration_s is None:
-        yield WORK_IS_COUNTED
+        yield "slices have a length, and the study counts the work instead (load.transactions)"
     for bound in arm.at(Stage.HOST):
         if bound.name not in PLACES_ONLY:
             yield f"{bound.name} changes the whole machine, and all servers of a block would see it"
@@ -124,16 +119,15 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
 
 def _memory_bytes(arms: Sequence[ResolvedArm]) -> int:
     """What these servers need at once: shared buffers, processes, and their data in the page cache."""
-    return sum(_server_bytes(arm) for arm in arms)
-
-
-def _server_bytes(arm: ResolvedArm) -> int:
-    typed = arm.settings.get("shared_buffers", STOCK_SHARED_BUFFERS)
-    try:
-        buffers = int(typed) * arm.setup.block_bytes
-    except ValueError:
-        buffers = parse_memory(typed)
-    return buffers + process_bytes(arm.setup.load) + arm.data_bytes
+    needed = 0
+    for arm in arms:
+        typed = arm.settings.get("shared_buffers", STOCK_SHARED_BUFFERS)
+        try:
+            buffers = int(typed) * arm.setup.block_bytes
+        except ValueError:
+            buffers = parse_memory(typed)
+        needed += buffers + process_bytes(arm.setup.load) + arm.data_bytes
+    return needed
 
 
 def most_at_once(arms: Iterable[ResolvedArm]) -> int:

@@ -1,4 +1,4 @@
-"""The default directories on this machine: clusters and builds of PostgreSQL.
+"""The default directories on this machine, for clusters and builds of PostgreSQL, and how these are found or built.
 
 Root's live under /var/lib and are open to the servers' account; everyone else's in their own folders, as the XDG base
 directory specification has it.
@@ -6,17 +6,28 @@ directory specification has it.
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
-from pgassay.errors import UsageError
+from pgassay.errors import PgassayError, UsageError
+from pgassay.host import accounts
+from pgassay.host.accounts import require_reach
+from pgassay.host.clock import SystemClock
+from pgassay.host.runner import LocalRunner
+from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
+from pgassay.postgres.builds.cache import Cache
+from pgassay.postgres.builds.compilation import Tell, Toolchain, tell_nobody
+from pgassay.postgres.builds.sources import Sources
 from pgassay.postgres.find import Finder
+from pgassay.postgres.installation import LocalInstallation
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
+
 
 DATA_VARIABLE = "PGASSAY_DATA_DIR"
 
@@ -33,7 +44,7 @@ def default_directory(environment: Mapping[str, str]) -> Path:
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
-    """Where builds are kept: $PGASSAY_CACHE; beside the clusters for root, or with $PGASSAY_DATA_DIR; else the user's
+    """Where builds are kept: $PGASSAY_CACHE; with the clusters for root, or with $PGASSAY_DATA_DIR; else the user's
     cache home.
     """
     named = environment.get(CACHE_VARIABLE)
@@ -61,12 +72,71 @@ def require_kept(directory: Path | None, resolved: "ResolvedStudy") -> None:
     Images and emulated drives keep theirs by themselves; those of a server that is not ours are databases of it.
     """
     drives = [each for arm in resolved.arms for each in arm.setup.drive.drives]
-    if directory is None or not (resolved.site.attached or all(each.kind.holds_one_cluster for each in drives)):
+    elsewhere = all(each.kind.holds_one_cluster for each in drives) or not resolved.site.server.ours
+    if directory is None or not elsewhere:
         return
-    raise _nothing_kept(directory)
-
-
-def _nothing_kept(place: Path) -> UsageError:
-    """For `--snapshots-in` without a directory or device among the drives."""
     why = "images, emulated drives and the server of --server keep it by themselves"
-    return UsageError(f'no prepared data of this study would be kept in "{place}": {why}', "leave out --snapshots-in")
+    raise UsageError(
+        f'no prepared data of this study would be kept in "{directory}": {why}', "leave out --snapshots-in"
+    )
+
+
+@dataclass(frozen=True)
+class Building:
+    """What the user allows. A dry run is not `allowed` to build; `jobs` compilers run at once (0: one a core)."""
+
+    allowed: bool = True
+    allow_deb_src: bool = False
+    jobs: int = 0
+    tell: Tell = tell_nobody
+
+
+def builder_of(
+    wishes: Building,
+    runner: Runner,
+    clock: Clock,
+    account: Account,
+    finder: Finder,
+    environment: Mapping[str, str] = os.environ,
+) -> Builder:
+    """The builder of this machine; raises `BenchError` where the servers' account cannot reach the cache."""
+    cache = Cache(cache_directory(environment))
+    require_reach(cache.root, account)
+    try:
+        installed = str(finder.find().version)
+    except PgassayError:
+        installed = ""
+    return Builder(
+        cache=cache,
+        runner=runner,
+        clock=clock,
+        account=account,
+        finder=finder,
+        sources=Sources(cache, runner, fallback=installed, allow_deb_src=wishes.allow_deb_src),
+        toolchain=Toolchain(runner, environment),
+        jobs=wishes.jobs or os.cpu_count() or 1,
+        tell=wishes.tell,
+    )
+
+
+def local_builder(wishes: Building) -> Builder:
+    """The same with this machine's own clock, accounts and programs."""
+    account, clock = accounts.choose(), SystemClock()
+    runner = LocalRunner(account)
+    return builder_of(wishes, runner, clock, account, local_finder(runner, clock, account))
+
+
+STAND_IN = "stand-in"
+"""How a PostgreSQL was found that a plan takes for one that is not built yet."""
+
+
+def stand_in(finder: Finder, version: str) -> LocalInstallation:
+    """An installed PostgreSQL in place of a build that is missing, of that version if there is one, for a plan.
+
+    Raises `UsageError` where none is installed.
+    """
+    try:
+        found = finder.find(version or None)
+    except UsageError:
+        found = finder.find()
+    return replace(found, found_by=STAND_IN)

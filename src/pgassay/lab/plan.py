@@ -13,20 +13,30 @@ from pgassay.design.plan import plan as size_up
 from pgassay.design.schedule import is_baseline
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab.arms import ResolvedStudy
-from pgassay.lab.building import STAND_IN
-from pgassay.lab.forecast import Overwriting, forecast, length_known, overwritings, window_s
-from pgassay.lab.machine import SCHEDULING, known_noise, known_pace, known_trial_s, known_turns
+from pgassay.lab.machine import (
+    SCHEDULING,
+    Overwriting,
+    forecast,
+    known_noise,
+    known_pace,
+    known_trial_s,
+    known_turns,
+    length_known,
+    overwritings,
+    way_of_turns,
+    window_s,
+)
 from pgassay.lab.pairing import refusals
+from pgassay.lab.places import STAND_IN
 from pgassay.lab.preflight import Room
 from pgassay.lab.run import Prepared, installations
 from pgassay.lab.settings import describe_defaults
 from pgassay.postgres.builds.builder import MissingBuild
-from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.scale_model import ScaleModel
 
 SEQUENTIAL_WAY = "one-after-the-other"
-"""Beside the ways of `record.calibrations`."""
+"""Besides the ways of `record.calibrations`."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +171,8 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
     study, mount = resolved.study, checked.mount
     ways = known_ways(resolved, mount)
-    noise = next((each for each in ways if each.way == _own_way(study, study.design.pairing)), None)
+    own_way = way_of_turns(study) if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
+    noise = next((each for each in ways if each.way == own_way), None)
     timed, ahead = length_known(study), forecast(resolved, known_pace(resolved))
     trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
     first_s = ahead.preparation_s + ahead.ageing_s
@@ -214,8 +225,9 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         forecasts=tuple(forecast_of(study, each, affordable) for each in ways),
         defaults=describe_defaults(study),
         scale_model=study.model,
-        reboots_min=_reboots(study, study.design.blocks_min),
-        reboots_max=_reboots(study, study.design.blocks_max),
+        # One after each block but the last.
+        reboots_min=study.design.blocks_min - 1 if study.design.reboots else 0,
+        reboots_max=study.design.blocks_max - 1 if study.design.reboots else 0,
         differs=study.differs,
         warnings=tuple(sizes.warnings),
         lacking=resolved.site.lacking.messages,
@@ -227,11 +239,6 @@ def plan(prepared: Prepared, seed: int) -> Plan:
 def _elsewhere(room: Room) -> Elsewhere:
     mount = room.mount
     return Elsewhere(str(mount.path), mount.filesystem, mount.device, room.needed_bytes, mount.free_bytes)
-
-
-def _reboots(study: Study, blocks: int) -> int:
-    """One after each block but the last."""
-    return blocks - 1 if study.design.reboots else 0
 
 
 def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: float) -> RiskForecast | None:
@@ -259,25 +266,18 @@ def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[WayNoise, ...]:
     study, found = resolved.study, []
     alone = known_noise(resolved, mount)
     if alone is not None:
-        noise = alone.noise
+        noise = alone.found
         found.append(WayNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
     if study.design.pairing != ALTERNATE and refusals(resolved):
         return tuple(found)
     rounds = rounds_of(window_s(study), study.design.slice_s)
     for way, each in known_turns(resolved, mount).items():
-        if SCHEDULING not in study.fixed or way == _own_way(study, ALTERNATE):
-            turns = each.turns
+        if SCHEDULING not in study.fixed or way == way_of_turns(study):
+            turns = each.found
             expected = turns.noise_with(rounds, study.design.slice_s)
             low, high = (expected * end / turns.noise for end in (turns.noise_low, turns.noise_high))
             found.append(WayNoise(way, expected, low, high, each.source))
     return tuple(found)
-
-
-def _own_way(study: Study, pairing: str) -> str:
-    """How a study's own servers would be run with this pairing."""
-    if pairing != ALTERNATE:
-        return SEQUENTIAL_WAY
-    return REALTIME if SCHEDULING in study.fixed and study.fixed[SCHEDULING].canonical == "realtime" else TURNS
 
 
 def forecast_of(study: Study, known: WayNoise, blocks: int) -> WayForecast:

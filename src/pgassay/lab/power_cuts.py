@@ -1,39 +1,42 @@
 """Power cuts during a window (`load.cuts`): crash states of the drive, each recovered by a real server and checked.
 
-The server under load goes on: a crash state is a clone inside the emulated drive, mounted beside it (the kernel replays
-the file system's journal), and a second server recovers from its WAL on it (`crash_recovery`). Two cuts are under way
-at a time. Which crash states are drawn depends on the trial's seed alone, so a trial that is begun again draws the same
-ones. The verdict on lost commits is made when the load has ended, by its own log.
+The server under load goes on: a crash state is a clone inside the emulated drive, mounted next to it (the kernel
+replays the file system's journal), and a second server recovers from its WAL on it (`crash_recovery`). Two cuts are
+under way at a time. Which crash states are drawn depends on the trial's seed alone, so a trial that is begun again
+draws the same ones. The verdict on lost commits is made when the load has ended, by its own log.
 
 Most cuts are recovered with settings that are quick and change nothing of what recovery reads or checks, and looked at
 where something was written lately. One in eleven is recovered as the treatment has it, alone, so that its time counts,
 and checked whole. What every step assumes is in docs/power-cuts.md.
 
+What the server under load had done is asked just before each cut and just after it, by functions that every version has
+(manual, "System Administration Functions"), so that neither its settings nor its log matter. Whatever is not certain
+counts as not met: a checkpoint that no look saw in pg_control, and a second write within the same second.
 """
 
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 from pgassay.analysis import ledger
-from pgassay.analysis.crash_coverage import coverage_of
-from pgassay.bench.crash_states import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashWish
+from pgassay.analysis.crash_coverage import Met, coverage_of
 from pgassay.bench.errors import ClusterError, DamagedError, QueryError, StartTimeoutError
-from pgassay.bench.ledger import LedgerLoad, LedgerState
-from pgassay.bench.load import LoadOptions
+from pgassay.bench.load import LedgerLoad, LedgerState, LoadOptions
 from pgassay.bench.server import Server
+from pgassay.bench.store import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashWish
 from pgassay.design import risk
 from pgassay.errors import UsageError
 from pgassay.files import Directory
-from pgassay.lab import amcheck
+from pgassay.lab import measurements
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.cut_surroundings import Look, Surroundings
-from pgassay.lab.notes import Laps
+from pgassay.lab.trial_state import Laps
 from pgassay.load.pgbench.ledger import sums_differ
 from pgassay.record.power_cuts import (
     DAMAGED_FILESYSTEM,
@@ -76,6 +79,101 @@ _RELATION = (
 _REDO = re.compile(r"redo (starts|done) at ([0-9A-F]+)/([0-9A-F]+)")
 
 
+_CHANGED = "(SELECT extract(epoch FROM max((pg_stat_file({path}, true)).modification))::bigint{of})"
+_MODIFIED: Mapping[str, str] = {
+    "heap": _CHANGED.format(path="path", of=" FROM relation WHERE relkind IN ('r', 't', 'm')"),
+    "index": _CHANGED.format(path="path", of=" FROM relation WHERE relkind = 'i'"),
+    "pg_xact": _CHANGED.format(path="'pg_xact/' || name", of=" FROM pg_ls_dir('pg_xact') name"),
+    "control": _CHANGED.format(path="'global/pg_control'", of=""),
+    "wal": _CHANGED.format(path="'pg_wal/' || name", of=" FROM pg_ls_waldir()"),
+    "maps": _CHANGED.format(path="path || fork", of=" FROM relation, unnest(ARRAY['_vm', '_fsm']) fork"),
+}
+"""Of each of `crash_coverage.KINDS` when one of its files was last written to, in whole seconds."""
+_PAGE_HEADER_BYTES, _PAGE_ADDRESS = 16, slice(8, 16)
+"""Of a page of WAL: its address is the third thing in it (XLogPageHeaderData)."""
+_LOOK = f"""
+WITH wal AS (SELECT pg_current_wal_insert_lsn() AS at,
+                    pg_size_bytes(current_setting('wal_segment_size')) AS segment,
+                    current_setting('wal_block_size')::bigint AS page),
+     relation AS (SELECT relkind, pg_relation_filepath(oid) AS path FROM pg_class
+                  WHERE oid >= 16384 AND relkind IN ('r', 't', 'm', 'i') AND relpersistence = 'p')
+SELECT (redo_lsn - '0/0')::bigint, (checkpoint_lsn - '0/0')::bigint, (at - '0/0')::bigint, segment,
+       pg_read_binary_file('pg_wal/' || pg_walfile_name(at), segment - page, {_PAGE_HEADER_BYTES}, true),
+       {", ".join(_MODIFIED.values())}
+FROM pg_control_checkpoint(), wal
+"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at the server; LSNs as numbers. `redo` and `record` are of its last whole checkpoint: where recovery
+    begins, and the completion record. WAL is inserted `at`. `modified` in whole seconds, None without such a file."""
+
+    redo: int
+    record: int
+    at: int
+    recycled_wal: bool
+    modified: Mapping[str, int | None]
+
+
+class Surroundings:
+    """Looks at one server, from its cuts' threads."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._lock = threading.Lock()
+        self._looks: list[Look] = []
+
+    def look(self) -> Look | None:
+        """What it has done by now; None where it could not be asked, because it died."""
+        with self._lock:
+            try:
+                ((redo, record, at, segment, header, *modified),) = self._server.query(_LOOK)
+            except QueryError:
+                return None
+            # A segment that was used for older WAL has that WAL's address in its last page, which is written last.
+            address = int.from_bytes((header or b"")[_PAGE_ADDRESS], sys.byteorder)
+            recycled = 0 < address < at - at % segment
+            found = Look(redo, record, at, recycled, dict(zip(_MODIFIED, modified, strict=True)))
+            self._looks.append(found)
+            return found
+
+    def redo_before(self, look: Look) -> int | None:
+        """Where the whole checkpoint before the last one began; None where none was whole since the first look.
+
+        Where only one was, its place is taken by the first look's.
+        """
+        with self._lock:
+            redos = sorted({each.redo for each in self._looks if each.redo <= look.redo})
+        return redos[-2] if len(redos) > 1 else None
+
+    def met(self, around: Sequence[tuple[Look | None, Look | None]]) -> Sequence[Met | None]:
+        """What each cut met, by the looks before and after it; call it once the last look was made."""
+        with self._lock:
+            return met_by(self._looks, around)
+
+
+def met_by(looks: Sequence[Look], around: Sequence[tuple[Look | None, Look | None]]) -> Sequence[Met | None]:
+    """What each cut met. `looks` are all that were made, in their order; the load began after the first one."""
+    if not looks:
+        return [None for _ in around]
+    first = looks[0]
+    whole = {(look.redo, look.record) for look in looks if look.record > first.record}
+    found: dict[int, Met] = {}
+    known = [(before, after, place) for place, (before, after) in enumerate(around) if before and after]
+    known.sort(key=lambda each: looks.index(each[0]))
+    for earlier, (before, after, place) in pairwise([(first, first, -1), *known]):
+        found[place] = Met(
+            checkpoints=sum(record <= before.record for _, record in whole),
+            in_checkpoint=any(redo <= before.at and after.at <= record for redo, record in whole),
+            recycled_wal=before.recycled_wal,
+            written=tuple(
+                kind for kind, when in before.modified.items() if when is not None and when != earlier[0].modified[kind]
+            ),
+        )
+    return [found.get(place) for place in range(len(around))]
+
+
 @dataclass
 class Cut:
     """One cut before the load's own log is known."""
@@ -113,11 +211,6 @@ def name_page(cut: Cut, server: Server) -> None:
             cut.record = replace(cut.record, page={**page, "relation": str(rows[0][0])})
 
 
-def settings_of(arm: ResolvedArm, *, as_set: bool) -> Mapping[str, str]:
-    """Of the server that recovers."""
-    return {**arm.settings, **(_BESIDE if as_set else _QUICK)}
-
-
 def start(cut: Cut, arm: ResolvedArm, clone: Path, directory: Path, sockets: Path, *, as_set: bool) -> Server | None:
     """Let a server recover on what is left of a clone; None where it does not, which is noted as the verdict."""
     # After a reboot its process would not be there either; here the server under load still has that number.
@@ -128,10 +221,16 @@ def start(cut: Cut, arm: ResolvedArm, clone: Path, directory: Path, sockets: Pat
     limit_s = arm.setup.load.recovery_limit_s
     try:
         with cut.laps("start"):
-            settings = settings_of(arm, as_set=as_set)
+            settings = {**arm.settings, **(_BESIDE if as_set else _QUICK)}
             server = arm.installation.start(directory, settings, sockets, ready_s=limit_s, crashed=clone)
     except ClusterError as error:
-        cut.found(_kind_of(error), error.message, error.hint or "")
+        if isinstance(error, StartTimeoutError):
+            kind = ENDLESS_RECOVERY
+        elif _FULL in error.message:
+            kind = DRIVE_FULL
+        else:
+            kind = DAMAGED_PAGE if any(word in error.message for word in _PAGE_WORDS) else NO_RECOVERY
+        cut.found(kind, error.message, error.hint or "")
         return None
     took_ms = (clock.monotonic_ns() - began_ns) / 1e6
     cut.record = replace(
@@ -143,14 +242,6 @@ def start(cut: Cut, arm: ResolvedArm, clone: Path, directory: Path, sockets: Pat
     return server
 
 
-def _kind_of(error: ClusterError) -> str:
-    if isinstance(error, StartTimeoutError):
-        return ENDLESS_RECOVERY
-    if _FULL in error.message:
-        return DRIVE_FULL
-    return DAMAGED_PAGE if any(word in error.message for word in _PAGE_WORDS) else NO_RECOVERY
-
-
 def look(cut: Cut, arm: ResolvedArm, server: Server, seed: int, since: LedgerState | None, *, whole: bool) -> None:
     """Look into a recovered server's tables: all of them, or what was written later than `since` and small tables."""
     try:
@@ -158,30 +249,26 @@ def look(cut: Cut, arm: ResolvedArm, server: Server, seed: int, since: LedgerSta
         name_page(cut, server)
         with cut.laps("look"):
             if isinstance(load, LedgerLoad) and arm.setup.load.keeps_ledger:
-                cut.state = load.ledger_state(server, seed, None if whole else since)
-                _weigh(cut, cut.state)
+                state = cut.state = load.ledger_state(server, seed, None if whole else since)
+                if len(set(state.sums.values())) > 1:
+                    cut.found(HALF_TRANSACTION, sums_differ(state.sums))
+                if state.differing:
+                    cut.found(
+                        HALF_TRANSACTION,
+                        f"a transaction is there in part: {state.differing} balances are not what the last row of the"
+                        " ledger for them says",
+                    )
             for detail in arm.load.broken(server).values() if whole else ():
                 cut.found(HALF_TRANSACTION, detail)
         with cut.laps("amcheck"):
-            damage = amcheck.check_relations(server, None if whole else _SMALL_BYTES)
+            damage = measurements.check_relations(server, None if whole else _SMALL_BYTES)
         for code, detail in damage.items():
-            if code != amcheck.NOT_CHECKED:
+            if code != measurements.NOT_CHECKED:
                 cut.found(DAMAGED_PAGE, detail)
-        cut.record = replace(cut.record, amcheck=whole and amcheck.NOT_CHECKED not in damage)
+        cut.record = replace(cut.record, amcheck=whole and measurements.NOT_CHECKED not in damage)
     except QueryError as error:
         kind = DRIVE_FULL if _FULL in error.message else DAMAGED_PAGE
         cut.found(kind, error.message, "\n".join(server.log_text().splitlines()[-5:]))
-
-
-def _weigh(cut: Cut, state: LedgerState) -> None:
-    if len(set(state.sums.values())) > 1:
-        cut.found(HALF_TRANSACTION, sums_differ(state.sums))
-    if state.differing:
-        cut.found(
-            HALF_TRANSACTION,
-            f"a transaction is there in part: {state.differing} balances are not what the "
-            "last row of the ledger for them says",
-        )
 
 
 def replayed_bytes(log: str) -> float | None:
@@ -280,35 +367,6 @@ def wish_of(seed: int, position: int) -> CrashWish:
     return CrashWish(draw, (seed * 1_000_003 + position) % 2**63, patience_s)
 
 
-class _Turns:
-    """Lets cuts work beside each other, and one alone where its time counts."""
-
-    def __init__(self) -> None:
-        self._entry = threading.Lock()
-        self._changed = threading.Condition()
-        self._busy = 0
-
-    @contextmanager
-    def shared(self) -> Iterator[None]:
-        """Beside others; waits for one that is alone."""
-        with self._entry, self._changed:
-            self._busy += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._busy -= 1
-                self._changed.notify_all()
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Once all others are done; nobody begins meanwhile."""
-        with self._entry:
-            with self._changed:
-                self._changed.wait_for(lambda: self._busy == 0)
-            yield
-
-
 class PowerCuts:
     """The cuts of one window, made by threads of its own."""
 
@@ -325,7 +383,8 @@ class PowerCuts:
         self._surroundings: Surroundings | None = None
         self._known: list[tuple[int, LedgerState]] = []
         """The states of the ledger that were found sound, each with the end of WAL when its cut was made; in order."""
-        self._turns = _Turns()
+        self._entry = threading.Lock()
+        self._free = threading.Semaphore(WORKERS)
         self._aiming = threading.Lock()
         """A drive waits for one page at a time."""
         self._began_s = 0.0
@@ -339,7 +398,7 @@ class PowerCuts:
 
     def start(self, server: Server) -> None:
         """Begin, a moment after the load; `server` is the one that works on the drive."""
-        amcheck.install(server)  # Once, and not by each server that recovers.
+        measurements.install(server)  # Once, and not by each server that recovers.
         self._surroundings = Surroundings(server)
         self._surroundings.look()
         self._began_s = time.monotonic() + _AFTER_S
@@ -371,17 +430,11 @@ class PowerCuts:
         load = self._arm.load
         if not (isinstance(load, LedgerLoad) and self._arm.setup.load.keeps_ledger):
             return tuple(each.record for each in made)
-        answered = load.acknowledged(output)
-        return tuple(judge(each.record, each.state, answered, self._allowed_ms) for each in made)
-
-    @property
-    def _allowed_ms(self) -> float:
-        """How much the settings allow a crash to lose."""
-        settings = self._arm.settings
-        if settings.get("synchronous_commit") != "off":
-            return 0.0
-        delay = settings.get("wal_writer_delay", _WAL_WRITER_DELAY)
-        return _WAL_WRITER_DELAYS * (float(delay) if delay.isdecimal() else parse_time_ms(delay))
+        answered, allowed_ms, settings = load.acknowledged(output), 0.0, self._arm.settings
+        if settings.get("synchronous_commit") == "off":
+            delay = settings.get("wal_writer_delay", _WAL_WRITER_DELAY)
+            allowed_ms = _WAL_WRITER_DELAYS * (float(delay) if delay.isdecimal() else parse_time_ms(delay))
+        return tuple(judge(each.record, each.state, answered, allowed_ms) for each in made)
 
     def _sockets(self, worker: int) -> Path:
         """Two servers that start in one directory at the same moment would take the same port."""
@@ -389,7 +442,11 @@ class PowerCuts:
 
     def _run(self, worker: int) -> None:
         try:
-            while (position := self._next()) is not None:
+            while True:
+                with self._lock:
+                    if self._ended.is_set() or self._begun == self._count:
+                        return
+                    position, self._begun = self._begun, self._begun + 1
                 due_s = self._began_s + position * self._spread_s
                 if self._ended.wait(max(0.0, due_s - time.monotonic())):
                     return
@@ -402,20 +459,25 @@ class PowerCuts:
                 self._failure = self._failure or failure
             self._ended.set()
 
-    def _next(self) -> int | None:
-        with self._lock:
-            if self._ended.is_set() or self._begun == self._count:
-                return None
-            self._begun += 1
-            return self._begun - 1
+    @contextmanager
+    def _at_work(self, *, alone: bool) -> Iterator[None]:
+        """Along with other cuts, or where the time counts alone: all others are done, and nobody begins meanwhile."""
+        workers = WORKERS if alone else 1
+        with self._entry:
+            for _ in range(workers):
+                self._free.acquire()
+        try:
+            yield
+        finally:
+            self._free.release(workers)
 
     def _cut(self, position: int, sockets: Path, *, whole: bool) -> Cut:
         wish = wish_of(self._seed, position)
         clock = self._arm.site.clock
-        made = Cut(_nothing_yet(wish), Laps(clock))
+        nothing_yet = CutRecord(0, 0, 0, wish.draw, wish.seed, 0, 0, 0, 0, 0.0, 0.0, SOUND)
+        made = Cut(nothing_yet, Laps(clock))
         as_set = whole or self._arm.setup.load.recovers_as_set
-        began_ns = clock.monotonic_ns()
-        with self._turns.alone() if as_set else self._turns.shared():
+        with self._at_work(alone=as_set):
             began_ns = clock.monotonic_ns()
             self._recovered(made, wish, sockets, as_set=as_set, whole=whole)
         taken_ms = {name: seconds * 1e3 for name, seconds in made.laps.timings_s.items()}
@@ -494,7 +556,11 @@ def judge(
     if record.verdict != SOUND:
         return record
     if found.holes or (found.lost and found.loss_ms > allowed_ms):
-        return replace(record, verdict=LOST_COMMITS, detail=_lost_commits(found.lost, found.holes, found.loss_ms))
+        missing = f"{found.lost + found.holes} acknowledged commits are missing"
+        which = f"the first from {found.loss_ms:.0f} ms before the cut"
+        if found.holes:
+            which = f"{found.holes} of them before one that is there"
+        return replace(record, verdict=LOST_COMMITS, detail=f"{missing}, {which}")
     if found.invented:
         return replace(
             record, verdict=NEVER_SENT, detail=f"{found.invented} transactions are there that no client had sent"
@@ -537,22 +603,8 @@ def summed(cuts: Sequence[CutRecord], flush: str) -> dict[str, float | None]:
     }
 
 
-def _nothing_yet(wish: CrashWish) -> CutRecord:
-    return CutRecord(0, 0, 0, wish.draw, wish.seed, 0, 0, 0, 0, 0.0, 0.0, SOUND)
-
-
 def _cut_record(report: CrashReport, wish: CrashWish) -> CutRecord:
-    page = None
-    if report.page is not None:
-        page = {
-            "block": report.page.block,
-            "bytes": report.page.bytes,
-            "old_lsn": report.page.old_lsn,
-            "new_lsn": report.page.new_lsn,
-            "sectors": list(report.page.sectors),
-            "changed": list(report.page.changed),
-            "torn": report.page.torn,
-        }
+    page = None if report.page is None else {**asdict(report.page), "torn": report.page.torn}
     return CutRecord(
         number=report.number,
         wall_ns=report.wall_ns,
@@ -570,10 +622,3 @@ def _cut_record(report: CrashReport, wish: CrashWish) -> CutRecord:
         strip=[list(each) for each in report.strip],
         memory_bytes=report.memory_bytes,
     )
-
-
-def _lost_commits(lost: int, holes: int, loss_ms: float) -> str:
-    """Commits that were acknowledged are not there."""
-    if holes:
-        return f"{lost + holes} acknowledged commits are missing, {holes} of them before one that is there"
-    return f"{lost} acknowledged commits are missing, the first from {loss_ms:.0f} ms before the cut"

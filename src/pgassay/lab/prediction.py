@@ -2,17 +2,22 @@
 
 Emulated drives that were aged have recorded how their load writes (`drive.write_signature`). With `times` more data it
 is simulated on a drive of another capacity and over-provisioning. The same simulation of the recorded drive itself is
-set beside what that drive settled at when it was aged, which no part of the prediction has seen: that is its error.
-From runs at several scales space, compression and write amplification are led to the real size (`lab.extrapolation`).
+compared with what that drive settled at when it was aged, which no part of the prediction has seen: that is its error.
+From runs at several scales space, compression and write amplification are led to the real size.
+
+Space on flash goes by the law of `analysis.scale_law`: fixed costs are there at any size, so as bytes for a byte of the
+baseline's data it is `limit + c * N`, whatever Cochran's test sees of them. One run cannot tell the two apart: then all
+of it is taken to grow with the data, and the interval is that between its blocks alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import chain, pairwise
-from math import exp, inf, log, sqrt
-from statistics import fmean, median
+from math import exp, inf, isfinite, log, sqrt
+from statistics import fmean, median, stdev
 
-from pgassay.analysis.scale_law import Point
+from pgassay.analysis.scale_law import Judgement, Point, judge, trend
 from pgassay.bench.write_signature import SIGNATURE, SUFFIX, WriteSignature
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
@@ -24,21 +29,111 @@ from pgassay.flash.prediction import (
     loads_side_by_side,
     predict,
 )
-from pgassay.lab.extrapolation import (
-    DATABASE,
-    RATIO,
-    Basis,
-    Figure,
-    Space,
-    amplification,
-    compression,
-    physical,
-    space_of,
-)
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.study.levels import Place
+from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Status
+
+DATABASE, PHYSICAL, RATIO = "database_bytes", "physical_bytes", "compression_ratio"
+
+
+class Basis(StrEnum):
+    """How a figure was led to the real size."""
+
+    LINEAR = "one run, scaled linearly"
+    AGREE = "the runs agree"
+    LAW = "limit + c * N"
+    UNTESTED = "limit + c * N of two runs, which cannot test it"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure at the real size and its 95 % interval; None where that is not known."""
+
+    value: float
+    interval: tuple[float, float] | None
+    basis: Basis
+
+    def times(self, factor: float) -> "Figure":
+        """The same of so many times more."""
+        low, high = self.interval or (0.0, 0.0)
+        return replace(self, value=self.value * factor, interval=self.interval and (low * factor, high * factor))
+
+
+@dataclass(frozen=True)
+class Space:
+    """One treatment of one run: bytes of flash for a byte of the baseline's data, and the logarithm of compression."""
+
+    physical: Point
+    compression: Point
+
+
+def space_of(trials: Sequence[TrialRecord], baseline: str, data_bytes: float) -> Mapping[Place, Space]:
+    """By block, of every treatment that was measured in blocks where the baseline was; `data_bytes` are the original's.
+
+    A block's size of the database is that of its baseline.
+    """
+    valid = [trial for trial in trials if trial.status is Status.VALID]
+    sizes: dict[tuple[Cell, int], float] = {}
+    for trial in valid:
+        size = trial.responses.get(DATABASE)
+        if trial.treatment == baseline and size:
+            sizes[trial.place.cell, trial.block] = size
+    found: dict[Place, list[tuple[float, float]]] = {}
+    for trial in valid:
+        size = sizes.get((trial.place.cell, trial.block))
+        physical, ratio = trial.responses.get(PHYSICAL), trial.responses.get(RATIO)
+        if size and physical and ratio:
+            found.setdefault(trial.place, []).append((physical / size, log(ratio)))
+    scales = {cell: data_bytes / fmean(size for (of, _), size in sizes.items() if of == cell) for cell, _ in sizes}
+    return {
+        place: Space(*(point(scales[place.cell], values) for values in zip(*pairs, strict=True)))
+        for place, pairs in found.items()
+    }
+
+
+def point(by: float, values: Sequence[float]) -> Point:
+    """The mean of a figure's values in one run 1:`by`, and the standard error."""
+    error = stdev(values) / sqrt(len(values)) if len(values) > 1 else inf
+    return Point(by, fmean(values), error, len(values))
+
+
+def physical(points: Sequence[Point]) -> Figure:
+    """Of bytes for a byte; never below none."""
+    found = _led(points, trend)
+    low, high = found.interval or (0.0, 0.0)
+    return replace(found, value=max(0.0, found.value), interval=found.interval and (max(0.0, low), high))
+
+
+def compression(points: Sequence[Point]) -> Figure:
+    """Of logarithms: the ratio itself, which fixed costs change as they change space."""
+    return _ratio(_led(points, trend))
+
+
+def amplification(points: Sequence[Point]) -> Figure:
+    """Of logarithms: write amplification, which need not go by fixed costs: the runs agree, or the law is followed."""
+    return _ratio(_led(points, judge))
+
+
+def _led(points: Sequence[Point], law: Callable[[Sequence[Point]], Judgement]) -> Figure:
+    """To the real size: from one run in proportion, from several by this law."""
+    if len(points) == 1:
+        value, half, basis = points[0].value, points[0].half, Basis.LINEAR
+    else:
+        found = law(points)
+        value, half = found.value, found.half
+        basis = Basis.AGREE if found.agree else Basis.LAW if found.tested else Basis.UNTESTED
+    return Figure(value, (value - half, value + half) if isfinite(half) else None, basis)
+
+
+def _ratio(figure: Figure) -> Figure:
+    """From logarithms; what lies beyond all numbers is not known."""
+    low, high = figure.interval or (0.0, inf)
+    return replace(figure, value=exp(figure.value), interval=(exp(low), exp(high)) if high < _LARGEST else None)
+
+
+_LARGEST = 700.0
+
 
 _SOURCE = "drive"
 _LIVE_SHARE = "drive.live_share"
@@ -51,7 +146,7 @@ _NORMAL, _MANY = 1.96, 1000
 
 
 @dataclass(frozen=True)
-class Asked:
+class DriveQuestion:
     """The drives that are asked about: data of the baseline in bytes, capacity, shares of spare flash.
 
     `live_share` fills the drive up with cold data; None: it holds the data alone.
@@ -139,10 +234,10 @@ class _Part:
     times: float
 
 
-def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
+def predictions(runs: Sequence[Run], asked: DriveQuestion) -> Iterator[Predicted]:
     """Of each treatment whose drive was aged in every run; takes seconds each.
 
-    Runs are of one study, at several scales; which of them has how much data is told by the baseline's. Conditions are
+    Runs are of one study, at several scales; which of them has how much data is seen by the baseline's. Conditions are
     the same where they stand in the same place of their study: a model's warehouses are other ones. Raises `UsageError`
     where no treatment was aged in all of them, where two of them have the same size, or where a drive is too large to
     be simulated.
@@ -166,7 +261,12 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
             "give runs at several scales, or one of these",
         )
     for part in chain.from_iterable(asked_about.values()):
-        _check_sizes(part, asked)
+        # What is too large is refused before the first minute of simulations, the recorded drive included.
+        for target in _targets(part, asked):
+            for each in part.recorded.recordings:
+                loads_side_by_side(each, target, asked.simulated_bytes)
+        own = _own(part.recorded)
+        loads_side_by_side(part.recorded.signature, own, own.capacity_bytes)
     found = {name: [_simulated(part, asked) for part in mine] for name, mine in asked_about.items()}
     by_run = zip(zip(*asked_about.values(), strict=True), zip(*found.values(), strict=True), strict=True)
     spreads = [_spreads(of_run, simulated) for of_run, simulated in by_run]
@@ -174,7 +274,7 @@ def predictions(runs: Sequence[Run], asked: Asked) -> Iterator[Predicted]:
         yield _predicted(mine, found[name], spreads, asked)
 
 
-def _parts(run: Run, asked: Asked) -> Mapping[tuple[str, int], _Part]:
+def _parts(run: Run, asked: DriveQuestion) -> Mapping[tuple[str, int], _Part]:
     """By treatment and the place of its condition in the study."""
     study = run.asked
     baseline = study.design.baseline.name
@@ -189,7 +289,9 @@ def _parts(run: Run, asked: Asked) -> Mapping[tuple[str, int], _Part]:
     }
 
 
-def _target(each: Recorded, asked: Asked, spare: float, stored_bytes: float, compressed: float, times: float) -> Target:
+def _target(
+    each: Recorded, asked: DriveQuestion, spare: float, stored_bytes: float, compressed: float, times: float
+) -> Target:
     live = max(stored_bytes * compressed, (asked.live_share or 0.0) * asked.capacity_bytes)
     return Target(
         each.kind,
@@ -208,23 +310,13 @@ _Simulated = Sequence[Sequence[Prediction]]
 """By over-provisioning, and there by recording."""
 
 
-def _targets(part: _Part, asked: Asked) -> Sequence[Target]:
+def _targets(part: _Part, asked: DriveQuestion) -> Sequence[Target]:
     """The drives that are asked about, with all of the run's fixed costs so many times."""
     stored, compressed = part.space.physical.value * asked.data_bytes, exp(part.space.compression.value)
     return [_target(part.recorded, asked, spare, stored, compressed, part.times) for spare in asked.over_provisioning]
 
 
-def _check_sizes(part: _Part, asked: Asked) -> None:
-    """Refuse what is too large before the first minute of simulations, the recorded drive included."""
-    for target in _targets(part, asked):
-        for each in part.recorded.recordings:
-            loads_side_by_side(each, target, asked.simulated_bytes)
-    own = _own(part.recorded)
-    loads_side_by_side(part.recorded.signature, own, own.capacity_bytes)
-
-
-def _simulated(part: _Part, asked: Asked) -> _Simulated:
-    """What each recording of one run makes of each drive."""
+def _simulated(part: _Part, asked: DriveQuestion) -> _Simulated:
     return [
         [predict(each, target, asked.simulated_bytes) for each in part.recorded.recordings]
         for target in _targets(part, asked)
@@ -239,17 +331,20 @@ def _spreads(parts: Sequence[_Part], treatments: Sequence[_Simulated]) -> Sequen
     """
     found = []
     for of_drive in zip(*treatments, strict=True):
-        groups = _apart([_by_recording(part, one) for part, one in zip(parts, of_drive, strict=True)])
+        # Logarithms of what was simulated, by the identity of each recording; without those that ran out of space.
+        known = [
+            {
+                id(of): log(each.write_amplification)
+                for of, each in zip(part.recorded.recordings, one, strict=True)
+                if each.write_amplification
+            }
+            for part, one in zip(parts, of_drive, strict=True)
+        ]
+        groups = _apart(known)
         freedom = sum(len(group) - 1 for group in groups)
         squares = sum((each - fmean(group)) ** 2 for group in groups for each in group)
         found.append((squares / freedom if freedom else 0.0, freedom))
     return found
-
-
-def _by_recording(part: _Part, found: Sequence[Prediction]) -> Mapping[int, float]:
-    """Logarithms of what was simulated, by the identity of each recording; without those that ran out of space."""
-    both = zip(part.recorded.recordings, found, strict=True)
-    return {id(of): log(each.write_amplification) for of, each in both if each.write_amplification}
 
 
 def _apart(groups: Sequence[Mapping[int, float]]) -> Sequence[Sequence[float]]:
@@ -267,7 +362,7 @@ def _predicted(
     parts: Sequence[_Part],
     simulated: Sequence[_Simulated],
     spreads: Sequence[Sequence[tuple[float, int]]],
-    asked: Asked,
+    asked: DriveQuestion,
 ) -> Predicted:
     """From one run, or several, that with the most data first."""
     largest = parts[0].recorded
@@ -291,10 +386,16 @@ def _predicted(
         drives.append(Prediction(target, figure.value, figure.interval, settled))
         bases.append(figure.basis)
     alone = tuple(tuple(found.write_amplification for found in each) for each in simulated[0])
-    checks = tuple(Check(each.run, each.recorded.settled, _again(each.recorded)) for each in parts)
+    checks = []
+    for each in parts:  # the simulation of the drive that was recorded
+        own = _own(each.recorded)
+        again = predict(each.recorded.signature, own, own.capacity_bytes)
+        checks.append(Check(each.run, each.recorded.settled, again))
     wal = largest.signature.wal_blocks * _BLOCK_BYTES * parts[0].times
     share = (wal if asked.wal_bytes is None else min(wal, asked.wal_bytes)) / asked.capacity_bytes
-    return Predicted(largest.place, largest.kind, stored, ratio, tuple(drives), tuple(bases), alone, share, checks)
+    return Predicted(
+        largest.place, largest.kind, stored, ratio, tuple(drives), tuple(bases), alone, share, tuple(checks)
+    )
 
 
 def _point(times: float, each: Sequence[Prediction], spread: tuple[float, int]) -> Point | None:
@@ -323,12 +424,6 @@ def _own(each: Recorded) -> Target:
     return Target(each.kind, own, each.over_provisioning, live, 1.0, share, each.pages_per_block)
 
 
-def _again(each: Recorded) -> Prediction:
-    """The simulation of the drive that was recorded."""
-    own = _own(each)
-    return predict(each.signature, own, own.capacity_bytes)
-
-
 def recorded(run: Run) -> list[Recorded]:
     """Every treatment whose drive was aged and whose space was measured."""
     trials: dict[Place, list[TrialRecord]] = {}
@@ -336,24 +431,19 @@ def recorded(run: Run) -> list[Recorded]:
         if trial.status is Status.VALID:
             trials.setdefault(trial.place, []).append(trial)
     found = {place: each for place, mine in trials.items() if (each := _one(run, place, mine)) is not None}
-    loads = {place: _load_of(trials[place][0]) for place in found}
-    return [
-        replace(each, recordings=_of_any_drive(place, found, loads)) if each.kind != COMPRESSING else each
-        for place, each in found.items()
-    ]
-
-
-def _of_any_drive(
-    place: Place, found: Mapping[Place, Recorded], loads: Mapping[Place, Mapping[str, str]]
-) -> tuple[WriteSignature, ...]:
-    """The recordings of one load on all drives, its own first: a normal drive stores every block whole."""
-    others = (each.recordings for other, each in found.items() if other != place and loads[other] == loads[place])
-    return tuple(chain(found[place].recordings, *others))
-
-
-def _load_of(trial: TrialRecord) -> Mapping[str, str]:
-    """All levels of a trial but which drives it had: the same are the same load."""
-    return {name: level.canonical for name, level in trial.levels.items() if not name.startswith(_DRIVE)}
+    # All levels of a trial but which drives it had: the same are the same load.
+    loads = {
+        place: {name: level.canonical for name, level in trials[place][0].levels.items() if not name.startswith(_DRIVE)}
+        for place in found
+    }
+    recordings = []
+    for place, each in found.items():
+        if each.kind == COMPRESSING:
+            recordings.append(each)
+        else:  # it stores every block whole, so the recordings of its load on all drives stand for it, its own first
+            others = (one.recordings for at, one in found.items() if at != place and loads[at] == loads[place])
+            recordings.append(replace(each, recordings=tuple(chain(each.recordings, *others))))
+    return recordings
 
 
 def _one(run: Run, place: Place, trials: Sequence[TrialRecord]) -> Recorded | None:

@@ -4,27 +4,30 @@ little disk.
 Every arm is looked at, so that a study never fails in its third hour for what could be known in its first second.
 Small pages waste a larger share of the disk on headers, and most on the smallest: published runs at 1 kB pages filled
 their disk and were stored as results (Vondra 2022), so room is asked for by page size.
+
+Drives are attached one by one, and writing a device over takes hours: a second one that is in use, or carries data of
+others, or has too little room, must not be found after them. So every arm is looked at as a plan sees it first
+(`foresee`).
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DATABASES, DriveOutline
 from pgassay.drive.options import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError, did_you_mean
-from pgassay.lab import compression, host_stage, maintenance, page_space, power_cuts
-from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
-from pgassay.lab.building import STAND_IN
-from pgassay.lab.pairing import most_at_once, room_bytes
+from pgassay.lab import host_stage, measurements, power_cuts
+from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, resolve
+from pgassay.lab.pairing import most_at_once, resolve_pairing, room_bytes
+from pgassay.lab.places import STAND_IN
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
-from pgassay.study.drives import DATA, WAL, kinds_in
-from pgassay.study.model import ALTERNATE
+from pgassay.study import thresholds
+from pgassay.study.drives import DATA, WAL, DriveKind, kinds_in
+from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import METRONOME, Response
-from pgassay.study.thresholds import resolve
 from pgassay.study.units import format_size
 
 
@@ -67,18 +70,22 @@ class Checked:
 def check(resolved: ResolvedStudy) -> Checked:
     """Raise `PgassayError` for the first thing that would fail; no server is started (one may have to be built).
 
-    What the machine lacks (room, memory, programs, host factors) goes to the site's `lacking`.
+    What the machine lacks (room, memory, programs, host factors) is named to the site's `lacking`.
     """
     study, arms = resolved.study, resolved.arms
     check_block_counts(study)
     for driver in dict.fromkeys(arm.setup.load.driver for arm in arms):
-        _require_program(resolved, driver)
+        try:
+            resolved.site.require_program(driver)
+        except UsageError as error:
+            resolved.site.lacking.name(f"program of {driver}", error)
     responses = _responses(resolved)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
         if name not in known:
-            raise _unknown_response(name, known)
-    resolve(study.decide, responses, (study.primary, *study.secondary), compared=len(study.treatments) > 1)
+            hint = did_you_mean(name, known, f"this load and its probes measure: {', '.join(known)}")
+            raise UsageError(f'the response "{name}" is not measured', hint)
+    thresholds.resolve(study.decide, responses, (study.primary, *study.secondary), compared=len(study.treatments) > 1)
     for arm in arms:
         host_stage.require(arm)
         arm.load.check()
@@ -89,13 +96,6 @@ def check(resolved: ResolvedStudy) -> Checked:
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
-
-
-def _require_program(resolved: ResolvedStudy, driver: str) -> None:
-    try:
-        resolved.site.require_program(driver)
-    except UsageError as error:
-        resolved.site.lacking.name(f"program of {driver}", error)
 
 
 def _require_client(arm: ResolvedArm) -> None:
@@ -113,16 +113,17 @@ def _require_client(arm: ResolvedArm) -> None:
 
 
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
-    """All that this study's trials yield."""
-    first = resolved.arms[0]
-    options = [arm.setup.load for arm in resolved.arms]
-    beside = resolved.site.references
-    measured = dict.fromkeys(found for asked in options for each in beside for found in each.responses(asked))
-    asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
-    asked = (*asked, *power_cuts.responses(options))
+    options, references = [arm.setup.load for arm in resolved.arms], resolved.site.references
+    asked = dict.fromkeys(found for load in options for each in references for found in each.responses(load))
     alternates = resolved.study.design.pairing == ALTERNATE and resolved.site.metronome is not None
-    machine = METRONOME if alternates else ()
-    return (*first.load.responses, *measured, *every_probe().responses, *asked, *machine)
+    return (
+        *resolved.arms[0].load.responses,
+        *asked,
+        *every_probe().responses,
+        *measurements.responses(options),
+        *power_cuts.responses(options),
+        *(METRONOME if alternates else ()),
+    )
 
 
 def _check_settings(resolved: ResolvedStudy) -> None:
@@ -146,9 +147,7 @@ def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
     """What each file system needs: arms whose clusters live apart do not add up."""
     apart: dict[object, list[ResolvedArm]] = {}
     for arm in resolved.arms:
-        mount = arm.drive.mount()
-        place = (mount.mount_point, mount.device) if _beside(arm.drive) else id(arm.drive)
-        apart.setdefault(place, []).append(arm)
+        apart.setdefault(arm.drive.mount().identity if _beside(arm.drive) else id(arm.drive), []).append(arm)
     rooms: dict[object, Room] = {place: _room(resolved, arms) for place, arms in apart.items()}
     for where, more in (*_of_wal(resolved).items(), *_elsewhere(resolved).items()):
         here = rooms.get(where, Room(more.mount, 0, 0))
@@ -170,8 +169,7 @@ def _of_wal(resolved: ResolvedStudy) -> dict[object, Room]:
     for arm in resolved.arms:
         wal = arm.drive.wal()
         if wal is not None and _beside(wal):
-            mount = wal.mount()
-            apart.setdefault((mount.mount_point, mount.device), []).append((arm, wal))
+            apart.setdefault(wal.mount().identity, []).append((arm, wal))
     alternates = resolved.study.design.pairing == ALTERNATE
     rooms: dict[object, Room] = {}
     for place, found in apart.items():
@@ -182,8 +180,7 @@ def _of_wal(resolved: ResolvedStudy) -> dict[object, Room]:
         }
         clones = most_at_once(arm for arm, _ in found) if alternates else 1
         least_bytes = max(resolved.needs(arm.setup.drive).wal_least_bytes for arm, _ in found)
-        more_bytes = max(arm.wal_room_bytes for arm, _ in found)
-        beyond_bytes = clones * (more_bytes - WAL_BYTES)
+        beyond_bytes = clones * (max(arm.wal_room_bytes for arm, _ in found) - WAL_BYTES)
         needed_bytes = clones * least_bytes + len(missing) * WAL_KEPT_BYTES
         rooms[place] = Room(found[0][1].mount(), needed_bytes + beyond_bytes, 0, beyond_bytes)
     return rooms
@@ -204,9 +201,8 @@ def _elsewhere(resolved: ResolvedStudy) -> dict[object, Room]:
             (WAL, wals, WAL_KEPT_BYTES),
         ):
             if mount is not None:
-                place = (mount.mount_point, mount.device)
-                mounts[place] = mount
-                sizes.setdefault(place, {})[key, half] = 0 if there else size_bytes
+                mounts[mount.identity] = mount
+                sizes.setdefault(mount.identity, {})[key, half] = 0 if there else size_bytes
     return {
         place: Room(mounts[place], sum(found.values()), sum(half == DATA for _, half in found))
         for place, found in sizes.items()
@@ -242,41 +238,46 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
 
 
 def _beside(drive: DriveOutline) -> bool:
-    """Are snapshots kept beside the clones? An image or an emulated drive keeps them outside, and holds one cluster."""
+    """Are snapshots kept with the clones? An image or an emulated drive keeps them outside, and holds one cluster."""
     kind = kinds_in(drive.kind)[0]
     return drive.kind == DATABASES or (kind is not None and not kind.holds_one_cluster)
 
 
 def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
-    """As `_rooms`; the site's `lacking` hears of those that are too small."""
+    """As `_rooms`; those that are too small are named to the site's `lacking`."""
     rooms = _rooms(resolved)
+    # Where snapshots are kept with their clones, by a directory or device that could have them elsewhere.
+    movable = {
+        drive.mount().identity
+        for drive in (arm.drive for arm in resolved.arms)
+        if _beside(drive) and drive.kind != DATABASES and drive.snapshot_mount() is None
+    }
     for room in rooms:
-        if room.least_bytes > room.mount.free_bytes:
-            movable = _holds_snapshots(resolved, room.mount)
-            error = _too_little_space(room.mount.path, room.least_bytes, room.mount.free_bytes, holds_snapshots=movable)
-            resolved.site.lacking.name(f"room on {room.mount.path}", error)
+        place, free_bytes = room.mount.path, room.mount.free_bytes
+        if room.least_bytes > free_bytes:
+            elsewhere = " keep them on another drive (pgassay run --snapshots-in DIR),"
+            apart = elsewhere if room.mount.identity in movable else ""
+            error = PgassayError(
+                f'"{place}" has {format_size(free_bytes)} free, this study needs about {format_size(room.least_bytes)}',
+                f"make room there (pgassay drive snapshots shows and removes prepared data),{apart} name another place"
+                " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
+            )
+            resolved.site.lacking.name(f"room on {place}", error)
     return rooms
 
 
-def _holds_snapshots(resolved: ResolvedStudy, mount: Mount) -> bool:
-    """Are snapshots kept there with their clones, by a directory or device that could have them elsewhere?"""
-    drives = [arm.drive for arm in resolved.arms if _beside(arm.drive) and arm.drive.kind != DATABASES]
-    here = [drive.mount() for drive in drives if drive.snapshot_mount() is None]
-    return (mount.mount_point, mount.device) in {(each.mount_point, each.device) for each in here}
+def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount, Study], object], *, begins: bool) -> None:
+    """Raise `PgassayError` for all that would be refused; nothing is made or written over, but what a killed run left
+    is removed.
 
-
-def _unknown_response(name: str, known: Iterable[str]) -> UsageError:
-    """For a primary or secondary response that neither the load nor a probe yields."""
-    words = list(known)
-    hint = did_you_mean(name, words, f"this load and its probes measure: {', '.join(words)}")
-    return UsageError(f'the response "{name}" is not measured', hint)
-
-
-def _too_little_space(place: Path, needed: int, free: int, *, holds_snapshots: bool) -> PgassayError:
-    """For a file system with too little room, in bytes; `holds_snapshots`: of those that could lie elsewhere."""
-    apart = " keep them on another drive (pgassay run --snapshots-in DIR)," if holds_snapshots else ""
-    return PgassayError(
-        f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
-        f"make room there (pgassay drive snapshots shows and removes prepared data),{apart} name another place"
-        " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
-    )
+    `refuse` raises for what speaks against the file system of the first arm; `begins`: whether servers take turns is
+    still to be decided. Nothing is looked at without devices.
+    """
+    ahead = resolved.site.ahead
+    kinds = {drive.kind for arm in resolved.arms for drive in arm.setup.drive.drives}
+    if ahead is None or DriveKind.DEVICE not in kinds:
+        return
+    planned = resolve(resolved.study, replace(resolved.site, drive=ahead(), ahead=None))
+    if begins:
+        planned, _ = resolve_pairing(planned)
+    refuse(check(planned).mount, planned.study)

@@ -5,18 +5,67 @@ Drives that are to be aged are aged on the fresh snapshot: the load runs once on
 then writes are drawn from that record until the drive has settled (docs/drives.md, "Fresh or aged").
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from pgassay.bench.errors import ClusterError, QueryError
 from pgassay.bench.factor import BAKED, Stage
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.bench.store import Ageing
 from pgassay.files import Directory
-from pgassay.lab import failures
+from pgassay.lab import checks, host_stage
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.settings import holding
-from pgassay.lab.start_state import settle
+from pgassay.lab.site import Caches
+from pgassay.postgres.installation import COPY_DATABASE, COPY_OF
+
+_RELATIONS = (
+    "SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE c.relkind IN ('r', 'i', 'm', 't') AND n.nspname NOT IN ('pg_catalog', 'information_schema')"
+    " ORDER BY c.relpages"
+)
+
+
+def settle(server: Server, options: LoadOptions, data_directory: Path, caches: Caches, *, limited: bool = False) -> str:
+    """Bring the server to its start state: cache state, VACUUM if asked, CHECKPOINT, in that order, because a VACUUM
+    after the CHECKPOINT would start the window dirty. Returns how the cache state came about, for the record.
+
+    `prewarmed` uses pg_prewarm where the extension exists (which reads through the page cache and so warms that as
+    well); elsewhere the page cache alone is warmed, and the record says so. Of a server with `limited` memory only its
+    own processes read the files: pages that we read would be charged to us.
+    """
+    how = _cache_state(options.cache, server, data_directory, caches, limited=limited)
+    if options.vacuum:
+        server.execute("VACUUM")
+    server.execute("CHECKPOINT")
+    return how
+
+
+def _cache_state(wanted: str, server: Server, data_directory: Path, caches: Caches, *, limited: bool) -> str:
+    if wanted == "cold":
+        return f"cold ({caches.make_cold(data_directory)})"
+    if wanted == "warm" and not limited:
+        return f"warm ({caches.make_warm(data_directory)})"
+
+    def otherwise(reason: str) -> str:
+        if limited:
+            return f"cold (the server's memory is limited, and it cannot read its files itself: {reason})"
+        return f"page cache only ({caches.make_warm(data_directory)}; {reason})"
+
+    if not server.query("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_prewarm'"):
+        return otherwise("pg_prewarm is not installed")
+    mode = "read" if wanted == "warm" else "buffer"
+    try:
+        server.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
+        for (relation,) in server.query(_RELATIONS):
+            server.query("SELECT pg_prewarm(%s::regclass, %s)", (relation, mode))
+    except QueryError as error:
+        return otherwise(f"pg_prewarm failed: {error.message}")
+    return "warm (read by the server)" if wanted == "warm" else "prewarmed (pg_prewarm)"
+
 
 AGEING_SEED = 0
 """Of the load that ages a drive: another one than any trial's."""
@@ -58,7 +107,7 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
 
     workspace = drive.workspace(f"prepare-{key}")
     try:
-        with failures.of_full_drive(drive, workspace):
+        with checks.of_full_drive(drive, workspace):
             _make_cluster(arm, workspace)
         prepared = made()
         if ageing is None:
@@ -81,7 +130,7 @@ def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
     init_options = arm.setup.init_options
     arm.installation.initialize(workspace, init_options)
     arm.drive.lay_out(workspace)
-    settings = dict(arm.site.preparing)
+    settings = dict(arm.site.server.preparing)
     if "max_wal_size" in settings:
         settings["max_wal_size"] = holding(settings["max_wal_size"], init_options)
     server = arm.installation.start(workspace, settings, arm.site.socket_directory)
@@ -157,3 +206,64 @@ def _run_load_once(arm: ResolvedArm, clone: Path) -> None:
             server.stop()
             with Directory.open(output.parent) as place:
                 place.remove_tree(output.name)
+
+
+Result = TypeVar("Result")
+
+WORKSPACE = "rehearsal"
+_LIBRARIES = "shared_preload_libraries"
+
+
+def with_settings(own: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:
+    """Both, where `wanted` prevails; libraries are loaded besides the arm's own, not in their place."""
+    libraries = [each[_LIBRARIES] for each in (own, wanted) if each.get(_LIBRARIES)]
+    return {**own, **wanted, **({_LIBRARIES: ", ".join(libraries)} if libraries else {})}
+
+
+def rehearse(arm: ResolvedArm, wanted: Mapping[str, str], work: Callable[[Server], Result]) -> Result:
+    """What `work` returns of the arm's server, settled as for a trial, with the settings `wanted` besides its own.
+
+    What is tried on it (does every statement run? is the load like the one it stands for?) leaves nothing behind: the
+    clone is discarded, and the snapshot is kept for the run.
+
+    Where the server does not start with these (a library that is not installed) it starts without them. Raises
+    `BenchError` where the snapshot cannot be made or the server does not start.
+    """
+    prepare(arm)
+    drive, site = arm.drive, arm.site
+    clone = drive.clone(arm.snapshot_key, WORKSPACE)
+    try:
+        try:
+            server = arm.installation.start(clone, with_settings(arm.settings, wanted), site.socket_directory)
+        except ClusterError:
+            server = arm.installation.start(clone, arm.settings, site.socket_directory)
+        try:
+            settle(server, arm.setup.load, clone, site.caches)
+            return work(server)
+        finally:
+            with site.held():
+                server.stop(immediately=True)
+    finally:
+        with site.held():
+            drive.discard(clone)
+
+
+def require_start(arm: ResolvedArm) -> None:
+    """Start the arm's server once as a trial does, on an empty cluster, and stop it.
+
+    `postgres -C` accepts a library that is not there and memory that the machine lacks; only a start shows them. Raises
+    `BenchError` in the server's words.
+    """
+    drive, site = arm.drive, arm.site
+    options = {name: value for name, value in arm.setup.init_options.items() if name not in (COPY_OF, COPY_DATABASE)}
+    workspace = drive.workspace(WORKSPACE)
+    try:
+        arm.installation.initialize(workspace, options)
+        drive.lay_out(workspace)
+        with host_stage.hosted(arm, workspace) as hosting:
+            server, _ = host_stage.start(hosting, arm, workspace)
+            with site.held():
+                server.stop(immediately=True)
+    finally:
+        with site.held():
+            drive.discard(workspace)

@@ -5,17 +5,28 @@ time (`cycle`), by WAL volume (`wal`, for short trials), or not to begin at all 
 pins nothing. See the PostgreSQL manual, "WAL Configuration". Where a trial counts transactions, neither time nor WAL
 would give every treatment the same checkpoints: then `cycle` means one whole cycle, from the CHECKPOINT before the work
 to one that closes it.
+
+With `drive.dilation` a modelled drive answers so many times later than the device that it stands for, so that a machine
+too slow for that device still keeps its times. To the drive's clock the machine is as many times faster: rates that
+were measured are multiplied and times divided, and a load's own rate and limit are slowed beforehand (`arms`), by which
+both are as typed. After Gupta et al., "To Infinity and Beyond: Time-Warped Network Emulation" (NSDI '06), who slow the
+whole machine; here processor and memory stay as they are, so an answer says what the drive does under a processor that
+is so many times as fast. The server's own timers, `load.duration` and whatever scripts sleep go by the machine's
+clock.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
+from pgassay.analysis.comparable import is_speed
 from pgassay.analysis.steadiness import NS, trial_course
 from pgassay.bench.counters import Sample
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.notes import Notes, Window
 from pgassay.lab.settings import describe_defaults, mode_of
+from pgassay.lab.trial_state import TrialState
 from pgassay.probe.drives import amplification_by_half
+from pgassay.study.responses import Response
 from pgassay.study.work import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
 
 _COURSE_OF = "tps"
@@ -25,12 +36,15 @@ WARM_UP_SUFFIX = "_warmup"
 """Marks the sources of samples that were taken while the load warmed up."""
 
 
-def regime_of(arm: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
+def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | None]:
     """The regime as `trial.json` keeps it, whatever became of the trial; None for what it did not come to."""
-    options, window = arm.setup.load, notes.window
-    mode = mode_of(options) if arm.site.checkpoints else SOMEWHERE
-    cycles = cycles_covered(notes.counters)
-    cut_off = _cut_off(notes.samples, window) if window else None
+    options, window = arm.setup.load, state.window
+    mode = mode_of(options) if arm.site.server.checkpoints else SOMEWHERE
+    cycles = cycles_covered(state.counters)
+    samples, cut_off, halves = state.samples, None, {}
+    if window:
+        cut_off = unfinished(samples, window.started_monotonic_ns, window.length_monotonic_ns)
+        halves = amplification_by_half(samples, window.started_monotonic_ns, window.length_monotonic_ns)
     defaults = describe_defaults(arm.study)
     return {
         **({"defaults": defaults} if defaults else {}),
@@ -40,24 +54,16 @@ def regime_of(arm: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
         "checkpoint_cycles": cycles,
         "checkpoint_cut_off": cut_off,
         "checkpoint_words": describe(mode, cycles, cut_off),
-        "cache": notes.cache,
+        "cache": state.cache,
         "age": options.to_levels().get("age", "none"),
-        "start_state": notes.how_cloned,
-        **notes.pairing,
+        "start_state": state.how_cloned,
+        **state.pairing,
         **({"dilation": float(arm.setup.drive.dilation)} if arm.setup.drive.dilation > 1 else {}),
-        **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
-        **{name: trait.found for name, trait in notes.traits.items()},
-        **course_of(notes.samples, notes.pairing.get("slice_s")),
-        **(
-            amplification_by_half(notes.samples, window.started_monotonic_ns, window.length_monotonic_ns)
-            if window
-            else {}
-        ),
+        **({"huge_pages": state.huge_pages} if state.huge_pages else {}),
+        **{name: trait.found for name, trait in state.traits.items()},
+        **course_of(samples, state.pairing.get("slice_s")),
+        **halves,
     }
-
-
-def _cut_off(samples: Sequence[Sample], window: Window) -> float | None:
-    return unfinished(samples, window.started_monotonic_ns, window.length_monotonic_ns)
 
 
 def cycles_covered(differences: Mapping[str, float | None]) -> float | None:
@@ -145,3 +151,35 @@ def _by_second(values: Sequence[float | None], slice_s: float) -> list[float | N
         known = [each for each in values[first : max(first + 1, end)] if each is not None]
         found.append(sum(known) / len(known) if known else None)
     return found
+
+
+MODELLED = frozenset({"asked_service_us"})
+"""Responses that the drive itself tells, by its own clock."""
+_RATES = ("1/s", "1/min", "tps")
+_TIMES = ("s", "ms", "us")
+
+
+def by_drive_clock(
+    found: Mapping[str, float | None], declared: Iterable[Response], dilation: int
+) -> dict[str, float | None]:
+    """Responses with rates and times by the drive's clock; costs, shares and bytes as they are."""
+    factors = {
+        each.name: float(dilation) if each.name.endswith("_per_s") else _of_unit(each.unit, dilation)
+        for each in declared
+        if is_speed(each) and each.name not in MODELLED
+    }
+    return {name: None if value is None else value * factors.get(name, 1.0) for name, value in found.items()}
+
+
+def series_by_drive_clock(series: Iterable[Sample], dilation: int) -> tuple[Sample, ...]:
+    """What a load reported from second to second of the machine's, with rates and times by the drive's clock."""
+    return tuple(
+        each if each.value is None else replace(each, value=each.value * _of_unit(each.unit, dilation))
+        for each in series
+    )
+
+
+def _of_unit(unit: str, dilation: int) -> float:
+    if unit in _RATES:
+        return float(dilation)
+    return 1 / dilation if unit in _TIMES else 1.0

@@ -6,8 +6,8 @@ here), `begin` (the run directory), `conduct`. The caller writes the report.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -26,27 +26,26 @@ from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import extension_of, making_s
-from pgassay.lab.drive_remarks import drive_remarks
-from pgassay.lab.foreseen import foresee
+from pgassay.lab.drives import drive_remarks
 from pgassay.lab.host_stage import host_factors_left_out, unavailable
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.machine import known_capacities, known_disk, place_of, remember_lengths
 from pgassay.lab.named_files import rooted
-from pgassay.lab.pairing import settled
+from pgassay.lab.pairing import resolve_pairing
 from pgassay.lab.places import require_kept
-from pgassay.lab.preflight import Checked, check
-from pgassay.lab.runner import Conductor, Watcher
+from pgassay.lab.preflight import Checked, check, foresee
+from pgassay.lab.runner import RunLoop, Watcher
 from pgassay.lab.scale_model import Machine, modelled, with_likeness
 from pgassay.lab.settings import check_block_counts
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load import drivers
 from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.postgres.builds.cache import read_manifest
-from pgassay.record import disk_capacities, stopping
-from pgassay.record.decisions import Extended
+from pgassay.record import directory, known
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.formats import RunHeader
+from pgassay.record.journal import Extended, Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study import document as documents
@@ -132,27 +131,28 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     if not bench.options.dry_run:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
     foresee(resolved, partial(surroundings, bench), begins=True)
-    resolved, reasons = settled(resolved)
+    resolved, reasons = resolve_pairing(resolved)
+    pairing = f"one server after the other: {'; '.join(reasons)}" if reasons else ""
+    return _checked(resolved, bench, pairing, begins=True)
+
+
+def _checked(resolved: ResolvedStudy, bench: Workbench, pairing: str = "", *, begins: bool) -> Prepared:
+    """With everything that speaks against measuring here, as a run begins also what is said of its drives."""
     checked = check(resolved)
-    told = (Remark(code, text, text) for code, text in (*bench.remarks(resolved), *drive_remarks(resolved, bench)))
-    remarks = (*surroundings(bench, checked.mount, resolved.study), *_scant(checked), *told)
-    return Prepared(
-        resolved, bench, checked, remarks, f"one server after the other: {'; '.join(reasons)}" if reasons else ""
-    )
-
-
-def _scant(checked: Checked) -> Iterator[Remark]:
-    """The file systems that are too small for the most WAL that a load could write, in one remark."""
-    said = "; ".join(
-        (
-            f'"{room.mount.path}" has {format_size(room.mount.free_bytes)} free, and a load that writes WAL as'
-            " fast as any can would need"
-            f" {format_size(room.needed_bytes)} in all: server.max_wal_size or a shorter load.duration takes less"
-        )
+    said = (*bench.remarks(resolved), *(drive_remarks(resolved, bench) if begins else ()))
+    # File systems that are too small for the most WAL that a load could write, in one remark.
+    scant = "; ".join(
+        f'"{room.mount.path}" has {format_size(room.mount.free_bytes)} free, and a load that writes WAL as fast as any'
+        f" can would need {format_size(room.needed_bytes)} in all: server.max_wal_size or a shorter load.duration takes"
+        " less"
         for room in checked.scant
     )
-    if said:
-        yield Remark("room", said, said)
+    remarks = (
+        *surroundings(bench, checked.mount, resolved.study),
+        *([Remark("room", scant, scant)] if scant else []),
+        *(Remark(code, text, text) for code, text in said),
+    )
+    return Prepared(resolved, bench, checked, remarks, pairing)
 
 
 def surroundings(bench: Workbench, mount: Mount, study: Study) -> tuple[Remark, ...]:
@@ -187,12 +187,12 @@ def begin(
     command: Sequence[str] = (),
     capacities: Mapping[str, float | str] | None = None,
     fleet: Mapping[str, Any] | None = None,
-    beside: Mapping[str, bytes] | None = None,
+    more_files: Mapping[str, bytes] | None = None,
 ) -> RunDirectory:
     """A new run directory with everything that could matter later; raises `RecordError` where something is already.
 
     `command` is kept as what made the run, `fleet` as facts of the hosts that run blocks. `capacities` are what this
-    drive can do where that was measured just now, `beside` files of the record that say more about the study.
+    drive can do where that was measured just now, `more_files` files of the record that say more about the study.
     """
     study, bench, mount = prepared.resolved.study, prepared.bench, prepared.checked.mount
     first = prepared.resolved.arms[0]
@@ -229,9 +229,9 @@ def begin(
         remarks["host_factors"] = host_factors_left_out(written.left_out)
     facts["remarks"] = remarks
     facts["capacities"] = dict(capacities) if capacities else known_capacities(mount)
-    facts[disk_capacities.FACT] = known_disk(mount)
+    facts[known.DISK_FACT] = known_disk(mount)
     facts |= fleet or {}
-    return RunDirectory.create(path, header, recorded_study(study, written.document), facts, beside=beside)
+    return RunDirectory.create(path, header, recorded_study(study, written.document), facts, more_files=more_files)
 
 
 def recorded_study(study: Study, document: Document) -> str:
@@ -271,18 +271,17 @@ def conduct(
     (SIGTERM and SIGHUP too, see `interruption`), `PgassayError` for a fault. The run directory is closed.
     """
     with journalled(run):
-        conductor = Conductor(resolved, run, watcher or Watcher(), committed(run), one_block=one_block)
+        loop = RunLoop(resolved, run, watcher or Watcher(), committed(run), one_block=one_block)
         try:
-            ended = conductor.conduct() is not None
+            ended = loop.conduct() is not None
         finally:
-            remember_lengths(resolved, conductor.trials, making_s(run.journal.entries))
+            remember_lengths(resolved, loop.trials, making_s(run.journal.entries))
         if not ended:
             run.interrupted("reboot between blocks")
     return ended
 
 
 def committed(run: RunDirectory) -> list[TrialRecord]:
-    """The trials of a run so far."""
     return list(Run.open(run.path).trials) if run.next_number > 1 else []
 
 
@@ -294,7 +293,7 @@ def journalled(run: RunDirectory) -> Iterator[None]:
             yield
         except KeyboardInterrupt as asked:
             if not run.finished:
-                run.interrupted(stopping.REASON if isinstance(asked, StopAsked) else "signal")
+                run.interrupted(directory.STOPPED if isinstance(asked, StopAsked) else "signal")
             raise
         except RecordError:
             raise
@@ -303,7 +302,10 @@ def journalled(run: RunDirectory) -> Iterator[None]:
             raise
         except PgassayError as error:
             run.interrupted(error.message)
-            raise _bench_failed(error.message, error.hint, run.path) from None
+            if error.hint:
+                raise PgassayError(error.message, error.hint) from None
+            kept = f"committed trials are kept; continue with: pgassay resume {run.path}"
+            raise RunStoppedError(error.message, kept) from None
 
 
 def run_study(
@@ -369,11 +371,7 @@ def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
         require_same_server(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
         foresee(resolved, partial(surroundings, bench), begins=False)
-        checked = check(resolved)
-        told = (Remark(code, text, text) for code, text in bench.remarks(resolved))
-        prepared = Prepared(
-            resolved, bench, checked, (*surroundings(bench, checked.mount, resolved.study), *_scant(checked), *told)
-        )
+        prepared = _checked(resolved, bench, begins=False)
     except BaseException:
         run.close()
         raise
@@ -399,6 +397,25 @@ def continue_run(path: Path, options: BenchOptions | None = None, watcher: Watch
         mark_resumed(reopened)
         conduct(reopened.prepared.resolved, reopened.run, watcher)
     return Run.open(path)
+
+
+Watching = Callable[[Study], AbstractContextManager[Watcher]]
+"""What shows the progress of a study's run."""
+
+
+def run_at(
+    path: Path, write: Callable[[], WrittenStudy], options: BenchOptions, watch: Watching, command: Sequence[str] = ()
+) -> Run:
+    """The ended run at `path`: a new one of the study that `write` gives, or what is there, which is gone on with."""
+    if not path.exists():
+        written = write()
+        with watch(written.study) as watcher:
+            return run_study(written, path, options, watcher, command)
+    found = Run.open(path)
+    if found.journal[-1].kind == Kind.FINISHED:
+        return found
+    with watch(found.asked) as watcher:
+        return continue_run(path, options, watcher)
 
 
 def options_of(facts: Mapping[str, Any], options: BenchOptions, command: Sequence[str] = ()) -> BenchOptions:
@@ -459,9 +476,3 @@ def _identity(found: Mapping[str, str]) -> str:
     """Its version; of a build also the key that its folder is named by: same version, another compiler or page size."""
     key = Path(found.get("bindir", "")).parent.name
     return f"{found['version']}, build {key}" if found.get("found_by") == FOUND_BY else found["version"]
-
-
-def _bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
-    """For a run that stops because pgassay, not a treatment, failed; committed trials stay."""
-    kept = f"committed trials are kept; continue with: pgassay resume {path}"
-    return PgassayError(detail, hint) if hint else RunStoppedError(detail, kept)

@@ -6,8 +6,7 @@ Call it from the main thread: programs die with the thread that started them.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pgassay.analysis.effects import Effect
@@ -15,14 +14,13 @@ from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_reference
 from pgassay.lab.alternation import AlternatingBlock
-from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.decisions import decide, undone
 from pgassay.lab.interruption import StopAsked
-from pgassay.lab.live_trial import LiveTrial
-from pgassay.lab.notes import Assignment, HostState
-from pgassay.lab.preparation import Prepared, Tell, prepare
+from pgassay.lab.preparation import Prepared, Tell, prepare, tell_nobody
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
+from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import Kind
 from pgassay.record.trials import Staging
@@ -31,7 +29,7 @@ from pgassay.study.levels import Arm
 
 
 class Watcher:
-    """Told of every step, and does nothing: a progress bar overrides what it shows. Watching changes no run."""
+    """Hears of every step, and does nothing: a progress bar overrides what it shows. Watching changes no run."""
 
     def preparing(self, arm: Arm) -> None:
         """A golden snapshot is being made."""
@@ -55,11 +53,15 @@ class Watcher:
         """What each host of a fleet does, every few seconds while the head waits for a block."""
 
 
-Work = Callable[[Assignment], tuple[TrialRecord, tuple[Sample, ...]]]
+Done = tuple[TrialRecord, tuple[Sample, ...]]
+"""A trial's record and its series."""
+Attempt = tuple[BenchError | None, float]
+"""Why a snapshot could not be made (None: it is there), and the seconds spent."""
+Work = Callable[[Sequence[Assignment]], Sequence[Done]]
 
 
 @dataclass
-class Conductor:
+class RunLoop:
     """Runs a study into a run directory. `trials` are those committed so far (empty for a new run)."""
 
     resolved: ResolvedStudy
@@ -70,14 +72,16 @@ class Conductor:
     """End with the block in hand, so that the machine can be rebooted before the next one."""
 
     def conduct(self) -> str | None:
-        """Until the design says stop; returns its reason, or None at the end of a block if it is to end there.
+        """Do as the design says until it says stop; returns its reason, or None at the end of a block if it ends there.
 
         Raises what stops the run early, `UsageError` for SQL of the user's that no data could make right; committed
-        trials stay. The next trial is decided and journalled by then, so
-        that whoever goes on begins with it. `StopAsked` if the user asked for the end of a block.
+        trials stay. The next trial is decided and journalled by then, so that whoever goes on begins with it.
+        `StopAsked` if the user asked for the end of a block.
         """
         if not self.trials:
-            self._try_own_sql()
+            for arm in self.resolved.study.arms:  # a typo in the user's own SQL is found before anything is measured
+                if any(each.factor.own_sql for each in self.resolved.of(arm).bound):
+                    self._prepare(arm)
         first: int | None = None
         last: int | None = None
         while True:
@@ -98,12 +102,6 @@ class Conductor:
                     last = decision.block
                     self._run(decision)
 
-    def _try_own_sql(self) -> None:
-        """Make the snapshots first that SQL of the user's changes, to find a typo in it before anything is measured."""
-        for arm in self.resolved.study.arms:
-            if any(each.factor.own_sql for each in self.resolved.of(arm).bound):
-                self._prepare(arm)
-
     def _decide(self) -> Decision:
         decided = decide(self.resolved.study, self.run.header, self.trials, self.run.journal.entries)
         if decided.effects:
@@ -113,62 +111,67 @@ class Conductor:
         return decided.decision
 
     def _run(self, decision: RunTrial | RunBlock) -> None:
-        match decision:
-            case RunTrial(block, arm, attempt):
-                self._run_trial(block, arm, attempt)
-            case RunBlock(block, arms, attempt):
-                self._run_block(block, arms, attempt)
-
-    def _run_trial(self, block: int, arm: Arm, attempt: int) -> None:
-        failure, seconds = self._prepare(arm)
-
-        def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
-            trial = Trial(self.resolved.of(arm), assignment)
-            if failure is not None:
-                return trial.not_prepared(failure, seconds), ()
-            return trial.run()
-
+        in_turns = isinstance(decision, RunBlock)
+        arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
+        block, attempt = decision.block, decision.attempt
+        work = self._work(block, arms, in_turns=in_turns)
         seed = trial_seed(self.run.header.seed, block, attempt)
-        self.trials.append(keep_trial(self.run, self.resolved.site, self.watcher, arm, block, attempt, seed, work))
+        site, watcher = self.resolved.site, self.watcher
+        self.trials += keep_trials(self.run, site, watcher, arms, block, attempt, seed, work, as_block=in_turns)
 
-    def _run_block(self, block: int, arms: Sequence[Arm], attempt: int) -> None:
-        """All arms at once; an arm that cannot be prepared has failed, and the others go on without it."""
-        prepared = {arm.name: self._prepare(arm) for arm in arms}
-        seed = trial_seed(self.run.header.seed, block, attempt)
+    def _work(self, block: int, arms: Sequence[Arm], *, in_turns: bool) -> Work:
+        """What makes the records of these arms' trials; their snapshots are made outside the trials' own time."""
+        prepared = [self._prepare(arm) for arm in arms]
+        return lambda assignments: play(self.resolved, assignments, prepared, self.run.header.seed, in_turns=in_turns)
 
-        def work(assignments: Sequence[Assignment]) -> list[tuple[TrialRecord, tuple[Sample, ...]]]:
-            trials = [LiveTrial(self.resolved.of(each.arm), each) for each in assignments]
-            able = [trial for trial in trials if prepared[trial.name][0] is None]
-            played = dict(zip(able, AlternatingBlock(able, self.run.header.seed, block).run(), strict=True))
-            done = []
-            for trial in trials:
-                failure, seconds = prepared[trial.name]
-                done.append(played[trial] if failure is None else (trial.not_prepared(failure, seconds), ()))
-            return done
-
-        self.trials += keep_block(self.run, self.resolved.site, self.watcher, arms, block, attempt, seed, work)
-
-    def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
-        """Make the snapshot outside the trial, so that the trial's length is its own.
-
-        A treatment that cannot be prepared (initdb or its server refuses it, it does not fit) has failed by its own
-        doing: the failure is returned with the seconds spent. The baseline's ends the run, for nothing could be told.
-        """
-        resolved = self.resolved.of(arm)
+    def _prepare(self, arm: Arm) -> Attempt:
+        resolved, site = self.resolved.of(arm), self.resolved.site
         known = is_prepared(self.run, resolved.snapshot_key)
-        started_ns = self.resolved.site.clock.monotonic_ns()
         if not known:
             self.watcher.preparing(arm)
-        try:
-            prepare(resolved, journal_preparation(self.run, resolved.site))
-        except (ClusterError, QueryError, LoadError, SpaceError) as failure:
-            if is_reference(self.resolved.study, arm):
-                raise
-            return failure, (self.resolved.site.clock.monotonic_ns() - started_ns) / 1e9
-        seconds = (self.resolved.site.clock.monotonic_ns() - started_ns) / 1e9
-        if not known:
+        failure, seconds = try_to_prepare(resolved, journal_preparation(self.run, site))
+        if not known and failure is None:
             self.watcher.prepared(arm, seconds)
-        return None, seconds
+        return failure, seconds
+
+
+def try_to_prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Attempt:
+    """Make the snapshot of an arm's trials.
+
+    A treatment that cannot be prepared (initdb or its server refuses it, it does not fit) has failed because of its
+    settings. The baseline's failure is raised and ends the run, for nothing could be compared.
+    """
+    clock, failed = arm.site.clock, None
+    started_ns = clock.monotonic_ns()
+    try:
+        prepare(arm, tell)
+    except (ClusterError, QueryError, LoadError, SpaceError) as failure:
+        if is_reference(arm.study, arm.arm):
+            raise
+        failed = failure
+    return failed, (clock.monotonic_ns() - started_ns) / 1e9
+
+
+def play(
+    resolved: ResolvedStudy,
+    assignments: Sequence[Assignment],
+    prepared: Sequence[Attempt],
+    seed: int,
+    *,
+    in_turns: bool,
+) -> list[Done]:
+    """The trials of a block whose servers take turns, or one that has the machine to itself; `seed` is the run's.
+
+    An arm that could not be prepared has failed, and the others go on without it.
+    """
+    trials = [Trial(resolved.of(each.arm), each) for each in assignments]
+    able = [trial for trial, (failure, _) in zip(trials, prepared, strict=True) if failure is None]
+    alone = (trial.run() for trial in able)
+    done = iter(AlternatingBlock(able, seed, assignments[0].block).run()) if in_turns else alone
+    return [
+        next(done) if failure is None else (trial.not_prepared(failure, seconds), ())
+        for trial, (failure, seconds) in zip(trials, prepared, strict=True)
+    ]
 
 
 def trial_seed(seed: int, block: int, attempt: int) -> int:
@@ -177,11 +180,22 @@ def trial_seed(seed: int, block: int, attempt: int) -> int:
     return int.from_bytes(digest[:4]) >> 1
 
 
-@contextmanager
-def _begun(
-    run: RunDirectory, site: Site, watcher: Watcher, arms: Sequence[Arm], block: int, attempt: int, seed: int
-) -> Iterator[tuple[list[Staging], list[Assignment]]]:
-    """The run's next trials, one for each arm; all are abandoned if what is done with them does not come to its end."""
+def keep_trials(
+    run: RunDirectory,
+    site: Site,
+    watcher: Watcher,
+    arms: Sequence[Arm],
+    block: int,
+    attempt: int,
+    seed: int,
+    work: Work,
+    *,
+    as_block: bool = False,
+) -> list[TrialRecord]:
+    """Do `work` as the run's next trials, one for each arm, and commit what it yields, `as_block` all of it or nothing.
+
+    All are abandoned if the work does not come to its end.
+    """
     stagings: list[Staging] = []
     try:
         for number, arm in enumerate(arms, start=run.next_number):
@@ -193,41 +207,19 @@ def _begun(
         ]
         for assignment in assignments:
             watcher.trial_started(assignment)
-        yield stagings, assignments
+        done = work(assignments)
     except BaseException:
         with site.held():
             for staging in stagings:
                 run.abandon_trial(staging)
         raise
-
-
-def keep_trial(
-    run: RunDirectory, site: Site, watcher: Watcher, arm: Arm, block: int, attempt: int, seed: int, work: Work
-) -> TrialRecord:
-    """Do `work` as the run's next trial and commit what it yields."""
-    with _begun(run, site, watcher, [arm], block, attempt, seed) as ([staging], [assignment]):
-        record, series = work(assignment)
+    finished = [(staging, *each) for staging, each in zip(stagings, done, strict=True)]
     with site.held():
-        run.commit_trial(staging, record, series)
-    watcher.trial_finished(record)
-    return record
-
-
-def keep_block(
-    run: RunDirectory,
-    site: Site,
-    watcher: Watcher,
-    arms: Sequence[Arm],
-    block: int,
-    attempt: int,
-    seed: int,
-    work: Callable[[Sequence[Assignment]], Sequence[tuple[TrialRecord, tuple[Sample, ...]]]],
-) -> list[TrialRecord]:
-    """Do `work` as the run's next trials, one for each arm, and commit all of what it yields, or nothing."""
-    with _begun(run, site, watcher, arms, block, attempt, seed) as (stagings, assignments):
-        done = work(assignments)
-    with site.held():
-        run.commit_block([(staging, *each) for staging, each in zip(stagings, done, strict=True)])
+        if as_block:
+            run.commit_block(finished)
+        else:
+            for each in finished:
+                run.commit_trial(*each)
     for record, _ in done:
         watcher.trial_finished(record)
     return [record for record, _ in done]
@@ -239,7 +231,8 @@ def is_prepared(run: RunDirectory, key: str) -> bool:
 
 
 def journal_preparation(run: RunDirectory, site: Site) -> Tell:
-    """Tells the journal how long a snapshot took, the first time only: made again after a pause, it costs no budget."""
+    """Writes into the journal how long a snapshot took, the first time only: made again after a pause, it costs no
+    budget."""
 
     def tell(made: Prepared) -> None:
         if not is_prepared(run, made.key):

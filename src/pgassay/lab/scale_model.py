@@ -6,20 +6,17 @@ keeps of its original, and what not, is said by the dimensionless numbers of bot
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import declared_options
 from pgassay.bench.store import Needs
-from pgassay.drive.options import AUTO, BLOCK_BYTES, USUAL_PAGES, DriveOptions, OneDrive, closely, scaled_pages
+from pgassay.drive.options import AUTO, BLOCK_BYTES, USUAL_PAGES, DriveOptions, closely, scaled_pages
 from pgassay.errors import UsageError
 from pgassay.host import cpus
 from pgassay.lab.arms import setup_of, stored_bytes, wal_least_bytes
 from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.lab.process_memory import MEMORY, process_bytes
-from pgassay.lab.settings import STOCK_MIN_WAL, STOCK_SHARED_BUFFERS, mode_of, settings_of
-from pgassay.lab.setup import Setup
+from pgassay.lab.settings import MEMORY, STOCK_MIN_WAL, STOCK_SHARED_BUFFERS, Setup, mode_of, process_bytes, settings_of
 from pgassay.study import document as documents
 from pgassay.study.document import Document
 from pgassay.study.drives import DATA, WAL
@@ -103,25 +100,32 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
     fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
     small, model = shrink(whole, catalogue, by, fewer)
     small, fewer_connections = _with_fewer_connections(name, small, catalogue)
-    resized = _with_processes_noted(name, small, catalogue, tuple(_ours(model, request)))
+    resized = [
+        replace(each, note="; ".join(filter(None, (each.note, CHOSEN))))
+        if each.factor == MEMORY and "memory" in request.ours  # the original's is not its authors'
+        else each
+        for each in model.resized
+    ]
+    resized = _with_processes_noted(name, small, catalogue, resized)
     return Modelled(
         small, whole, request, replace(model, resized=(*resized, *fewer_connections), processes_beside=True)
     )
 
 
 def _with_processes_noted(
-    name: str, document: Document, catalogue: FactorCatalogue, resized: Sequence[Resized]
-) -> tuple[Resized, ...]:
+    name: str, document: Document, catalogue: FactorCatalogue, resized: list[Resized]
+) -> list[Resized]:
     """The sizes, and with `host.memory` what a server's processes take on top of it: least and most of all arms."""
     if all(each.factor != MEMORY for each in resized):
-        return tuple(resized)
+        return resized
     study = parse(name, document, catalogue)
     taken = [process_bytes(setup_of(study, arm, catalogue).load) for arm in study.arms]
-    said = _beside_processes(*(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken)))))
-    return tuple(
+    sizes = " to ".join(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken))))
+    said = f"with {sizes} more for the server's processes, which do not shrink"
+    return [
         replace(each, note="; ".join(filter(None, (each.note, said)))) if each.factor == MEMORY else each
         for each in resized
-    )
+    ]
 
 
 def _with_fewer_connections(
@@ -144,21 +148,14 @@ def _with_fewer_connections(
     return documents.with_fixed(document, {_MAX_CONNECTIONS: str(enough)}), (fewer,)
 
 
-def _ours(model: ScaleModel, request: Request) -> Iterator[Resized]:
-    """Sizes, with a word where the original's is not its authors'."""
-    for each in model.resized:
-        chosen = each.factor == MEMORY and "memory" in request.ours
-        yield replace(each, note="; ".join(filter(None, (each.note, CHOSEN)))) if chosen else each
-
-
 def with_likeness(
     name: str, found: Modelled, document: Document, catalogue: FactorCatalogue, machine: Machine
 ) -> Document:
     """The model's `document` as it will be run, with what it keeps of its original in its `[model]`."""
     request = found.request
     before = _numbers(parse(name, found.original, catalogue), catalogue, Machine(request.cores, request.memory_bytes))
-    beside = {**document, RESULT: to_table(found.model)}  # what tells its arms of their processes
-    after = _numbers(parse(name, beside, catalogue), catalogue, machine)
+    whole = {**document, RESULT: to_table(found.model)}  # by which its arms know of their processes
+    after = _numbers(parse(name, whole, catalogue), catalogue, machine)
     likeness = tuple(_alike(each, before.get(each), after.get(each)) for each in after)
     return {**document, RESULT: to_table(replace(found.model, likeness=likeness))}
 
@@ -181,20 +178,21 @@ def _written_out(document: Document, study: Study, catalogue: FactorCatalogue, r
     if _MIN_WAL not in named and (_MAX_WAL in named or _MAX_WAL in implied):
         implied[_MIN_WAL] = STOCK_MIN_WAL
     for owner, drives in ((DATA, [each.drive.data for each in setups]), (WAL, [each.drive.wal for each in setups])):
-        if owner + _CAPACITY not in named and all(each is not None and _sized_by_data(each) for each in drives):
+        by_data = all(each and each.kind.emulated and each.capacity_bytes is None for each in drives)
+        if owner + _CAPACITY not in named and by_data:
             implied[owner + _CAPACITY] = AUTO
     return documents.with_fixed(document, implied)
-
-
-def _sized_by_data(drive: OneDrive) -> bool:
-    return drive.kind.emulated and drive.capacity_bytes is None
 
 
 def _fitting(study: Study, catalogue: FactorCatalogue, to_bytes: int) -> float:
     """How many times smaller the largest data of any arm have to be to take so many bytes."""
     largest = max(_data_bytes(setup_of(study, arm, catalogue)) for arm in study.arms)
     if rounded(largest / to_bytes) <= 1:
-        raise _model_not_smaller(format_size(to_bytes), format_size(largest))
+        raise UsageError(
+            f"the study's data are about {format_size(largest)}, so a model of {format_size(to_bytes)} would not be"
+            " smaller",
+            "leave out --scale-to",
+        )
     return largest / to_bytes
 
 
@@ -203,7 +201,6 @@ Number = tuple[str, str]
 
 
 def _numbers(study: Study, catalogue: FactorCatalogue, machine: Machine) -> dict[Number, list[float | None]]:
-    """The dimensionless numbers of every arm."""
     setups = [setup_of(study, arm, catalogue) for arm in study.arms]
     settings = [settings_of(study, each) for each in setups]
     needs = Needs(data_bytes=max(map(_data_bytes, setups)), wal_least_bytes=wal_least_bytes(settings))
@@ -216,9 +213,11 @@ def _numbers(study: Study, catalogue: FactorCatalogue, machine: Machine) -> dict
 
 def _of_one(setup: Setup, settings: Mapping[str, str], machine: Machine, needs: Needs) -> dict[Number, float | None]:
     data, clients = _data_bytes(setup), setup.load.connections
-    memory = _caching_bytes(setup.memory_bytes or machine.memory_bytes, setup.load)
+    left = (setup.memory_bytes or machine.memory_bytes or 0) - process_bytes(setup.load)
+    memory = left if left > 0 else None  # that can cache; not known, or the processes leave none
     buffers = _setting_bytes(settings.get("shared_buffers", STOCK_SHARED_BUFFERS), _PAGE_BYTES)
     wal, timed = _checkpoint_wal(setup, settings)
+    described = setup.drive.data.described
     return {
         ("data ÷ memory", WITHOUT_PROCESSES): _quotient(data, memory),
         ("shared_buffers ÷ memory", WITHOUT_PROCESSES): _quotient(buffers, memory),
@@ -229,7 +228,7 @@ def _of_one(setup: Setup, settings: Mapping[str, str], machine: Machine, needs: 
         ("WAL a checkpoint ÷ data", timed or "updates of a page between two checkpoints go by it"): _quotient(
             wal, data
         ),
-        ("over-provisioning", ""): _over_provisioning(setup.drive),
+        ("over-provisioning", ""): None if described is None else described.core.over_provisioning,
         **_superblocks(setup.drive, needs),
         ("clients ÷ core", ""): _quotient(clients, machine.cores),
         **{
@@ -248,12 +247,6 @@ def _checkpoint_wal(setup: Setup, settings: Mapping[str, str]) -> tuple[float | 
     return wal, "" if by_wal else AT_MOST
 
 
-def _caching_bytes(memory: int | None, load: LoadOptions) -> int | None:
-    """Memory that can cache; None where it is not known, or the processes leave none."""
-    left = 0 if memory is None else memory - process_bytes(load)
-    return left if left > 0 else None
-
-
 def _counts(setup: Setup) -> list[tuple[str, float]]:
     """The size of the data where it is a number of things."""
     found = []
@@ -262,11 +255,6 @@ def _counts(setup: Setup) -> list[tuple[str, float]]:
         if declared.size is not None and declared.size.data and not declared.unit and isinstance(value, int):
             found.append((declared.name, float(value)))
     return found
-
-
-def _over_provisioning(drives: DriveOptions) -> float | None:
-    described = drives.data.described
-    return None if described is None else described.core.over_provisioning
 
 
 def _superblocks(drives: DriveOptions, needs: Needs) -> dict[Number, float | None]:
@@ -313,15 +301,3 @@ def _alike(number: Number, before: list[float | None] | None, after: list[float 
 def _span(values: list[float | None] | None) -> tuple[float, float] | None:
     known = [value for value in values or [] if value is not None]
     return (min(known), max(known)) if values and len(known) == len(values) else None
-
-
-def _model_not_smaller(wanted: str, there: str) -> UsageError:
-    """A model as large as the study, or larger."""
-    return UsageError(
-        f"the study's data are about {there}, so a model of {wanted} would not be smaller", "leave out --scale-to"
-    )
-
-
-def _beside_processes(*sizes: str) -> str:
-    """Why a model's server has more memory; least and most of all arms."""
-    return f"with {' to '.join(sizes)} more for the server's processes, which do not shrink"

@@ -6,18 +6,88 @@ While the page size varies, "default configuration" is not one configuration, be
 blocks. Plain defaults give a server of 2 kB pages a quarter of the bytes (or four times the WAL buffers) of one of
 8 kB. So they are pinned to the bytes of a stock server of 8 kB pages, unless the study says `defaults = "plain"`.
 Defaults and limits: PostgreSQL's manual, "Server Configuration", and guc_tables.c.
+
+What one arm asks of every room is made into typed values once, of its levels (`Setup`), and read by name nowhere else.
+Only PostgreSQL's own vocabulary stays name to value: its settings, and the options of initdb.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
 
+from pgassay.bench.factor import SetupDraft
 from pgassay.bench.load import LoadOptions
+from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
-from pgassay.lab.setup import Setup
+from pgassay.load import drivers
+from pgassay.postgres.builds.recipe import DEFAULT_BLOCK_BYTES
+from pgassay.postgres.builds.request import BuildRequest
+from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, fixed_by_copy
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
 from pgassay.study.work import CYCLES_WANTED, UNPINNED, WORK
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The programs, settings, load and drives of one arm."""
+
+    version: str
+    """Which installed PostgreSQL serves: `17` or `17.5`; empty for any."""
+    build: BuildRequest | None
+    """The PostgreSQL that is to be built; None to take one that is installed."""
+    init_options: Mapping[str, str]
+    settings: Mapping[str, str]
+    """What the study sets, GUC to value, before the regime is pinned."""
+    load: LoadOptions
+    drive: DriveOptions
+    memory_bytes: int | None
+    """What the server may have; None where no host factor limits it."""
+    table_fillfactor: int
+    """Percent to which rows fill the pages of every table."""
+
+    @property
+    def block_bytes(self) -> int:
+        return self.build.block_bytes if self.build else DEFAULT_BLOCK_BYTES
+
+    @property
+    def copy_of(self) -> Path | None:
+        """The data directory that the cluster is a copy of, with its data; None for a new cluster."""
+        found = self.init_options.get(COPY_OF)
+        return Path(found) if found else None
+
+    @property
+    def copied_database(self) -> str:
+        """The database of a user's own server of which databases of ours are copies; empty for data of the load's."""
+        return "" if self.copy_of is not None else self.init_options.get(COPY_DATABASE, "")
+
+    @property
+    def has_data(self) -> bool:
+        """Do the data come with the copy, so that nothing is loaded?"""
+        return self.copy_of is not None or bool(self.copied_database)
+
+    @classmethod
+    def of(cls, draft: SetupDraft) -> "Setup":
+        """Of what the factors wrote; raises `UsageError` for options that are not known or do not go together."""
+        made = cls(
+            version=draft.version,
+            build=BuildRequest.from_levels(draft.build) if draft.build else None,
+            init_options=dict(draft.init_options),
+            settings=dict(draft.settings),
+            load=replace(drivers.options_of(draft.load), memory_bytes=draft.memory_bytes),
+            drive=DriveOptions.from_levels(draft.drive),
+            memory_bytes=draft.memory_bytes,
+            table_fillfactor=draft.table_fillfactor,
+        )
+        # A copied cluster is as its source made it, and has its data.
+        others = [f"init.{name}" for name in made.init_options if name not in (COPY_OF, COPY_DATABASE)]
+        loaded = [f"load.{name}" for name in ("init", "age") if getattr(made.load, name, None)]
+        if made.has_data and (others or loaded):
+            raise fixed_by_copy([*others, *loaded][0])
+        return made
+
 
 PREPARING: Mapping[str, str] = {
     "max_wal_size": "256MB",
@@ -42,7 +112,7 @@ _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""
 CONNECTIONS_OURS = 5
-"""Of the lab and its probes; the least that must be left beside the load's."""
+"""Of the lab and its probes; the least that must be left besides the load's."""
 
 BLOCK_SIZE = "build.block_size"
 WAL_BLOCK_SIZE = "build.wal_block_size"
@@ -148,7 +218,6 @@ def sizes_of(study: Study, name: str) -> tuple[int, ...]:
 
 
 def block_size_varies(study: Study) -> bool:
-    """Does the study compare page sizes or WAL block sizes?"""
     return len(sizes_of(study, BLOCK_SIZE)) > 1 or len(sizes_of(study, WAL_BLOCK_SIZE)) > 1
 
 
@@ -191,7 +260,12 @@ def pinned_in_bytes(study: Study, setup: Setup) -> dict[str, str]:
         return {}
     given = {name.lower(): value for name, value in setup.settings.items()}
     sizes = sizes_of(study, BLOCK_SIZE)
-    wanted = {"shared_buffers": STOCK_SHARED_BUFFERS, "wal_buffers": _wal_buffers(given.get("shared_buffers", ""))}
+    buffers = given.get("shared_buffers", "")
+    quantity = split_quantity(buffers)
+    total = parse_memory(buffers if quantity and quantity[1] else STOCK_SHARED_BUFFERS)
+    within = max(_WAL_BUFFERS_MIN, min(_WAL_BUFFERS_MAX, total // 32))
+    wal_buffers = format_bytes(within // _WAL_BUFFERS_MIN * _WAL_BUFFERS_MIN)
+    wanted = {"shared_buffers": STOCK_SHARED_BUFFERS, "wal_buffers": wal_buffers}
     wanted |= {name: format_bytes(common_bytes(each, sizes)) for name, each in COUNTED.items()}
     wanted |= {name: str(number * STOCK_BYTES // setup.block_bytes) for name, number in PER_PAGE.items()}
     return {name: value for name, value in wanted.items() if name not in given}
@@ -216,14 +290,23 @@ def describe_defaults(study: Study) -> str:
     )
 
 
-def _wal_buffers(shared_buffers: str) -> str:
-    quantity = split_quantity(shared_buffers)
-    total = parse_memory(shared_buffers if quantity and quantity[1] else STOCK_SHARED_BUFFERS)
-    within = max(_WAL_BUFFERS_MIN, min(_WAL_BUFFERS_MAX, total // 32))
-    return format_bytes(within // _WAL_BUFFERS_MIN * _WAL_BUFFERS_MIN)
-
-
 def _levels(study: Study, name: str) -> tuple[Level, ...]:
     """Every level of a factor, wherever the study has it."""
     found = {level.canonical: level for arm in study.arms if (level := study.levels_of(arm).get(name))}
     return tuple(found.values())
+
+
+MEMORY = "host.memory"
+"""The factor that limits it."""
+SERVER_BYTES = 24 * _MB
+"""Of the server itself: its processes without a client, and shared memory that is no buffer."""
+
+
+def process_bytes(load: LoadOptions) -> int:
+    """What a server's processes take of its memory under this load, besides what it caches; whole megabytes.
+
+    It does not shrink with the data, so a scale model gives it to each trial on top of `host.memory`. Where it had to
+    come out of the limit, the kernel ended the servers of a model of 70 MB whose sessions had opened 200 tables each,
+    and with one allowance for all arms a session of one thread had the memory of 32.
+    """
+    return SERVER_BYTES + ceil(load.connections * load.session_bytes / _MB) * _MB

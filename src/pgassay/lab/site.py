@@ -11,12 +11,11 @@ from typing import Protocol
 
 from pgassay.bench.client import ClientHost
 from pgassay.bench.counters import Meter, Reading, Sample
-from pgassay.bench.hosting import NOTHING_CHANGES, HostChanges
-from pgassay.bench.lacking import Lacking
-from pgassay.bench.load import Load, LoadOptions
-from pgassay.bench.own_files import OwnFiles
+from pgassay.bench.errors import Lacking
+from pgassay.bench.hosting import HostChanges
+from pgassay.bench.load import Load, LoadOptions, ReferenceMeasurement
+from pgassay.bench.places import OwnFiles
 from pgassay.bench.probe import Reader
-from pgassay.bench.reference import ReferenceMeasurement
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.slices import Metronome
@@ -26,7 +25,7 @@ from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import PREPARING
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.record.disk import Disk
-from pgassay.record.glance import Glance
+from pgassay.record.live_sample import LiveSample
 
 FOREIGN_SHARE_MAX = 0.25
 """A trial is invalid if other programs use more than this share of the CPU, or write more than this share of what is
@@ -68,20 +67,30 @@ class Caches(Protocol):
         """Read the files through once; returns how it was done."""
 
 
-def _any(setting: str) -> bool:
-    return True
-
-
 def _no_database(name: str) -> int:
     raise KeyError(name)  # a server of ours has nothing to copy
 
 
-def _unknown_peak(pid: int) -> int:
-    raise OSError(f"no process {pid} here")
-
-
 Attach = Callable[[DriveOptions, Needs], Drive]
 """From what one treatment asks of its drives, and what the study puts on them, to the drives as one."""
+
+
+@dataclass(frozen=True)
+class ServerAccess:
+    """What the lab may do by itself on the servers: everything on clusters of ours, less on a server of the user's."""
+
+    ours: bool = True
+    """Else it is one server, whose databases stand for clusters: then they cannot take turns."""
+    pins: Callable[[str], bool] = lambda setting: True
+    """May the lab set this setting by itself, for the sake of the regime?"""
+    preparing: Mapping[str, str] = field(default_factory=lambda: PREPARING)
+    """The settings while a snapshot is made; none on a server that is not ours, where nothing is the lab's to risk."""
+    checkpoints: bool = True
+    """May we ask for a CHECKPOINT before a window?"""
+    database_bytes: Callable[[str], int] = _no_database
+    """How large a database of the user's own server is."""
+    visitors: Callable[[], str] = str
+    """Who else has used the server since the last question, in words; empty for nobody, as on servers of ours."""
 
 
 @dataclass(frozen=True)
@@ -103,40 +112,30 @@ class Site:
     caches: Caches
     disk: Disk
     socket_directory: Path
+    host: HostChanges
+    """Changes of this machine by the factors of the host stage."""
+    peak_bytes: Callable[[int], int]
+    """The largest virtual size, in bytes, that the process of this id has had; raises `OSError`."""
+    memory_bytes: int
+    """This machine's memory, in bytes."""
+    require_program: Callable[[str], None]
+    """Raises `UsageError` if what a load driver needs besides PostgreSQL is not installed."""
+    client: Callable[[str], ClientHost | None]
+    """The host that `load.host` names; None where the load's program runs where the server does, by its socket."""
+    references: Sequence[ReferenceMeasurement]
+    """What is measured after each window besides the load, where its options ask for it."""
+    note: Callable[[Path, LiveSample], None]
+    """Adds what a trial does just now to its staging directory, for those who watch (see `record.live_sample`)."""
     foreign_share_max: float = FOREIGN_SHARE_MAX
     """A trial is invalid if other programs use more than this share of the CPU; 1 on a machine known to be busy."""
-    host: HostChanges = NOTHING_CHANGES
-    """Changes of this machine by the factors of the host stage."""
-    peak_bytes: Callable[[int], int] = _unknown_peak
-    """The largest virtual size, in bytes, that the process of this id has had; raises `OSError`."""
-    memory_bytes: int = 1 << 62
-    """This machine's memory, in bytes."""
-    require_program: Callable[[str], None] = lambda driver: None
-    """Raises `UsageError` if what a load driver needs beside PostgreSQL is not installed."""
     metronome: Callable[[Path], Metronome] | None = None
     """Measures the machine between the slices of servers that take turns, and the device of the directory."""
-    client: Callable[[str], ClientHost | None] = lambda name: None
-    """The host that `load.host` names; None where the load's program runs beside the server, by its socket."""
-    references: Sequence[ReferenceMeasurement] = ()
-    """What is measured after each window beside the load, where its options ask for it."""
     lacking: Lacking = field(default_factory=Lacking)
-    """Told of what this machine lacks for the study: it refuses a run, and gathers it for a plan."""
-    note: Callable[[Path, Glance], None] = lambda folder, glance: None
-    """Adds what a trial does just now to its staging directory, for those who watch (see `record.glance`)."""
-    pins: Callable[[str], bool] = _any
-    """May the lab set this setting by itself, for the sake of the regime? Not each one on a server that is not ours."""
-    preparing: Mapping[str, str] = field(default_factory=lambda: PREPARING)
-    """The settings while a snapshot is made; none on a server that is not ours, where nothing is the lab's to risk."""
-    database_bytes: Callable[[str], int] = _no_database
-    """How large a database of the user's own server is."""
-    visitors: Callable[[], str] = str
-    """Who has used the server beside us since the last question, in words; empty for nobody, as on servers of ours."""
-    checkpoints: bool = True
-    """May we ask for a CHECKPOINT before a window?"""
-    attached: bool = False
-    """Is it one server, which is not ours and whose databases stand for clusters? Then they cannot take turns."""
+    """Gets what this machine lacks for the study: it refuses a run, and gathers it for a plan."""
+    server: ServerAccess = field(default_factory=ServerAccess)
+    """What the lab may do by itself on the servers."""
     ahead: Callable[[], Attach] | None = None
-    """What attaches drives as a plan sees them, before any device is written over (`lab.foreseen`); None for plans."""
+    """Attaches drives as a plan sees them, before a device is written over (`preflight.foresee`); None for plans."""
     files: OwnFiles = field(default_factory=OwnFiles)
     """Where the user's files are that the study names by their paths on another machine."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -1,32 +1,43 @@
-"""A history of commits: each measured once beside the same reference commit, in the same blocks, and kept for years.
+"""A history of commits: each measured once against the same reference commit, in the same blocks, and kept for years.
 
 What is due follows from what is there: the loop holds no state. Each point is a run of its own below `points/`, and
-once it has ended a small file beside it has its contrasts, so that a history of thousands is read at once. Killed and
+once it has ended a small file next to it has its contrasts, so that a history of thousands is read at once. Killed and
 called again, it goes on with the run that was cut short.
 
 `track.json` is written before the first point and never changed: points of another study or reference are no part of
 the same history.
 
+A step is named by the commit at which its level begins. Where commits before that one were not measured, the step lies
+between two, and `pgassay bisect` finds which.
 """
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import exp, log
+from math import exp, inf, isfinite
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from pgassay.analysis.tracking import Course, course_of
+from pgassay.analysis.tracking import LEVEL, POINTS_MIN, Course, Step, course_of
 from pgassay.errors import UsageError
-from pgassay.lab.bisection import SKIPPED, Blocks, Pair, commit_skipped, no_valid_block
-from pgassay.lab.commit_subject import CommitsQuestion, UnmeasuredError
-from pgassay.lab.question import Kept, without_seed
+from pgassay.lab.commits import (
+    NO_VALID_BLOCK,
+    SKIPPED,
+    Blocks,
+    CommitsQuestion,
+    Pair,
+    QuestionFile,
+    UnmeasuredError,
+    commit_skipped,
+    log_ratio,
+    percent,
+)
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
-from pgassay.study.responses import Response, Scale
+from pgassay.study.responses import Better, Response, Scale
 
 ACCEPTED = "accepted"
 
@@ -40,16 +51,15 @@ class Tracked(CommitsQuestion):
 
     @property
     def what(self) -> str:
-        """For people: study, branch and reference."""
         return f"{self.study} on {self.branch} against {self.reference.sha[:12]} of {self.subject.what}"
 
     @property
     def key(self) -> tuple[Any, ...]:
         """Everything: a history is of one study against one reference."""
-        return self.study, without_seed(self.document), self.subject, self.branch, self.reference.sha
+        return *super().key, self.branch, self.reference.sha
 
 
-TRACKS = Kept(Tracked, "track.json", "history")
+TRACKS = QuestionFile(Tracked, "track.json", "history")
 
 
 def accept(disk: Disk, folder: Path, commit: Commit) -> None:
@@ -58,7 +68,6 @@ def accept(disk: Disk, folder: Path, commit: Commit) -> None:
 
 
 def accepted(disk: Disk, folder: Path) -> str | None:
-    """The hash of the commit up to which steps are accepted."""
     path = folder / ACCEPTED
     return disk.read(path).decode(errors="replace").strip() if disk.exists(path) else None
 
@@ -66,6 +75,9 @@ def accepted(disk: Disk, folder: Path) -> str | None:
 FORMAT = 1
 POINTS = "points"
 POINT = ".json"
+_GIVEN_UP = b"its run was cut short, and the commit is asked for no more\n"
+"""Why a commit whose run was cut short is not gone on with."""
+
 Machine = Callable[[Path], str]
 """Where a run was measured, in words that two hosts do not share."""
 
@@ -86,7 +98,6 @@ class Point:
 
     @property
     def mean(self) -> float:
-        """The primary's mean log-ratio."""
         mine = self.contrasts[self.primary.name]
         return sum(mine) / len(mine)
 
@@ -114,7 +125,6 @@ class History:
 
     @property
     def course(self) -> Course:
-        """Levels and steps of the primary."""
         return course_of([each.mean for each in self.points])
 
     def due(self, line: Sequence[Commit]) -> tuple[Commit, ...]:
@@ -147,29 +157,18 @@ def read(disk: Disk, folder: Path) -> History:
     return History(tuple(points), tuple(skipped), tuple(map(_hash, open_)), _hash(ended[-1]) if ended else None)
 
 
+@dataclass(frozen=True)
 class Track:
-    """One history below `folder`, every commit of it beside `reference`."""
+    """One history below `folder`, every commit of it against `reference`."""
 
-    def __init__(
-        self,
-        reference: Commit,
-        source: Blocks,
-        folder: Path,
-        disk: Disk,
-        *,
-        blocks: int,
-        machine: Machine,
-        now: Callable[[], datetime],
-        tell: Callable[[str], None] = lambda text: None,
-    ) -> None:
-        self._reference = reference
-        self._source = source
-        self._folder = folder
-        self._disk = disk
-        self._blocks = blocks
-        self._machine = machine
-        self._now = now
-        self._tell = tell
+    reference: Commit
+    source: Blocks
+    folder: Path
+    disk: Disk
+    blocks: int = field(kw_only=True)
+    machine: Machine = field(kw_only=True)
+    now: Callable[[], datetime] = field(kw_only=True)
+    tell: Callable[[str], None] = field(kw_only=True, default=lambda text: None)
 
     def measure(
         self, commits: Sequence[Commit], parents: Mapping[str, str], enough: Callable[[], bool] = lambda: False
@@ -179,9 +178,9 @@ class Track:
         A run that was cut short is gone on with where its commit is among them, and else given up. Raises
         `PgassayError` for what is no fault of a commit.
         """
-        for name in read(self._disk, self._folder).unfinished:
+        for name in read(self.disk, self.folder).unfinished:
             if not any(each.sha.startswith(name) for each in commits):
-                keep_file(self._disk, _beside(self._path(name), SKIPPED), f"{_given_up()}\n".encode())
+                keep_file(self.disk, _with_ending(self._path(name), SKIPPED), _GIVEN_UP)
         for commit in commits:
             if enough():
                 break
@@ -191,59 +190,48 @@ class Track:
         """Measure one, or learn that it cannot be done."""
         path = self._path(commit.sha[:12])
         try:
-            pairs = self._source.measure(self._reference, commit, self._blocks, path)
+            pairs = self.source.measure(self.reference, commit, self.blocks, path)
             point = self._point(commit, parent, pairs, path)
         except UnmeasuredError as error:
-            keep_file(self._disk, _beside(path, SKIPPED), f"{error}\n".encode())
-            self._tell(commit_skipped(commit.name, str(error)))
+            keep_file(self.disk, _with_ending(path, SKIPPED), f"{error}\n".encode())
+            self.tell(commit_skipped(commit.name, str(error)))
             return
-        keep_file(self._disk, _beside(path, POINT), _encoded(point))
-        self._tell(
-            f"measured: {commit.name}: {100.0 * (exp(point.mean) - 1.0):+.1f} % against the "
-            f"reference, {point.blocks} blocks"
-        )
+        data = msgspec.json.encode(point)
+        whole = _File(msgspec.Raw(data), hashlib.sha256(data).hexdigest())
+        keep_file(self.disk, _with_ending(path, POINT), msgspec.json.encode(whole) + b"\n")
+        change = percent(exp(point.mean))
+        self.tell(f"measured: {commit.name}: {change} against the reference, {point.blocks} blocks")
 
     def _path(self, name: str) -> Path:
         """That of the commit's run: the one that is there, or the next number."""
-        folder = self._folder / POINTS
-        there = {each.partition(".")[0] for each in self._disk.list(folder)} if self._disk.exists(folder) else set()
+        folder = self.folder / POINTS
+        there = {each.partition(".")[0] for each in self.disk.list(folder)} if self.disk.exists(folder) else set()
         mine = [each for each in there if _hash(each) == name]
         number = max((int(each.partition("-")[0]) for each in there), default=0) + 1
         return folder / (mine[0] if mine else f"{number:06}-{name}")
 
     def _point(self, commit: Commit, parent: str, pairs: Sequence[Pair], path: Path) -> Point:
-        primary = self._source.primary
-        usable = [pair for pair in pairs if _log_ratio(pair, primary.name) is not None]
+        primary = self.source.primary
+        usable = [pair for pair in pairs if log_ratio(pair, primary.name) is not None]
         if not usable:
-            raise UnmeasuredError(no_valid_block())
-        known = {each.name: each for each in (*self._source.responses, primary) if each.scale is Scale.RATIO}
+            raise UnmeasuredError(NO_VALID_BLOCK)
+        known = {each.name: each for each in (*self.source.responses, primary) if each.scale is Scale.RATIO}
         contrasts = {}
         for name in known:
-            found = [_log_ratio(pair, name) for pair in usable]
+            found = [log_ratio(pair, name) for pair in usable]
             if all(each is not None for each in found):
                 contrasts[name] = [each for each in found if each is not None]
         kept = {name: values for name, values in contrasts.items() if name == primary.name or known[name].cost}
         titles = {name: known[name].title for name in kept}
-        return Point(commit, parent, self._now(), self._machine(path), primary, kept, len(usable), titles)
+        return Point(commit, parent, self.now(), self.machine(path), primary, kept, len(usable), titles)
 
 
-def _beside(path: Path, ending: str) -> Path:
+def _with_ending(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
 def _hash(name: str) -> str:
     return name.partition("-")[2]
-
-
-def _log_ratio(pair: Pair, name: str) -> float | None:
-    one, other = pair.good.get(name), pair.other.get(name)
-    return log(other / one) if one and other and one > 0.0 and other > 0.0 else None
-
-
-def _encoded(point: Point) -> bytes:
-    data = msgspec.json.encode(point)
-    whole = _File(msgspec.Raw(data), hashlib.sha256(data).hexdigest())
-    return msgspec.json.encode(whole) + b"\n"
 
 
 def _decoded(data: bytes, path: Path) -> Point:
@@ -261,13 +249,129 @@ def _decoded(data: bytes, path: Path) -> Point:
     return found
 
 
-def _given_up() -> str:
-    """Why a commit of a history whose run was cut short is not gone on with."""
-    return "its run was cut short, and the commit is asked for no more"
-
-
 def _damaged_point(path: Path, detail: str) -> UsageError:
-    """A file of a history that cannot be read."""
     return UsageError(
         f'"{path}" is no point of a history: {detail}', "its run is beside it: remove the file, and it is read again"
     )
+
+
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class TrackAnswer:
+    """A history with its course, and how many of its points are accepted."""
+
+    history: History
+    course: Course
+    accepted: int
+    waiting: int = 0
+    """Commits that are due and were not measured this time."""
+
+    @property
+    def worse(self) -> tuple[Step, ...]:
+        """Steps to the bad side that nobody has accepted."""
+        better = self.history.points[-1].primary.better if self.history.points else Better.NEITHER
+        if better is Better.NEITHER:
+            return ()
+        return tuple(each for each in self.open if (each.estimate < 1.0) == (better is Better.HIGHER))
+
+    @property
+    def open(self) -> tuple[Step, ...]:
+        """Steps that nobody has accepted."""
+        return tuple(each for each in self.course.steps if each.at >= self.accepted)
+
+
+def answer_of(history: History, accepted: str | None, waiting: int = 0) -> TrackAnswer:
+    """`accepted` is a commit's hash; one that was not measured accepts nothing."""
+    known = [place for place, each in enumerate(history.points) if accepted and each.commit.sha == accepted]
+    return TrackAnswer(history, history.course, known[-1] + 1 if known else 0, waiting)
+
+
+def headline(answer: TrackAnswer) -> str:
+    points = answer.history.points
+    if not points:
+        return "nothing is measured yet"
+    title = points[-1].primary.title
+    if answer.open:
+        return _of_step(answer.history, answer.open[-1], title)
+    if len(points) < POINTS_MIN:
+        return f"{_commits(len(points))} measured: steps are looked for from {POINTS_MIN} on"
+    since = " that is not accepted" if answer.course.steps else ""
+    least = answer.course.smallest
+    seen = f": one of {100.0 * least:.1f} % at the last two would have been shown" if isfinite(least) else ""
+    return f"no step{since} in {title} over {_commits(len(points))}{seen}"
+
+
+def text(answer: TrackAnswer) -> str:
+    history, course = answer.history, answer.course
+    lines = [headline(answer)]
+    if history.points:
+        title = history.points[-1].primary.title
+        for step in reversed(course.steps):
+            known = "" if step in answer.open else ", accepted"
+            lines.append(f"  {history.points[step.at].measured:%Y-%m-%d}  {_of_step(history, step, title)}{known}")
+        level = course.levels[-1]
+        lines.append(f"now: {percent(exp(level.mean))} against the reference, by {_commits(level.points)}")
+        if len(history.points) >= POINTS_MIN:
+            lines.append(f"noise of a commit: {100.0 * course.noise:.1f} % (standard deviation)")
+    if len(history.machines) > 1:
+        lines.append(f"measured on {len(history.machines)} machines or kernels: {'; '.join(history.machines)}")
+    if answer.waiting:
+        lines.append(f"{_commits(answer.waiting)} due and not measured this time")
+    hidden = len(history.skipped) - _LISTED
+    lines += [f"skipped: {name}: {why}" for name, why in history.skipped[-_LISTED:]]
+    return "\n".join([*lines, f"skipped before: {hidden} more"] if hidden > 0 else lines)
+
+
+def plain(answer: TrackAnswer) -> dict[str, Any]:
+    history, course = answer.history, answer.course
+    points = history.points
+    return {
+        "format": 1,
+        "response": points[-1].primary.name if points else None,
+        "level": LEVEL,
+        "regressions": [_plain_step(history, each) for each in answer.worse],
+        "steps": [{**_plain_step(history, each), "accepted": each not in answer.open} for each in course.steps],
+        "levels": [
+            {"first": points[each.first].commit.sha, "points": each.points, "ratio": exp(each.mean)}
+            for each in course.levels
+        ],
+        "noise": course.noise if isfinite(course.noise) else None,
+        "smallest_step": course.smallest if course.smallest != inf else None,
+        "points": [
+            {
+                "commit": each.commit.sha, "subject": each.commit.subject, "measured": each.measured.isoformat(),
+                "machine": each.machine, "blocks": each.blocks, "ratio": exp(each.mean),
+            }
+            for each in points
+        ],
+        "skipped": [{"commit": name, "why": why} for name, why in history.skipped],
+        "waiting": answer.waiting,
+    }  # fmt: skip
+
+
+def _of_step(history: History, step: Step, title: str) -> str:
+    return f"{named(history.points, step.at)}: {title} {percent(step.estimate, step.low, step.high)}"
+
+
+def named(points: Sequence[Point], at: int) -> str:
+    """The commit of a point, or the two that a step lies between where commits between them were not measured."""
+    new, old = points[at], points[at - 1]
+    if new.parent == old.commit.sha:
+        return new.commit.name
+    return f"between {old.commit.name} and {new.commit.name}"
+
+
+def _plain_step(history: History, step: Step) -> dict[str, Any]:
+    points = history.points
+    return {
+        "commit": points[step.at].commit.sha,
+        "after": points[step.at - 1].commit.sha,
+        "direct": points[step.at].parent == points[step.at - 1].commit.sha,
+        "estimate": step.estimate, "low": step.low, "high": step.high,
+    }  # fmt: skip
+
+
+def _commits(count: int) -> str:
+    return "1 commit" if count == 1 else f"{count} commits"

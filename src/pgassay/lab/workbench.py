@@ -8,17 +8,16 @@ What is made here (socket directory, workspaces, clones) is given back by `close
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from pgassay import scratch
 from pgassay.bench.client import HERE, LOOPBACK, ClientHost
-from pgassay.bench.file_hashes import FileHashes
-from pgassay.bench.lacking import Lacking
-from pgassay.bench.load import Load, LoadOptions, Tools
-from pgassay.bench.own_files import OwnFiles
+from pgassay.bench.errors import Lacking
+from pgassay.bench.load import FileHashes, Load, LoadOptions, Tools
+from pgassay.bench.places import OwnFiles
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.drive.block.preparation import Tell, tell_nobody
@@ -33,12 +32,10 @@ from pgassay.host.keeper import Keeper
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import PageCache
 from pgassay.lab import gone
-from pgassay.lab.building import Building, builder_of, stand_in
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.drives import DriveChoices, Drives, attacher_of, known_in, owned
-from pgassay.lab.foreseen import Foreseeing
+from pgassay.lab.drives import Drives, known_in, local_attacher, owned
 from pgassay.lab.interruption import Interruption
-from pgassay.lab.places import DATA_VARIABLE, default_directory, local_finder
+from pgassay.lab.places import Building, builder_of, default_directory, local_finder, stand_in
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
 from pgassay.load.network import Loopback, NetworkReference
@@ -50,14 +47,12 @@ from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
-from pgassay.record import counter_proofs, glance
+from pgassay.record import known, live_sample
 from pgassay.record.disk import RealDisk
 from pgassay.scratch import state_directory
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
-
-__all__ = ["DATA_VARIABLE", "BenchOptions", "Workbench", "default_directory"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,7 @@ class Workbench:
         self.runner = LocalRunner(self.account)
         self.finder = local_finder(self.runner, self.clock, self.account, environment)
         self.data_directory = options.data_directory or default_directory(environment)
-        self._proofs = state_directory(environment) / counter_proofs.FILE
+        self._proofs = state_directory(environment) / known.PROOFS_FILE
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}
         self._hashes = FileHashes()
@@ -121,20 +116,21 @@ class Workbench:
             with self._interruption.held():
                 self._sockets = stack.enter_context(ownership.private_directory(self.account))
             options = self.options
-            places = DriveChoices(
-                self.data_directory,
-                options.allow_volatile,
-                options.keep_snapshots,
-                owned(options.owned),
-                options.dry_run,
-                options.snapshots_in,
-                self._proofs,
-                options.tell_overwriting,
+            attacher = replace(
+                local_attacher(self.runner, self.account),
+                allow_volatile=options.allow_volatile,
+                keep_snapshots=options.keep_snapshots,
+                owned=owned(options.owned),
+                planned=options.dry_run,
+                snapshots_in=None if options.snapshots_in is None else options.snapshots_in.absolute(),
+                lacking=self._lacking,
+                known=known_in(self._proofs),
+                tell=options.tell_overwriting,
             )
-            attacher = attacher_of(places, self.runner, self.account, self._lacking)
             self._given_back = stack.pop_all()
-        self._drives = Drives(places, attacher, self._interruption.held, self._given_back, self._keeper.add)
-        self._foreseeing = Foreseeing(self._drives)
+        self._drives = Drives(
+            self.data_directory, attacher, self._interruption.held, self._given_back, self._keeper.add
+        )
         return self
 
     def __exit__(
@@ -149,10 +145,9 @@ class Workbench:
             self._given_back.close()
 
     def site(self) -> Site:
-        """The outside world for a run."""
         return Site(
             clock=self.clock,
-            drive=self._foreseeing.attach,
+            drive=self._drives.attach,
             catalogue=every_factor(),
             installation=self.installation,
             effective=settings.shown,
@@ -171,10 +166,10 @@ class Workbench:
             client=self.client,
             references=(CpuYardstick(self.runner), NetworkReference(self.client)),
             lacking=self._lacking,
-            note=glance.append,
+            note=live_sample.append,
             held=self._interruption.held,
             files=self.options.files,
-            ahead=None if self.options.dry_run else self._foreseeing.ahead,
+            ahead=None if self.options.dry_run else self._drives.ahead,
         )
 
     def counting(self) -> BelievedMounts:
@@ -199,21 +194,21 @@ class Workbench:
     def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:
         """The PostgreSQL of a version (empty for any), or a build; found or built once; what the user named goes first.
 
-        Raises `BenchError`, or `UsageError` where both are asked for. A plan builds nothing (`building.stand_in`).
+        Raises `BenchError`, or `UsageError` where both are asked for. A plan builds nothing (`places.stand_in`).
         """
-        if (version, build) not in self._installations:
-            self._installations[version, build] = self._found(version, build)
-        return self._installations[version, build]
-
-    def _found(self, version: str, build: BuildRequest | None) -> LocalInstallation:
-        named = self.options.bindir
-        if build is not None:
-            if named or version:
-                raise UsageError("--pg-bindir names the programs, build.* factors build them", "leave one of them out")
-            if self.options.dry_run and self.missing_builds([build]):
-                return stand_in(self.finder, build.version)
-            return self._builder().installation(build, may_build=self.options.building.allowed)
-        return self.finder.find(version or None, named)
+        named, known = self.options.bindir, self._installations.get((version, build))
+        if known is not None:
+            return known
+        if build is None:
+            found = self.finder.find(version or None, named)
+        elif named or version:
+            raise UsageError("--pg-bindir names the programs, build.* factors build them", "leave one of them out")
+        elif self.options.dry_run and self.missing_builds([build]):
+            found = stand_in(self.finder, build.version)
+        else:
+            found = self._builder().installation(build, may_build=self.options.building.allowed)
+        self._installations[version, build] = found
+        return found
 
     def missing_builds(self, requests: Iterable[BuildRequest | None]) -> tuple[MissingBuild, ...]:
         """Which of these builds are not in the cache; nothing is fetched or built for the answer."""
@@ -237,7 +232,7 @@ class Workbench:
         return drivers.make(options, tools)
 
     def client(self, name: str) -> ClientHost | None:
-        """The host that `load.host` names; None for beside the server."""
+        """The host that `load.host` names; None for where the server runs."""
         if name == HERE:
             return None
         if name == LOOPBACK:
@@ -249,5 +244,4 @@ class Workbench:
         return LocalMetronome(sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory)
 
     def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
-        """What every probe reads on this server."""
         return every_probe().open(Target(server, directory, self.clock, self._drives.counters(directory)))

@@ -59,19 +59,12 @@ from pgassay.live.catalogue import (
 )
 from pgassay.live.progress import KILLED, RUNNING, Watched, report_failed
 from pgassay.live.stream import ROWS
-from pgassay.record import stopping
-from pgassay.record.holder import holder
+from pgassay.record import directory
+from pgassay.record.directory import holder
 from pgassay.record.reading import Run
 from pgassay.report import own_sections, page, vega, words
 from pgassay.report.colours import dark_style
-from pgassay.report.environments import (
-    Fact,
-    drawing,
-    hosts_of,
-    settings_of,
-    side_by_side,
-    written_of,
-)
+from pgassay.report.environments import Fact, drawing, hosts_of, settings_of, side_by_side, written_of
 from pgassay.report.files import DATA
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
@@ -409,7 +402,7 @@ class _Site:
             run=known,
             writing=self._writing,
             specifications={ROWS: stream.seconds(arms)},
-            stop_file=path / stopping.FILE,
+            stop_file=path / directory.STOP_FILE,
         )
 
     async def events(self, request: Request) -> Response:
@@ -426,7 +419,7 @@ class _Site:
 
     async def stop(self, request: Request) -> Response:
         """Ask the run to end with the block in hand."""
-        return await self._ended(request, lambda path, pid: stopping.ask(path))
+        return await self._ended(request, lambda path, pid: directory.ask_to_stop(path))
 
     async def abort(self, request: Request) -> Response:
         """End it now, as a signal does: committed trials stay, the one in hand is given up."""

@@ -13,10 +13,9 @@ from typing import Any
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.live.catalogue import FINISHED, INTERRUPTED
-from pgassay.record import stopping
-from pgassay.record.decisions import Step, decisions_in
-from pgassay.record.holder import holder
-from pgassay.record.journal import Entry, Kind
+from pgassay.record import directory
+from pgassay.record.directory import holder
+from pgassay.record.journal import Entry, Kind, Step, decisions_in
 from pgassay.record.reading import Run
 from pgassay.report import power_cuts, responses, words
 from pgassay.report.findings import Findings
@@ -116,7 +115,7 @@ class Watched:
                     for entry in run.journal
                     if (text := _words(entry))
                 )[-SAID_MAX:],
-                stop_asked=stopping.is_asked(run.disk, run.path),
+                stop_asked=directory.stop_is_asked(run.disk, run.path),
                 can_stop=state == RUNNING,
                 left=_left(run, study) if state == RUNNING and study is not None else "",
             )

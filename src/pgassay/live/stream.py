@@ -24,11 +24,11 @@ from pgassay.errors import PgassayError
 from pgassay.live.catalogue import signature
 from pgassay.live.progress import Watched, report_failed
 from pgassay.outgoing import values
-from pgassay.record import glance, stopping, trials
+from pgassay.record import directory, live_sample, trials
+from pgassay.record.directory import holder
 from pgassay.record.disk import RealDisk
-from pgassay.record.glance import Glance
-from pgassay.record.holder import holder
 from pgassay.record.journal import Kind
+from pgassay.record.live_sample import LiveSample
 from pgassay.record.reading import Run
 from pgassay.report.colours import PALETTE
 from pgassay.report.json_values import finite
@@ -73,7 +73,7 @@ class Seconds:
         self._run = run
         self._trials: dict[str, _Trial] = {}
         self._began_ns: int | None = None
-        self._last: dict[tuple[str, str], Glance] = {}
+        self._last: dict[tuple[str, str], LiveSample] = {}
 
     def more(self) -> tuple[bool, list[Row]]:
         """Do others run than before, none of them known, so that what was shown is over? And the new points.
@@ -96,7 +96,7 @@ class Seconds:
         rows: list[Row] = []
         for name, trial in self._trials.items():
             folder = self._run / trials.DIRECTORY / name
-            found, trial.offset = glance.read(folder, trial.offset)
+            found, trial.offset = live_sample.read(folder, trial.offset)
             for each in found:
                 rows += self._rows(trial.arm, each)
             rows += _pgbench_progress(folder, trial)
@@ -111,7 +111,7 @@ class Seconds:
         begun = (each.data for each in journal if each.kind == Kind.TRIAL_STARTED)
         return {each["number"]: str(each.get("arm", "")) for each in begun if isinstance(each.get("number"), int)}
 
-    def _rows(self, arm: str, now: Glance) -> Iterator[Row]:
+    def _rows(self, arm: str, now: LiveSample) -> Iterator[Row]:
         self._began_ns = now.monotonic_ns if self._began_ns is None else self._began_ns
         second = (now.monotonic_ns - self._began_ns) / 1e9
         if now.source == "slices":
@@ -183,7 +183,7 @@ async def events(
         """The events of one look, one turn of a thread a second; empty where nothing changed."""
         nonlocal known
         found = b""
-        now = signature(watched.path), holder(watched.path), stopping.is_asked(RealDisk(), watched.path)
+        now = signature(watched.path), holder(watched.path), directory.stop_is_asked(RealDisk(), watched.path)
         if now != known:
             known = now
             try:

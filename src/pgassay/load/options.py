@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from pgassay.bench.client import HERE, LOOPBACK
-from pgassay.bench.cpu_lists import parse_list, show_list
 from pgassay.bench.factor import Stage
+from pgassay.bench.hosting import parse_list, show_list
 from pgassay.bench.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number, optional, seconds, whole
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import option, rows_of

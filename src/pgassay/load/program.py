@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench.client import HERE, LOOPBACK
-from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.errors import ClientLostError
-from pgassay.bench.hosting import ANYWHERE, Placement
+from pgassay.bench.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.load import Moment, Tools
 from pgassay.bench.memory_policy import try_binding
 from pgassay.bench.running import Clock, Completed, Starter

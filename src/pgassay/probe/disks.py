@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.mountinfo import parse_mountinfo
+from pgassay.bench.places import parse_mountinfo
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
 from pgassay.probe.procfs import parse_device_stat, read_text

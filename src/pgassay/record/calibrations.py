@@ -1,4 +1,4 @@
-"""What calibrations found: `calibration.json` beside a calibration's run, and one small file a user for studies to use.
+"""What calibrations found: `calibration.json` with a calibration's run, and one small file a user for studies to use.
 
 The user's file is `$XDG_STATE_HOME/pgassay/calibration.json`. An entry holds for one host, one place (file system and
 device), one PostgreSQL and one load; a later calibration of the same replaces it. A file that cannot be read counts
@@ -82,9 +82,9 @@ class NoiseRecord:
 class TurnsRecord:
     """Equal servers that took turns of `slice_s`: what noise that left, as standard deviations of logarithms.
 
-    `noise` is one arm's value in a block, with its interval; beside it those of what its slices share (`machine`), of a
-    server's start (`instance`) and of one slice (`slice`), of which a block had `rounds` an arm. `best_slice_s` is the
-    length of slice that the `spectrum` speaks for.
+    `noise` is one arm's value in a block, with its interval; along with those of what its slices share (`machine`), of
+    a server's start (`instance`) and of one slice (`slice`), of which a block had `rounds` an arm. `best_slice_s` is
+    the length of slice that the `spectrum` speaks for.
     """
 
     noise: float
@@ -112,7 +112,6 @@ class TurnsRecord:
 def turns_record(
     found: "Turns", spectrum: Sequence[Deviation], blocks: int, slice_s: float, best_slice_s: float
 ) -> TurnsRecord:
-    """As the file keeps it."""
     shares = found.shares
     return TurnsRecord(
         noise=found.noise,

@@ -27,10 +27,10 @@ import msgspec
 
 from pgassay import scratch, untrusted
 from pgassay.record import errors, formats, trials
+from pgassay.record.ask import LIKENESS_FILE as LIKENESS_FILE
 from pgassay.record.directory import HEADER_FILE, HOST_FILE, STUDY_FILE
 from pgassay.record.disk import files_below
 from pgassay.record.journal import FILE as JOURNAL_FILE
-from pgassay.record.likeness import FILE as LIKENESS_FILE
 from pgassay.record.reading import Run
 
 FORMAT = 1
@@ -104,7 +104,6 @@ class Unpacked:
 
     @property
     def run(self) -> Path:
-        """The run directory."""
         return self.folder / RECORD
 
     @property
@@ -160,7 +159,7 @@ def write(contents: Contents, file: Path) -> Manifest:
         scratch.place("capsule", file.with_name(f".{file.name}.new")) as fresh,
     ):
         if file.exists():
-            raise errors.capsule_exists(file)
+            raise errors.RecordError(f'"{file}" exists already', "name another file")
         fresh.unlink(missing_ok=True)
         descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w+b") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED) as archive:
@@ -186,12 +185,16 @@ def unpack(file: Path, folder: Path) -> Unpacked:
                 folder.mkdir()
                 try:
                     for name, part in manifest.files.items():
-                        _unpack(archive, name, part, file, folder)
+                        target = folder / name
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        with archive.open(name) as source, target.open("xb") as copy:
+                            if _copied(source, copy) != part:
+                                raise _damaged_capsule(file, f'"{name}" is not what {MANIFEST} says')
                 except BaseException:
                     shutil.rmtree(folder, ignore_errors=True)
                     raise
         except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as failure:
-            raise errors.not_a_capsule(file, str(failure)) from failure
+            raise _not_a_capsule(file, str(failure)) from failure
     return Unpacked(manifest, folder)
 
 
@@ -202,18 +205,15 @@ def _record(run: Run) -> dict[str, Path]:
     for number in run.numbers:
         own += files_below(run.disk, trials.trial_path(run.path, number))
     _ = run.trials  # each is what was committed, or this raises
-    return {f"{RECORD}/{path.relative_to(run.path).as_posix()}": _plain_file(run, path) for path in own}
+    for path in own:
+        if path.is_symlink() or not path.is_file():
+            raise errors.damaged(run.path, f"{path.relative_to(run.path)} is no file")
+    return {f"{RECORD}/{path.relative_to(run.path).as_posix()}": path for path in own}
 
 
 def _below(folder: Path, name: str) -> dict[str, Path]:
     found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
     return {f"{name}/{path.relative_to(folder).as_posix()}": path for path in found}
-
-
-def _plain_file(run: Run, path: Path) -> Path:
-    if path.is_symlink() or not path.is_file():
-        raise errors.damaged(run.path, f"{path.relative_to(run.path)} is no file")
-    return path
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -226,23 +226,27 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> Manifest:
     """The manifest, after everything that can be said without reading the other entries."""
     entries = archive.infolist()
     if len(entries) > FILES_MAX:
-        raise errors.unsafe_capsule(file, f"it has more than {FILES_MAX:,} files")
+        raise _unsafe_capsule(file, f"it has more than {FILES_MAX:,} files")
     for entry in entries:
-        _check_entry(entry, file)
+        kind = stat.S_IFMT(entry.external_attr >> 16)
+        if entry.is_dir() or kind not in (0, stat.S_IFREG):
+            raise _unsafe_capsule(file, f'"{entry.filename}" is no file')
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size or entry.flag_bits & 1:
+            raise _unsafe_capsule(file, f'"{entry.filename}" is compressed or encrypted')
     if sum(entry.file_size for entry in entries) > file.stat().st_size:
-        raise errors.unsafe_capsule(file, "its files overlap")
+        raise _unsafe_capsule(file, "its files overlap")
     if not entries or entries[0].filename != MANIFEST or entries[0].file_size > MANIFEST_BYTES_MAX:
-        raise errors.not_a_capsule(file, f"it does not begin with {MANIFEST}")
+        raise _not_a_capsule(file, f"it does not begin with {MANIFEST}")
     manifest = _manifest(archive.read(MANIFEST), file)
     names = [entry.filename for entry in entries]
     _check_names(names, file)
     if set(names) != {MANIFEST, *manifest.files} or len(set(names)) != len(names):
-        raise errors.damaged_capsule(file, f"its files are not those of {MANIFEST}")
+        raise _damaged_capsule(file, f"its files are not those of {MANIFEST}")
     if not all(map(str.isprintable, (manifest.run, manifest.study))):
-        raise errors.unsafe_capsule(file, "its names hold control characters")
+        raise _unsafe_capsule(file, "its names hold control characters")
     strangers = set(manifest.scripts.values()) - set(manifest.files)
     if strangers:
-        raise errors.damaged_capsule(file, f"it lacks {min(strangers)}")
+        raise _damaged_capsule(file, f"it lacks {min(strangers)}")
     return manifest
 
 
@@ -255,15 +259,7 @@ def _manifest(data: bytes, file: Path) -> Manifest:
         manifest: Manifest = untrusted.json(data, Manifest)
         return manifest
     except ValueError as failure:
-        raise errors.damaged_capsule(file, f"{MANIFEST}: {failure}") from failure
-
-
-def _check_entry(entry: zipfile.ZipInfo, file: Path) -> None:
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if entry.is_dir() or kind not in (0, stat.S_IFREG):
-        raise errors.unsafe_capsule(file, f'"{entry.filename}" is no file')
-    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size or entry.flag_bits & 1:
-        raise errors.unsafe_capsule(file, f'"{entry.filename}" is compressed or encrypted')
+        raise _damaged_capsule(file, f"{MANIFEST}: {failure}") from failure
 
 
 def _check_names(names: Iterable[str], file: Path) -> None:
@@ -272,21 +268,13 @@ def _check_names(names: Iterable[str], file: Path) -> None:
     for name in known - {MANIFEST}:
         path = PurePosixPath(name)
         if "\\" in name or "\0" in name or path.as_posix() != name or path.is_absolute() or ".." in path.parts:
-            raise errors.unsafe_capsule(file, f'"{name}" would be written elsewhere')
+            raise _unsafe_capsule(file, f'"{name}" would be written elsewhere')
         if len(path.parts) > PARTS_MAX:
-            raise errors.unsafe_capsule(file, f'"{name[:40]}…" is more than {PARTS_MAX} folders deep')
+            raise _unsafe_capsule(file, f'"{name[:40]}…" is more than {PARTS_MAX} folders deep')
         if len(path.parts) < 2 or path.parts[0] not in (RECORD, SCRIPTS, REPORT):
-            raise errors.unsafe_capsule(file, f'"{name}" belongs to no part of a capsule')
+            raise _unsafe_capsule(file, f'"{name}" belongs to no part of a capsule')
         if any(str(parent) in known for parent in path.parents):
-            raise errors.unsafe_capsule(file, f'"{name}" is below a file')
-
-
-def _unpack(archive: zipfile.ZipFile, name: str, part: Part, file: Path, folder: Path) -> None:
-    target = folder / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with archive.open(name) as source, target.open("xb") as copy:
-        if _copied(source, copy) != part:
-            raise errors.damaged_capsule(file, f'"{name}" is not what {MANIFEST} says')
+            raise _unsafe_capsule(file, f'"{name}" is below a file')
 
 
 def _copied(source: Any, target: Any) -> Part:
@@ -309,3 +297,15 @@ def _opened(where: Path | bytes) -> io.BytesIO | io.BufferedReader:
 def _sha256(where: Path | bytes) -> str:
     with _opened(where) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _not_a_capsule(path: Path, what: str) -> errors.RecordError:
+    return errors.RecordError(f'"{path}" is not a capsule: {what}', "pgassay export RUN --capsule FILE makes one")
+
+
+def _damaged_capsule(path: Path, what: str) -> errors.DamagedError:
+    return errors.DamagedError(f'capsule "{path}" is damaged: {what}', "copy it again from where it was made", what)
+
+
+def _unsafe_capsule(path: Path, what: str) -> errors.RecordError:
+    return errors.RecordError(f'capsule "{path}" was not made by pgassay: {what}', "nothing of it was unpacked")

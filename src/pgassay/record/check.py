@@ -7,18 +7,19 @@ decisions follow from the design is checked by the lab, which replays them; here
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.record import formats, start_states, trials
-from pgassay.record.decisions import Step, decision_of, extended_in
+from pgassay.record import formats, trials
+from pgassay.record.ask import LIKENESS_FILE as LIKENESS_FILE
+from pgassay.record.ask import STATEMENTS_FILE as STATEMENTS_FILE
 from pgassay.record.directory import read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk, sha256_of
 from pgassay.record.errors import DamagedError, NewerFormatError, NotARunError, RecordError
-from pgassay.record.journal import Entry, Kind, Parsed, committed_in
-from pgassay.record.likeness import FILE as LIKENESS_FILE
+from pgassay.record.journal import Entry, Kind, Step, committed_in, decision_of, extended_in
 from pgassay.record.reading import Run
-from pgassay.record.statements import FILE as STATEMENTS_FILE
 from pgassay.record.values import TrialRecord
+from pgassay.study.drives import HOST_BEFORE, STATE_BEFORE
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.responses import Status
 
@@ -41,19 +42,20 @@ def check(path: Path, disk: Disk | None = None) -> list[Finding]:
     except (RecordError, OSError) as failure:
         return [_error(path.name, str(failure))]
     run = Run(path, header, parsed.entries, disk)
-    return [*_own_files(run), *_journal(run, parsed), *_trials(run), *_allowed(run), *_compacted(run)]
+    found = [*_sums(run), *_own_files(run)]
+    if parsed.torn_bytes:
+        torn = f"the last line is torn ({parsed.torn_bytes} bytes); resuming cuts it off"
+        found.append(_note("journal.jsonl", torn))
+    found += [_error(f"journal.jsonl line {line}", what) for line, what in broken_rules(run.journal, header.seed)]
+    return [*found, *_trials(run), *_allowed(run), *_compacted(run)]
 
 
 def _own_files(run: Run) -> Iterator[Finding]:
-    yield from _sums(run)
-    try:
-        _ = run.study
-    except RecordError as failure:
-        yield _error("study.toml", str(failure))
-    try:
-        _ = run.host
-    except RecordError as failure:
-        yield _error("host.json", str(failure))
+    for name, attribute in (("study.toml", "study"), ("host.json", "host")):
+        try:
+            getattr(run, attribute)
+        except RecordError as failure:
+            yield _error(name, str(failure))
     try:
         left_out = Counter(Path(name).name for name in trials.left_out(run.disk, run.path))
         for name, count in sorted(left_out.items()):
@@ -112,13 +114,6 @@ def _allowed(run: Run) -> Iterator[Finding]:
         yield _error("journal.jsonl", f"{len(disturbed)} trials were {what}")
 
 
-def _journal(run: Run, parsed: Parsed) -> Iterator[Finding]:
-    if parsed.torn_bytes:
-        yield _note("journal.jsonl", f"the last line is torn ({parsed.torn_bytes} bytes); resuming cuts it off")
-    for line, what in broken_rules(run.journal, run.header.seed):
-        yield _error(f"journal.jsonl line {line}", what)
-
-
 def _trials(run: Run) -> Iterator[Finding]:
     found = trials.scan(run.disk, run.path)
     journalled = {entry.data.get("number"): entry.data for entry in run.journal if entry.kind == Kind.TRIAL_COMMITTED}
@@ -146,7 +141,7 @@ def _trials(run: Run) -> Iterator[Finding]:
             yield from _record(read[-1], number, seen)
         except (RecordError, OSError) as failure:
             yield _error(where, str(failure))
-    for each in start_states.changes(read):
+    for each in state_changes(read):
         said = f"{each.source} started from another state than before trial {each.before}: it was made again in between"
         yield _note(f"trial {each.trial}", said)
 
@@ -161,30 +156,27 @@ def _unjournalled(run: Run, number: int) -> Finding:
 def _record(record: TrialRecord, number: int, seen: dict[tuple[object, ...], int]) -> Iterator[Finding]:
     if record.number != number:
         yield _error(f"trial {number}", f"says that it is trial {record.number}")
-    for key in _keys(record):
+    # What may occur once in a run: an attempt at an arm in a block, and its one valid trial.
+    arm = (f"block {record.block}", record.treatment, record.condition, record.covariate)
+    keys: list[tuple[object, ...]] = [(*arm, f"attempt {record.attempt}")]
+    if record.status is Status.VALID:
+        keys.append((*arm, Status.VALID.value))
+    for key in keys:
         if key in seen:
             yield _error(f"trial {number}", f"repeats trial {seen[key]}: {' '.join(map(str, key))}")
         seen[key] = number
 
 
-def _keys(record: TrialRecord) -> Iterator[tuple[object, ...]]:
-    """What may occur once in a run: an attempt at an arm in a block, and its one valid trial."""
-    arm = (f"block {record.block}", record.treatment, record.condition, record.covariate)
-    yield (*arm, f"attempt {record.attempt}")
-    if record.status is Status.VALID:
-        yield (*arm, Status.VALID.value)
-
-
 def _compacted(run: Run) -> Iterator[Finding]:
-    from pgassay.record import compaction
+    from pgassay.record import series
 
-    if not run.disk.exists(run.path / compaction.INDEX_FILE):
+    if not run.disk.exists(run.path / series.INDEX_FILE):
         return
     try:
         journalled = committed_in(run.journal, run.path)
-        found = list(compaction.disagreements(run.disk, run.path, journalled))
+        found = list(series.disagreements(run.disk, run.path, journalled))
     except (RecordError, OSError) as failure:
-        found = [(compaction.INDEX_FILE, str(failure))]
+        found = [(series.INDEX_FILE, str(failure))]
     yield from (_error(where, what) for where, what in found)
 
 
@@ -255,3 +247,61 @@ def _decisions(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
             yield entry.seq, f'"{decision.arm}" is run although it was dropped'
         for name in dropped.intersection(decision.arms):
             yield entry.seq, f'"{name}" is run although it was dropped'
+
+
+STATE_SOURCES = ("drive", "drive_wal")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A trial that counts and found a drive (`source`) in another state than an earlier one of its arm, `before`."""
+
+    trial: int
+    source: str
+    before: int
+
+
+def state_changes(trials: Sequence[TrialRecord]) -> Iterator[Change]:
+    """Where a drive was in another state than before the latest earlier trial of the same arm; nothing for drives that
+    do not report it.
+
+    An emulated drive is put back, flash and all, before each trial, so its counters must be those that were kept: a
+    trial that found others is invalid (`drive_state`). Between two trials that count they can differ only where the
+    drive was made again: when a run was resumed, or because its snapshot had to go. A real drive cannot be put back at
+    all. It reports how much had been written to it (SNIA's Performance Test Specification judges its state by write
+    amplification over the rounds instead, as the report does).
+    """
+    latest: dict[tuple[str, str], tuple[int, str]] = {}
+    for trial in sorted(trials, key=lambda each: each.number):
+        for source in STATE_SOURCES:
+            state = _state_before(trial, source)
+            if state is None:
+                continue
+            known = latest.get((trial.arm, source))
+            if known is not None and known[1] != state:
+                yield Change(trial.number, source, known[0])
+            latest[trial.arm, source] = trial.number, state
+
+
+def proven(trials: Sequence[TrialRecord]) -> int:
+    """How many trials that count recorded the state of a drive before them."""
+    return sum(any(_state_before(trial, source) is not None for source in STATE_SOURCES) for trial in trials)
+
+
+def written_between(trials: Sequence[TrialRecord]) -> float | None:
+    """Bytes that a real drive was sent from the first trial to the last; None where it does not tell."""
+    for source in STATE_SOURCES:
+        values = [
+            float(value)
+            for trial in trials
+            if isinstance(value := trial.regime.get(f"{source}.{HOST_BEFORE}"), int | float)
+        ]
+        if len(values) > 1:
+            return max(values) - min(values)
+    return None
+
+
+def _state_before(trial: TrialRecord, source: str) -> str | None:
+    """None where the trial does not count or the drive did not tell."""
+    state = trial.regime.get(f"{source}.{STATE_BEFORE}")
+    return state if trial.status is Status.VALID and isinstance(state, str) and state else None

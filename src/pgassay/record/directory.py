@@ -7,10 +7,15 @@ What a killed runner may have left is put in order before the next one writes (s
 journal line is cut off; a staged trial is set aside with its raw output; a trial that was renamed into place but not
 journalled yet is adopted. A journalled trial without its directory cannot be explained by any crash and is an error.
 Every step can itself be interrupted and done again.
+
+A run is asked to end by a file in its directory that its runner looks for between blocks. Anybody who may write there
+may ask, also with touch(1); the runner takes the file away when it has ended, and when it begins. It ends as by Ctrl-C,
+but with the block whole: `pgassay resume` goes on with the next one.
 """
 
 import hashlib
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,16 +26,42 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgassay import untrusted
 from pgassay.files import UntrustedError, accounts_of_ours
-from pgassay.record import formats, stopping, trials
-from pgassay.record.decisions import Extended
+from pgassay.record import formats, trials
 from pgassay.record.disk import Disk, HeldError, Lock, RealDisk
-from pgassay.record.errors import already_there, as_record_error, damaged, in_use, no_parent, not_a_run, older_format
+from pgassay.record.errors import InUseError, RecordError, already_there, as_record_error, damaged, not_a_run
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import FILE as JOURNAL_FILE
-from pgassay.record.journal import Entry, Journal, Kind, Parsed, committed_in, encode, parse, require_all
+from pgassay.record.journal import Entry, Extended, Journal, Kind, Parsed, committed_in, encode, parse, require_all
 from pgassay.record.trials import Staging
 from pgassay.record.values import CHUNK_TRIALS, FORMAT, TrialRecord
+
+if TYPE_CHECKING:
+    from pgassay.record.series import Sampled
+
+STOP_FILE = "stop"
+STOPPED = "asked to stop after a block"
+"""What the journal then says."""
+
+
+def ask_to_stop(run: Path) -> None:
+    """Ask the runner of this run to end with the block in hand; asked twice is asked once."""
+    with as_record_error(run, "ask for a stop"):
+        os.close(
+            os.open(run / STOP_FILE, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+        )
+
+
+def stop_is_asked(disk: Disk, run: Path) -> bool:
+    """Was it asked? A directory of that name is none of ours, and asks nothing."""
+    return disk.exists(run / STOP_FILE) and not disk.is_directory(run / STOP_FILE)
+
+
+def forget_stop(disk: Disk, run: Path) -> None:
+    """As if nobody had asked."""
+    if stop_is_asked(disk, run):
+        disk.remove(run / STOP_FILE)
 
 
 @dataclass(frozen=True)
@@ -43,7 +74,6 @@ class Recovery:
     former_owner: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """For the `resumed` line of the journal."""
         return {
             "torn_bytes": self.torn_bytes,
             "adopted": list(self.adopted),
@@ -55,7 +85,9 @@ class Recovery:
 def recover(disk: Disk, run: Path, journal: Journal, torn_bytes: int, former_owner: str) -> Recovery:
     """Put the run in order; the journal's torn end is cut off already."""
     journalled = committed_in(journal.entries, run)
-    for number in _sealed(journal.entries):
+    # The trials of the last block that was to be committed as a whole: all of them are complete.
+    sealed = [entry.data["trials"] for entry in journal.entries if entry.kind == Kind.BLOCK_SEALED]
+    for number in sealed[-1] if sealed else ():
         if number not in journalled:
             trials.place(disk, run, number)
     found = trials.scan(disk, run)
@@ -75,18 +107,6 @@ def recover(disk: Disk, run: Path, journal: Journal, torn_bytes: int, former_own
     abandoned = tuple(trials.set_aside(disk, run, name) for name in found.staging)
     return Recovery(torn_bytes, adopted, abandoned, former_owner)
 
-
-def _sealed(entries: Iterable[Entry]) -> tuple[int, ...]:
-    """The trials of the last block that was to be committed as a whole: all of them are complete."""
-    numbers: tuple[int, ...] = ()
-    for entry in entries:
-        if entry.kind == Kind.BLOCK_SEALED:
-            numbers = tuple(entry.data["trials"])
-    return numbers
-
-
-if TYPE_CHECKING:
-    from pgassay.record.series import Sampled
 
 HEADER_FILE = "run.json"
 STUDY_FILE = "study.toml"
@@ -135,12 +155,12 @@ class RunDirectory:
         host: Mapping[str, Any],
         disk: Disk | None = None,
         wall_ns: Callable[[], int] = time.time_ns,
-        beside: Mapping[str, bytes] | None = None,
+        more_files: Mapping[str, bytes] | None = None,
     ) -> "RunDirectory":
         """Make the run directory at `path`, which must not exist, all or nothing; raises `RecordError`.
 
-        It is put together beside its final place and renamed, so that a crash leaves no half-made run. `beside` are
-        files that say more about the study; readers that do not know them ignore them.
+        It is put together next to its final place and renamed, so that a crash leaves no half-made run. `more_files`
+        are files that say more about the study; readers that do not know them ignore them.
         """
         disk = disk or RealDisk()
         path = path.absolute()
@@ -148,10 +168,12 @@ class RunDirectory:
             if disk.exists(path):
                 raise already_there(path)
             if not disk.is_directory(path.parent):
-                raise no_parent(path)
+                raise RecordError(
+                    f'directory "{path.parent}" does not exist', "make it, or name another place with --out"
+                )
             fresh = path.with_name(f".{path.name}.creating")
             if disk.exists(fresh):
-                if not {*OWN_FILES, *(beside or {})}.issuperset(disk.list(fresh)):
+                if not {*OWN_FILES, *(more_files or {})}.issuperset(disk.list(fresh)):
                     raise already_there(fresh)
                 disk.remove_tree(fresh)
             disk.mkdir(fresh)
@@ -160,7 +182,7 @@ class RunDirectory:
                 HEADER_FILE: formats.encode(header),
                 STUDY_FILE: study_toml.encode(),
                 HOST_FILE: formats.encode_host(host),
-                **(beside or {}),
+                **(more_files or {}),
             }
             for name, content in files.items():
                 disk.write_file(fresh / name, content)
@@ -193,7 +215,10 @@ class RunDirectory:
             header = read_header(disk, path)
             written = formats.written_format(disk.read(path / HEADER_FILE), path, HEADER_FILE)
             if written != FORMAT:
-                raise older_format(path, written, FORMAT)
+                raise RecordError(
+                    f'"{path}" has format {written} and cannot be continued in format {FORMAT}',
+                    "read it, or start a new run",
+                )
             lock = _lock(disk, path)
             try:
                 parsed = read_journal(disk, path)
@@ -201,7 +226,7 @@ class RunDirectory:
                     disk.truncate(path / JOURNAL_FILE, parsed.good_bytes)
                 journal = Journal(disk, path / JOURNAL_FILE, parsed.entries, parsed.good_bytes, wall_ns)
                 found = recover(disk, path, journal, parsed.torn_bytes, lock.former)
-                stopping.forget(disk, path)
+                forget_stop(disk, path)
             except BaseException:
                 lock.release()
                 raise
@@ -225,16 +250,14 @@ class RunDirectory:
 
     @property
     def finished(self) -> bool:
-        """Is the journal's last word that the run is over?"""
         return self.journal.entries[-1].kind == Kind.FINISHED
 
     @property
     def stop_asked(self) -> bool:
-        """Is this run to end with the block in hand (see `stopping`)?"""
-        return stopping.is_asked(self._disk, self.path)
+        return stop_is_asked(self._disk, self.path)
 
     def decide(self, data: Mapping[str, Any]) -> None:
-        """Journal a decision (see `decisions`) before it is acted upon."""
+        """Journal a decision before it is acted upon."""
         self.journal.append(Kind.DECISION, data)
 
     def begin_trial(self, number: int, data: Mapping[str, Any] | None = None) -> Staging:
@@ -298,7 +321,7 @@ class RunDirectory:
     def _forget_stop(self) -> None:
         """A request to stop is answered by an end, whoever asked for that."""
         with as_record_error(self.path, "forget a stop"):
-            stopping.forget(self._disk, self.path)
+            forget_stop(self._disk, self.path)
 
     def resumed(self, data: Mapping[str, Any] | None = None) -> None:
         """Journal that the run goes on, with what recovery found."""
@@ -316,7 +339,7 @@ class RunDirectory:
 
     def compact(self) -> None:
         """Bring `index.parquet` and `series-NNN.parquet` up to date; they can be rebuilt at any time."""
-        from pgassay.record.compaction import compact
+        from pgassay.record.series import compact
 
         with as_record_error(self.path, "compact the trials"):
             compact(self._disk, self.path, self._committed)
@@ -347,4 +370,36 @@ def _lock(disk: Disk, path: Path) -> Lock:
     try:
         return disk.lock(path / LOCK_FILE, owner)
     except HeldError as held:
-        raise in_use(path, held.owner) from None
+        raise InUseError(
+            f'run directory "{path}" is in use by {held.owner or "another process"}', "wait for it or stop it"
+        ) from None
+
+
+_OWNER = re.compile(r"process (\d+) on (.+)")
+_LOCK_BYTES_MAX = 4096
+
+
+def holder(run: Path, proc: Path = Path("/proc")) -> int | None:
+    """The process that writes a run just now; None where nobody writes, or somebody on another machine or in another
+    container.
+
+    A reader that tried the lock would hold it for a moment, and a runner that starts in that moment would be refused.
+    The kernel lists who holds what in /proc/locks (proc(5)); the lock file names the process that should.
+
+    The lock file of another account names a process of that account, or none: it may have the number (inode) of a file
+    that some other process holds on another file system.
+    """
+    try:
+        with untrusted.open_file(run / LOCK_FILE, links=False) as file:
+            facts = os.fstat(file.fileno())
+            owner = _OWNER.fullmatch(file.read(_LOCK_BYTES_MAX).decode(errors="replace").strip())
+        if owner is None or owner[2] != socket.gethostname():
+            return None
+        accounts = {facts.st_uid, (proc / owner[1]).stat().st_uid}
+        listed = (proc / "locks").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    if len(accounts) > 1 and facts.st_uid not in accounts_of_ours():
+        return None
+    held = re.compile(rf"^\d+: FLOCK +ADVISORY +WRITE {owner[1]} [0-9a-f]+:[0-9a-f]+:{facts.st_ino} ", re.MULTILINE)
+    return int(owner[1]) if held.search(listed) else None

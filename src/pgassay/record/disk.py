@@ -250,7 +250,6 @@ def files_below(disk: Disk, directory: Path) -> Iterator[Path]:
 
 
 def sha256_of(disk: Disk, path: Path) -> str:
-    """The SHA-256 of a file, read in pieces."""
     digest = hashlib.sha256()
     for block in disk.blocks(path):
         digest.update(block)

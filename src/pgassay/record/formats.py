@@ -87,22 +87,16 @@ def decode_trial(data: bytes, run: Path, where: str) -> TrialRecord:
         record = _TRIAL.decode(data)
         if record.format == FORMAT and b'"format"' in data:
             return record
-    found = written_format(data, run, where)
-    if found == FORMAT:
-        return decode(TrialRecord, data, run, where)
-    return _upgraded(TrialRecord, upgrade_trial, data, found, run, where)
+    return _decoded(TrialRecord, _TRIAL_STEPS, data, run, where)
 
 
 def decode_header(data: bytes, run: Path) -> RunHeader:
     """The header in the bytes of a `run.json`; raises `DamagedError` or `NewerFormatError`."""
-    found = written_format(data, run, "run.json")
-    if found == FORMAT:
-        return decode(RunHeader, data, run, "run.json")
-    return _upgraded(RunHeader, upgrade_header, data, found, run, "run.json")
+    return _decoded(RunHeader, _HEADER_STEPS, data, run, "run.json")
 
 
 def encode_host(facts: Mapping[str, Any]) -> bytes:
-    """`host.json`: the facts under their own key, beside the format."""
+    """`host.json`: the facts under their own key, along with the format."""
     return encode({"format": FORMAT, "facts": dict(facts)})
 
 
@@ -160,30 +154,18 @@ def read_or(disk: Disk, path: Path, empty: Kept) -> Kept:
     return found if found.format == empty.format else empty
 
 
-def _upgraded(
-    kind: type[Value], upgrade: Callable[[Plain, int], Plain], data: bytes, found: int, run: Path, where: str
-) -> Value:
+def _decoded(kind: type[Value], steps: Sequence[Step], data: bytes, run: Path, where: str) -> Value:
+    """A file of today's format, or of an older one upgraded by these steps."""
+    found = written_format(data, run, where)
+    if found == FORMAT:
+        return decode(kind, data, run, where)
     plain = decode(dict[str, Any], data, run, where)
     try:
-        return msgspec.convert(upgrade(plain, found), kind)
+        for step in steps[found:]:
+            plain = step(plain)
+        return msgspec.convert(plain, kind)
     except (TypeError, AttributeError, ValueError, OverflowError) as failure:  # steps trust the old types
         raise damaged(run, f"{where}: {failure}") from failure
-
-
-def upgrade_trial(trial: Plain, found: int) -> Plain:
-    """A decoded `trial.json` of format `found` in today's form; wrong types are left for the decoder to name."""
-    return _through(_TRIAL_STEPS, trial, found)
-
-
-def upgrade_header(header: Plain, found: int) -> Plain:
-    """A decoded `run.json` of format `found` in today's form."""
-    return _through(_HEADER_STEPS, header, found)
-
-
-def _through(steps: Sequence[Step], value: Plain, found: int) -> Plain:
-    for step in steps[found:]:
-        value = step(value)
-    return value
 
 
 def _trial_0_to_1(trial: Plain) -> Plain:

@@ -2,11 +2,16 @@
 
 A line carries its number, the time, a kind, its data and a CRC-32 of all that. The last line may be torn (the write was
 under way when the machine stopped): it is cut off when the run is resumed. Damage anywhere else is an error.
+
+A decision of the design is a line, too, so that replaying the journal gives the same schedule again. Its inputs are in
+the record (study, seed, committed trials); their hash shows whether a replay saw the same.
 """
 
+import hashlib
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -15,7 +20,7 @@ import msgspec
 
 from pgassay import untrusted
 from pgassay.record.disk import Disk
-from pgassay.record.errors import RecordError, as_record_error, damaged, unusable_journal
+from pgassay.record.errors import DamagedError, RecordError, as_record_error, damaged
 from pgassay.record.values import Count, Moment, Seconds
 
 FILE = "journal.jsonl"
@@ -194,7 +199,10 @@ class Journal:
     def append(self, kind: Kind, data: Mapping[str, Any] | None = None) -> Entry:
         """Write one line and return when it is durable; raises `RecordError`, and the line then does not count."""
         if not self._usable:
-            raise unusable_journal(self._path)
+            raise RecordError(
+                f'no more lines are written to "{self._path}" after a failed write',
+                "continue with: pgassay resume, which reads what is stored",
+            )
         entry = Entry(len(self._entries) + 1, self._wall_ns(), kind.value, dict(data or {}))
         line = encode(entry)
         if len(line) > LINE_BYTES_MAX:
@@ -203,17 +211,98 @@ class Journal:
             try:
                 self._disk.append(self._path, line)
             except BaseException:  # an interrupt in the middle of it as well
-                self._take_back()
+                self._usable = False
+                with suppress(OSError):  # cut off what is left of it, so that the next line does not follow half a line
+                    self._disk.truncate(self._path, self._size)
+                    self._usable = True
                 raise
         self._entries.append(entry)
         self._size += len(line)
         return entry
 
-    def _take_back(self) -> None:
-        """Cut off what a failed append may have left, so that the next line does not follow half a line."""
-        self._usable = False
-        try:
-            self._disk.truncate(self._path, self._size)
-        except OSError:
-            return
-        self._usable = True
+
+class Step(StrEnum):
+    """The kinds of decision that a design can make."""
+
+    NEXT = "next"
+    """Run a trial of an arm."""
+    BLOCK = "block"
+    """Run a block whose servers take turns."""
+    DROP = "drop"
+    """Leave an arm out from now on."""
+    STOP = "stop"
+    """End the run."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision. `clock_s` and `budget_used_s` count from the run's start, pauses between resumes left out.
+
+    `arm` is the arm's label; `trial`, `block` and `attempt` are 0 where the step names none. `arms` are the labels of
+    a block whose servers take turns, in the order of their trials; `trial` is the first of these.
+    """
+
+    step: Step
+    inputs_sha256: str
+    clock_s: Seconds
+    budget_used_s: Seconds
+    arm: str = ""
+    trial: Count = 0
+    block: Count = 0
+    attempt: Count = 0
+    reason: str = ""
+    stage: Count = 0
+    horizon: Count = 0
+    """Blocks of the first stage of looks and of both, at the decision that fixes them; 0 at all others."""
+    arms: tuple[str, ...] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        data = asdict(self)
+        if not self.arms:
+            del data["arms"]
+        return data
+
+
+def decision_of(entry: Entry) -> Decision:
+    """The decision in a journal line; raises `DamagedError` where there is none."""
+    try:
+        return msgspec.convert(dict(entry.data), Decision)
+    except msgspec.ValidationError as failure:
+        what = f"is no decision: {failure}"
+        raise DamagedError(f"line {entry.seq} of {FILE} {what}", what=what) from failure
+
+
+def decisions_in(entries: tuple[Entry, ...]) -> tuple[Decision, ...]:
+    return tuple(decision_of(entry) for entry in entries if entry.kind == Kind.DECISION)
+
+
+def horizon_in(entries: Iterable[Entry]) -> tuple[int, int] | None:
+    """The blocks that looks are planned for, of the first stage and of both; None where no decision fixed them."""
+    fixed = (each for each in entries if each.kind == Kind.DECISION and each.data.get("horizon"))
+    return next(((each.stage, each.horizon) for each in map(decision_of, fixed)), None)
+
+
+@dataclass(frozen=True)
+class Extended:
+    """The data of an `extended` line: a run goes on to this number of blocks, or until this budget is used, whichever
+    comes first. `budget_s` counts from the run's start as `Decision.budget_used_s` does, with what was prepared."""
+
+    blocks_min: Count
+    blocks_max: Count
+    budget_s: Seconds | None
+
+
+def extended_in(entries: Iterable[Entry]) -> Extended | None:
+    """The last extension of a run; None where there is none. Raises `RecordError` for what is none."""
+    found = [each for each in entries if each.kind == Kind.EXTENDED]
+    if not found:
+        return None
+    try:
+        return msgspec.convert(dict(found[-1].data), Extended)
+    except msgspec.ValidationError as failure:
+        raise RecordError(f"journal line {found[-1].seq} does not say how far the run goes on: {failure}") from failure
+
+
+def inputs_sha256(*inputs: Any) -> str:
+    """A hash of plain values, dataclasses and mappings that does not depend on the order of keys."""
+    return hashlib.sha256(msgspec.json.encode(inputs, order="deterministic")).hexdigest()

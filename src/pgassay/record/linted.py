@@ -19,7 +19,6 @@ SAID = "said."
 
 
 def results_of(run: Run) -> Sequence[TrialRecord]:
-    """The trials that stand as results."""
     imported = isinstance(run.host.get(IMPORTED), dict)
     return [trial for trial in run.trials if imported or trial.status is Status.VALID]
 
@@ -37,8 +36,16 @@ def benchmark_of(run: Run, study: Study, response: str) -> Benchmark:
     varied = {name for arm in study.arms for name in arm.levels}
     return Benchmark(
         tuple(
-            replace(
-                _of_trial(trial, response, varied, ordered),
+            Linted(
+                treatment=trial.treatment,
+                value=trial.responses.get(response),
+                position=trial.number if ordered else None,
+                levels={name: level.typed for name, level in trial.levels.items() if name in varied},
+                seconds=_seconds(trial, "window_s"),
+                planned_s=_seconds(trial, "planned_s"),
+                aborted=gave_up(trial.reasons),
+                condition=", ".join(part for part in (trial.condition, trial.covariate) if part),
+                place=str(trial.regime.get("imported_from") or f"trial {trial.number}"),
                 setup=_setup(run, study, trial),
                 course=courses.get(trial.number, ()),
             )
@@ -65,20 +72,6 @@ def _courses(run: Run) -> dict[int, tuple[tuple[float, float | None], ...]]:
 def gave_up(reasons: Sequence[Reason]) -> str:
     """The reasons that no other check of lint gives."""
     return "; ".join(reason.detail for reason in reasons if reason.code not in (SHORT, NO_VALUE))
-
-
-def _of_trial(trial: TrialRecord, response: str, varied: set[str], ordered: bool) -> Linted:
-    return Linted(
-        treatment=trial.treatment,
-        value=trial.responses.get(response),
-        position=trial.number if ordered else None,
-        levels={name: level.typed for name, level in trial.levels.items() if name in varied},
-        seconds=_seconds(trial, "window_s"),
-        planned_s=_seconds(trial, "planned_s"),
-        aborted=gave_up(trial.reasons),
-        condition=", ".join(part for part in (trial.condition, trial.covariate) if part),
-        place=str(trial.regime.get("imported_from") or f"trial {trial.number}"),
-    )
 
 
 def _setup(run: Run, study: Study, trial: TrialRecord) -> Setup:

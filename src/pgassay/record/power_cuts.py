@@ -10,9 +10,9 @@ from typing import Any
 
 from pgassay import untrusted
 from pgassay.analysis.crash_coverage import Met
-from pgassay.record.errors import CHECK, as_record_error, damaged
+from pgassay.record import trials
+from pgassay.record.errors import damaged
 from pgassay.record.reading import Run
-from pgassay.record.trials import trial_path
 from pgassay.record.values import Amount, Moment
 
 FILE = "power_cuts.jsonl"
@@ -61,7 +61,7 @@ class CutRecord:
     own_settings: bool = True
     """Had the server that recovered the treatment's settings?"""
     memory_bytes: Moment = 0
-    """What the crash state took beside its blocks."""
+    """What the crash state took besides its blocks."""
     met: Met | None = None
     """What the server under load had done; None in records of earlier versions, and where it could not be asked."""
 
@@ -76,7 +76,6 @@ def epoch_of(cut: CutRecord, flush: str) -> int:
 
 
 def encode(cuts: Sequence[CutRecord]) -> bytes:
-    """The contents of the file."""
     return "".join(json.dumps(asdict(cut)) + "\n" for cut in cuts).encode()
 
 
@@ -87,12 +86,8 @@ def decode(data: bytes) -> tuple[CutRecord, ...]:
 
 def power_cuts(run: Run, number: int) -> tuple[CutRecord, ...]:
     """The cuts of a trial; empty where none were made. Raises `DamagedError`."""
-    path = trial_path(run.path, number) / FILE
-    if not run.disk.exists(path):
-        return ()
-    with as_record_error(run.path, "read the power cuts", CHECK):
-        data = run.disk.read(path)
+    name = f"{trials.DIRECTORY}/{number:06d}/{FILE}"
     try:
-        return decode(data)
+        return decode(run.optional(name, "the power cuts") or b"")
     except ValueError as failure:
-        raise damaged(run.path, f"{path.relative_to(run.path)}: {failure}") from failure
+        raise damaged(run.path, f"{name}: {failure}") from failure

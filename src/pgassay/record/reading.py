@@ -28,7 +28,7 @@ from pgassay.study.responses import Response
 if TYPE_CHECKING:
     import polars as pl
 
-    from pgassay.record.compaction import Indexed
+    from pgassay.record.series import Indexed
 
 
 class LeftOut(NamedTuple):
@@ -61,12 +61,10 @@ class Run:
 
     @property
     def responses(self) -> tuple[Response, ...]:
-        """The declarations of every response that a trial may carry."""
         return self.header.responses
 
     @cached_property
     def study_toml(self) -> str:
-        """The resolved study as TOML text, as it is in `study.toml`."""
         with as_record_error(self.path, "read the study", CHECK):
             data = self.disk.read(self.path / STUDY_FILE)
         try:
@@ -133,6 +131,13 @@ class Run:
         """The directory of a committed trial, with the raw output of every tool."""
         return trials.trial_path(self.path, number)
 
+    def optional(self, name: str, what: str) -> bytes | None:
+        """A file of the run (`what` in words) that not every run has; None without it. Raises `RecordError`."""
+        if not self.disk.exists(self.path / name):
+            return None
+        with as_record_error(self.path, f"read {what}", CHECK):
+            return self.disk.read(self.path / name)
+
     def series(self) -> "pl.LazyFrame":
         """All trials' series, columns as in `series.SCHEMA`.
 
@@ -169,7 +174,6 @@ class Run:
 
     @property
     def _series_files(self) -> tuple[Path, ...]:
-        """Compacted where there are such."""
         found: dict[Path, None] = {}
         compacted = {known.series_file for known in self._index.values() if known.series_file}
         there = {name: self.path / name for name in compacted if self.disk.exists(self.path / name)}
@@ -185,7 +189,7 @@ class Run:
 
     @cached_property
     def _index(self) -> "dict[int, Indexed]":
-        from pgassay.record.compaction import INDEX_FILE, read_index
+        from pgassay.record.series import INDEX_FILE, read_index
 
         if not self.disk.exists(self.path / INDEX_FILE):
             return {}

@@ -14,7 +14,7 @@ import msgspec
 from pgassay import untrusted
 from pgassay.analysis.alternation import SliceRow
 from pgassay.record import trials
-from pgassay.record.errors import CHECK, as_record_error, damaged
+from pgassay.record.errors import damaged
 from pgassay.record.reading import Run
 from pgassay.record.values import Amount, Moment
 from pgassay.study.responses import Status
@@ -63,7 +63,6 @@ class SliceRecord:
 
     @property
     def flush_s(self) -> float:
-        """How long it took to write back what it had left dirty."""
         return self.flush_ns / 1e9
 
     @property
@@ -72,7 +71,6 @@ class SliceRecord:
         return self.active_s + self.flush_s
 
     def row(self, block: int, arm: str) -> SliceRow:
-        """As the analysis takes it."""
         known = {name: value for name, value in self.covariates.items() if value is not None}
         parts = tuple(map(float, self.parts))
         charged = self.active_s, self.flush_s
@@ -103,7 +101,7 @@ def between_s(run: Run) -> float | None:
 
 
 def rows(run: Run) -> tuple[SliceRow, ...]:
-    """Every slice of a run that may be told apart by arm and block, as the analysis takes them; trials that are not
+    """Every slice of a run that may be distinguished by arm and block, as the analysis takes them; trials that are not
     valid are left out. Raises `DamagedError`."""
     return tuple(
         each.row(trial.block, trial.arm)
@@ -120,13 +118,10 @@ def encode(slices: Sequence[SliceRecord]) -> bytes:
 
 def read_slices(run: Run, number: int) -> tuple[SliceRecord, ...]:
     """The slices of a trial; empty for one that had its server to itself. Raises `DamagedError`."""
-    path = run.trial_directory(number) / FILE
-    if not run.disk.exists(path):
-        return ()
+    name = f"{trials.DIRECTORY}/{number:06d}/{FILE}"
     decoder = msgspec.json.Decoder(SliceRecord)
-    with as_record_error(run.path, "read the slices", CHECK):
-        lines = run.disk.read(path).splitlines()
     try:
+        lines = (run.optional(name, "the slices") or b"").splitlines()
         return tuple(untrusted.decoded(decoder.decode, line) for line in lines)
     except ValueError as failure:
-        raise damaged(run.path, f"{trials.DIRECTORY}/{number:06d}/{FILE}: {failure}") from failure
+        raise damaged(run.path, f"{name}: {failure}") from failure

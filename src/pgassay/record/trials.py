@@ -7,15 +7,14 @@ a name is always whole, whatever happened to the machine.
 
 import hashlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from pgassay.record import formats, glance
+from pgassay.record import formats, live_sample
 from pgassay.record.disk import Disk, files_below, sha256_of
-from pgassay.record.errors import RecordError, damaged, twice
+from pgassay.record.errors import RecordError, damaged
 from pgassay.record.values import TrialRecord
 
 DIRECTORY = "trials"
@@ -52,7 +51,6 @@ class TrialNames:
 
 
 def trial_path(run: Path, number: int) -> Path:
-    """Where trial `number` is or will be committed."""
     return run / DIRECTORY / f"{number:06d}"
 
 
@@ -67,14 +65,17 @@ def scan(disk: Disk, run: Path) -> TrialNames:
 
 
 def begin(disk: Disk, run: Path, number: int) -> Staging:
-    """An empty staging directory for trial `number`."""
     if not 0 <= number <= NUMBER_MAX:
         raise RecordError(f"trial number {number} is outside 0 … {NUMBER_MAX}")
     if disk.exists(trial_path(run, number)):
-        raise twice(number)
+        raise _committed_already(number)
     staging = Staging(number, _staged(run, number))
     disk.mkdir(staging.path)
     return staging
+
+
+def _committed_already(number: int) -> RecordError:
+    return RecordError(f"trial {number} is committed already and is never written again")
 
 
 def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: bytes) -> dict[str, str]:
@@ -83,16 +84,17 @@ def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: b
     if record.number != staging.number:
         raise RecordError(f"trial {record.number} cannot be committed from the staging directory of {staging.number}")
     if disk.exists(final):
-        raise twice(staging.number)
-    if disk.exists(staging.path / glance.FILE):
-        disk.remove(staging.path / glance.FILE)
+        raise _committed_already(staging.number)
+    if disk.exists(staging.path / live_sample.FILE):
+        disk.remove(staging.path / live_sample.FILE)
     for name in OURS:
         if disk.exists(staging.path / name):
             raise RecordError(f'a tool wrote "{name}" into the staging directory, which is our own file\'s name')
     trial = formats.encode(record)
     disk.write_file(staging.path / TRIAL_FILE, trial)
     disk.write_file(staging.path / SERIES_FILE, series)
-    sums = _sums(disk, staging.path)
+    found = files_below(disk, staging.path)
+    sums = "".join(f"{sha256_of(disk, path)}  {path.relative_to(staging.path)}\n" for path in found).encode()
     disk.write_file(staging.path / SUMS_FILE, sums)
     disk.sync_tree(staging.path)
     return _hashes(trial, sums)
@@ -117,20 +119,6 @@ def hashes(disk: Disk, run: Path, number: int) -> dict[str, str]:
 
 def _hashes(trial: bytes, sums: bytes) -> dict[str, str]:
     return {"sha256": hashlib.sha256(trial).hexdigest(), "sums_sha256": hashlib.sha256(sums).hexdigest()}
-
-
-def _sums(disk: Disk, directory: Path) -> bytes:
-    lines = (f"{sha256_of(disk, path)}  {path.relative_to(directory)}\n" for path in files_below(disk, directory))
-    return "".join(lines).encode()
-
-
-def read_sums(disk: Disk, run: Path, number: int) -> Mapping[str, str]:
-    """File name to SHA-256, from the trial's `SHA256SUMS`."""
-    lines = disk.read(trial_path(run, number) / SUMS_FILE).decode(errors="replace").split("\n")
-    pairs = [line.partition("  ") for line in lines if line]
-    if any(len(digest) != 64 or not name for digest, _, name in pairs):
-        raise damaged(run, f"{SUMS_FILE} of trial {number} is not a list of checksums")
-    return {name: digest for digest, _, name in pairs}
 
 
 def quotes_rows(name: str) -> bool:
@@ -158,7 +146,11 @@ def mismatches(disk: Disk, run: Path, number: int) -> list[str]:
         return [f"{SUMS_FILE} is missing"]
     named = {name.removeprefix(f"{DIRECTORY}/{number:06d}/") for name in left_out(disk, run)}
     gone = {name for name in named if quotes_rows(Path(name).name) or _SCRIPT_COPY.fullmatch(name)}
-    expected = dict(read_sums(disk, run, number))
+    lines = disk.read(directory / SUMS_FILE).decode(errors="replace").split("\n")
+    pairs = [line.partition("  ") for line in lines if line]
+    if any(len(digest) != 64 or not name for digest, _, name in pairs):
+        raise damaged(run, f"{SUMS_FILE} of trial {number} is not a list of checksums")
+    expected = {name: digest for digest, _, name in pairs}
     found: list[str] = []
     for path in files_below(disk, directory):
         name = str(path.relative_to(directory))

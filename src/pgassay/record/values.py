@@ -95,12 +95,10 @@ class TrialRecord:
 
     @property
     def place(self) -> Place:
-        """Treatment, condition and covariate point."""
         return Place(self.treatment, self.condition, self.covariate)
 
     @property
     def arm(self) -> str:
-        """The label of the arm that it ran."""
         return self.place.name
 
     @property

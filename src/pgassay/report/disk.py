@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.analysis.capacities import DRIVE, MeasuredCapacity, Resource
 from pgassay.analysis.disk_caches import SECONDS_LEAST, Sign, cliff, reread, too_fast
 from pgassay.errors import UsageError
-from pgassay.record.disk_capacities import FACT
+from pgassay.record.known import DISK_FACT
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
@@ -80,7 +80,7 @@ def measured_by(run: Run) -> tuple[MeasuredCapacity, ...]:
 
 def recorded(host: Mapping[str, Any], study: Study) -> tuple[MeasuredCapacity, ...]:
     """What the record took along of an earlier disk study of its drive; nothing where the study chooses the drives."""
-    fact = host.get(FACT)
+    fact = host.get(DISK_FACT)
     names = (*study.factors, *study.conditions, *study.covariates, *study.fixed)
     if not isinstance(fact, Mapping) or any(name.startswith(CHOOSING) for name in names):
         return ()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.numbers import per_cent
-from pgassay.record import start_states
+from pgassay.record import check
 from pgassay.record.values import TrialRecord
 from pgassay.report import service_times, words
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
@@ -395,12 +395,12 @@ def _start(trial: TrialRecord) -> tuple[str, ...]:
 
 def _proof(trials: Sequence[TrialRecord]) -> str:
     """Whether each trial found its drives as the others did; empty where the drives do not tell."""
-    told = start_states.proven(trials)
+    told = check.proven(trials)
     if told:
-        changed = len(list(start_states.changes(trials)))
+        changed = len(list(check.state_changes(trials)))
         counted = words.counted(told, "trial")
         return f"made again {words.counted(changed, 'time')} in {counted}" if changed else f"the same in {counted}"
-    written = start_states.written_between(trials)
+    written = check.written_between(trials)
     return "" if written is None else f"as the trial before left it, {words.size(written)} from first to last"
 
 

@@ -23,10 +23,9 @@ from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
-from pgassay.record.decisions import Decision, Step, decisions_in, extended_in, horizon_in
 from pgassay.record.errors import damaged
 from pgassay.record.formats import IMPORTED
-from pgassay.record.journal import Kind
+from pgassay.record.journal import Decision, Kind, Step, decisions_in, extended_in, horizon_in
 from pgassay.record.linted import benchmark_of
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord

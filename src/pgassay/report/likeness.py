@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.record.likeness import Likeness, StatementPair, likeness
+from pgassay.record.ask import Likeness, StatementPair, likeness
 from pgassay.report import words
 from pgassay.report.section import Block, Cell, Section, Sentences, Table
 

@@ -14,7 +14,7 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.observations import Observation
-from pgassay.record.statements import StatementRecord, statements
+from pgassay.record.ask import StatementRecord, statements
 from pgassay.report import latencies, words
 from pgassay.report.case import Headline, Text
 from pgassay.report.json_values import effect_values

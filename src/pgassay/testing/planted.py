@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.probe.registry import Probes
-from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
+from pgassay.record.journal import Decision, Step
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, Reason, TrialRecord
 from pgassay.study import builtin

@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from pgassay.drive.block.kernel import LinuxKernel, detach_loop
 from pgassay.drive.options import DriveOptions, scaled_pages
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.drives import DriveChoices, attacher_of
+from pgassay.lab.drives import local_attacher
 
 
 @cache
@@ -102,7 +103,7 @@ def emulated_devices(place: Path) -> Iterator[Callable[..., Path]]:
 def attacher(directory: Path) -> Attacher:
     """As a workbench has it."""
     account = choose()
-    return attacher_of(DriveChoices(directory, allow_volatile=True), LocalRunner(account), account)
+    return replace(local_attacher(LocalRunner(account), account), allow_volatile=True)
 
 
 def attach(directory: Path, data: str, **levels: str) -> Drive:

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pgassay.bench.crash_states import CrashingDrive, CrashReport, CrashState, CrashWish, PageInFlight
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.bench.places import Account, Mount
+from pgassay.bench.store import CrashingDrive, CrashReport, CrashState, CrashWish, PageInFlight
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import EmulatedVolume

@@ -23,7 +23,7 @@ from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.drives import DriveChoices, attacher_of, owned
+from pgassay.lab.drives import local_attacher, owned
 from pgassay.study.drives import DriveKind
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
@@ -62,9 +62,10 @@ def test_preconditioning_for_a_study_tells_how_far_it_is(place: Path, device: Pa
         told.setdefault(doing, []).append((done, most))
 
     account = choose()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]), tell=tell)
     asked = DriveOptions.from_levels({"data": f"device:{device}", "data.precondition": "3"})
-    attacher_of(places, LocalRunner(account), account).attach(asked, place / "data", Needs()).release()
+    replace(
+        local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(device)]), tell=tell
+    ).attach(asked, place / "data", Needs()).release()
     assert list(told) == [FILLING, OVERWRITING]
     for doing, most in ((FILLING, SIZE_BYTES), (OVERWRITING, 2 * SIZE_BYTES)):
         done = [each for each, _ in told[doing]]
@@ -98,8 +99,9 @@ def test_who_keeps_a_device_mounted_in_a_namespace_of_its_own_is_named(place: Pa
 
 def attach(place: Path, device: Path, *names: Path, **levels: str) -> Drive:
     account = choose()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(name) for name in names]))
-    attacher = attacher_of(places, LocalRunner(account), account)
+    attacher = replace(
+        local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(name) for name in names])
+    )
     asked = {f"data.{name}": value for name, value in levels.items()}
     return attacher.attach(DriveOptions.from_levels({"data": f"device:{device}", **asked}), place / "data", Needs())
 
@@ -122,9 +124,10 @@ def test_a_device_by_a_stable_name_is_read_back_by_it(place: Path, device: Path)
     stable = place / "by-id"
     stable.symlink_to(device)
     account = choose()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(stable)]))
     asked = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, stable)))
-    drive = attacher_of(places, LocalRunner(account), account).attach(asked, place / "data", Needs())
+    drive = replace(
+        local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(stable)])
+    ).attach(asked, place / "data", Needs())
     directory = drive.workspace("prepare")
     assert drive.mount().device == str(stable), "the kernel keeps the name that it is given"
     for name in (stable, device):
@@ -212,8 +215,7 @@ def test_a_device_that_may_not_be_opened_is_named(place: Path, device: Path, mon
 @pytest.mark.slow
 def test_data_and_wal_and_several_treatments_share_a_device(place: Path, device: Path) -> None:
     account = choose()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]))
-    attacher = attacher_of(places, LocalRunner(account), account)
+    attacher = replace(local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(device)]))
     named = f"device:{device}"
 
     def drive(**levels: str) -> Drive:
@@ -261,8 +263,11 @@ def without(disk: Path, number: int) -> bool:
 
 def test_two_file_systems_of_one_drive_lie_on_its_partitions(place: Path, partitions: tuple[Path, Path]) -> None:
     account = choose()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(each) for each in partitions]))
-    attacher = attacher_of(places, LocalRunner(account), account)
+    attacher = replace(
+        local_attacher(LocalRunner(account), account),
+        allow_volatile=True,
+        owned=owned([str(each) for each in partitions]),
+    )
     drives = []
     try:
         for device, filesystem in zip(partitions, ("ext4", "btrfs"), strict=True):
@@ -299,11 +304,15 @@ def test_a_plan_knows_whether_clones_on_a_device_will_share_their_blocks(
     account = choose()
     levels = {"data": f"device:{device}", "data.filesystem": filesystem}
     asked = DriveOptions.from_levels({**levels, "data.mkfs": mkfs} if mkfs else levels)
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]))
     try:
         found = []
         for planned in (True, False):
-            attacher = attacher_of(replace(places, planned=planned), LocalRunner(account), account)
+            attacher = replace(
+                local_attacher(LocalRunner(account), account),
+                allow_volatile=True,
+                owned=owned([str(device)]),
+                planned=planned,
+            )
             drive = attacher.attach(asked, place / "data", Needs())
             found.append((drive.mount().filesystem, drive.mount().reflink))
             drive.release()
@@ -316,9 +325,13 @@ def test_what_is_kept_elsewhere_outlives_the_file_system_of_a_device(place: Path
     account = choose()
     kept = place / "kept"
     kept.mkdir()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]), snapshots_in=kept)
     for turn in ("first", "second"):  # each makes the file system anew
-        attacher = attacher_of(places, LocalRunner(account), account)
+        attacher = replace(
+            local_attacher(LocalRunner(account), account),
+            allow_volatile=True,
+            owned=owned([str(device)]),
+            snapshots_in=kept,
+        )
         drive = attacher.attach(DriveOptions.from_levels({"data": f"device:{device}"}), place / "data", Needs())
         try:
             assert drive.has_snapshot("k") == (turn == "second")

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.drives import DriveChoices, attacher_of, owned
+from pgassay.lab.drives import local_attacher, owned
 from pgassay.study.drives import Role
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
@@ -165,10 +166,11 @@ def test_a_device_is_trimmed_when_its_data_are_in_place(emulated: Callable[..., 
     counters = device.counters_of(path)
     assert counters is not None
     (place / "data").mkdir()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(path)]))
     prepared(path, Preparation(discard=False, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB))
     options = DriveOptions.from_levels({"data": f"device:{path}", "data.trim": "on"})
-    drive = attacher_of(places, LocalRunner(account), account).attach(options, place / "data", Needs())
+    drive = replace(
+        local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(path)])
+    ).attach(options, place / "data", Needs())
     try:
         made = drive.workspace("prepare")
         (made / "rows").write_bytes(noise(64 * MIB))
@@ -202,11 +204,12 @@ def test_a_device_that_cannot_be_trimmed_is_refused_untouched(
 
     monkeypatch.setattr(attacher, "require_trimmable", refuse)
     account = choose()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(loop)]))
     before = (place / "disk").read_bytes()
     options = DriveOptions.from_levels({"data": f"device:{loop}", "data.trim": "on"})
     with pytest.raises(UsageError, match="takes no discards, so trim=on would do nothing"):
-        attacher_of(places, LocalRunner(account), account).attach(options, place / "data", Needs())
+        replace(local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(loop)])).attach(
+            options, place / "data", Needs()
+        )
     assert (place / "disk").read_bytes() == before
 
 
@@ -214,9 +217,8 @@ def test_a_device_that_cannot_be_trimmed_is_refused_untouched(
 @pytest.mark.slow
 def test_a_device_that_disappears_in_a_run_is_named_and_given_back(emulated: Callable[..., Path], place: Path) -> None:
     path, account = emulated("ssd", 256), choose()
-    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(path)]))
     (place / "data").mkdir()
-    attacher = attacher_of(places, LocalRunner(account), account)
+    attacher = replace(local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(path)]))
     drive = attacher.attach(DriveOptions.from_levels({"data": f"device:{path}"}), place / "data", Needs())
     try:
         made = drive.workspace("prepare")

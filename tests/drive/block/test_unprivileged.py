@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.bench.mountinfo import MountEntry, parse_mountinfo
+from pgassay.bench.places import MountEntry, parse_mountinfo
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import copy_image

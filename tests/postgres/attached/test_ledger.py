@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.lacking import Lacking
+from pgassay.bench.errors import BenchError, Lacking
 from pgassay.bench.places import Endpoint, Version
 from pgassay.postgres.attached.attachment import attach, owed
 from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers

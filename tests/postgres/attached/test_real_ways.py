@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench import versions
-from pgassay.bench.errors import BenchError, NotSettableError, SettingError
-from pgassay.bench.lacking import Lacking
+from pgassay.bench.errors import BenchError, Lacking, NotSettableError, SettingError
 from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError
 from pgassay.postgres.attached import attachment, facts, ways

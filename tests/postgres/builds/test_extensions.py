@@ -10,7 +10,7 @@ import pytest
 from pgassay.bench.factor import Readable
 from pgassay.cli.postgres import builder
 from pgassay.errors import UsageError
-from pgassay.lab.building import Building
+from pgassay.lab.places import Building
 from pgassay.postgres.builds.builder import missing_builds
 from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import Recipe, parse_extension, parse_spec

@@ -16,7 +16,7 @@ import pytest
 
 from pgassay.errors import PgassayError
 from pgassay.host.keeper import VARIABLE
-from pgassay.lab.building import Building, local_builder
+from pgassay.lab.places import Building, local_builder
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.testing import real

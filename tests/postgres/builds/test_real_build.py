@@ -16,8 +16,8 @@ from pgassay.bench.server import Server
 from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
 from pgassay.host.clock import SystemClock
-from pgassay.lab.building import Building
-from pgassay.lab.failures import code_of
+from pgassay.lab.checks import code_of
+from pgassay.lab.places import Building
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.builds.builder import Builder, verify

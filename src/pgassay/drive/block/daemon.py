@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from pgassay import children
 from pgassay.bench.errors import DamagedError, DriveError
-from pgassay.bench.mountinfo import MountEntry, mounts
+from pgassay.bench.places import MountEntry, mounts
 from pgassay.bench.proc import process_of
 from pgassay.drive.block import _launch, kernel
 from pgassay.drive.block.description import Description, impossible

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgassay import copying
-from pgassay.bench.crash_states import CrashState, CrashWish
 from pgassay.bench.drive_counters import DATA, DriveCounters
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing, DriveOutline, Trait
+from pgassay.bench.store import Ageing, CrashState, CrashWish, DriveOutline, Trait
 from pgassay.drive.block import filesystems, kernel
 from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem

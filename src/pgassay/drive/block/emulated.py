@@ -15,10 +15,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from pgassay._core import DriveDescription
-from pgassay.bench.crash_states import CrashReport, CrashWish
 from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
-from pgassay.bench.store import Trait
+from pgassay.bench.store import CrashReport, CrashWish, Trait
 from pgassay.bench.write_signature import SIGNATURE, of_trace
 from pgassay.drive import snapshots
 from pgassay.drive.block import daemon

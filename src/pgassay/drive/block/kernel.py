@@ -20,7 +20,7 @@ from typing import Protocol
 
 from pgassay import children
 from pgassay.bench.errors import DamagedError, DriveError
-from pgassay.bench.mountinfo import MountEntry, holding, mounts, parse_mountinfo
+from pgassay.bench.places import MountEntry, holding, mounts, parse_mountinfo
 from pgassay.bench.running import Completed, Runner
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.errors import UsageError

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from pgassay.bench.errors import DriveError
-from pgassay.bench.mountinfo import MountEntry
+from pgassay.bench.places import MountEntry
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.daemon import SocketControl
 from pgassay.files import Directory, UntrustedError

@@ -14,8 +14,7 @@ from pathlib import Path
 from pgassay import untrusted
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
-from pgassay.bench.ledger import LedgerState
-from pgassay.bench.load import BaseLoad, Driver, LoadResult, cannot_gate
+from pgassay.bench.load import BaseLoad, Driver, LedgerState, LoadResult, cannot_gate
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError, UsageError
 from pgassay.load import player, program, sketches

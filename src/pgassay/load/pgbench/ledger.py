@@ -13,7 +13,7 @@ import gzip
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from pgassay.bench.ledger import LedgerState
+from pgassay.bench.load import LedgerState
 from pgassay.bench.server import Server
 
 _CLIENT, _LATENCY, _SECOND, _MICROSECOND = 0, 2, 4, 5

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError, ClusterError, QueryError
-from pgassay.bench.lacking import Lacking
+from pgassay.bench.errors import BenchError, ClusterError, Lacking, QueryError
 from pgassay.bench.places import VARIABLES, Endpoint
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.attached import facts

@@ -15,13 +15,13 @@ from pgassay import untrusted
 
 FILE = "now.jsonl"
 SOURCES = frozenset({"wal", "waits", "diskstats"})
-"""What is told of all that is sampled; servers that take turns tell of their turns."""
+"""What is shown of all that is sampled; of servers that take turns it is their turns."""
 READ_BYTES_MAX = 1 << 22
 """So much is read at a time."""
 
 
 @dataclass(frozen=True)
-class Glance:
+class LiveSample:
     """One moment by both clocks: values of a `source` by name. Counters are raw and cumulative, as in a series."""
 
     monotonic_ns: int
@@ -30,13 +30,13 @@ class Glance:
     values: Mapping[str, float | None]
 
 
-def append(folder: Path, glance: Glance) -> None:
+def append(folder: Path, sample: LiveSample) -> None:
     """Add a line to a staging directory's file, not durably; a disk that refuses it keeps none."""
     with suppress(OSError), (folder / FILE).open("ab", buffering=0) as file:
-        file.write(msgspec.json.encode(glance) + b"\n")
+        file.write(msgspec.json.encode(sample) + b"\n")
 
 
-def read(folder: Path, offset: int = 0) -> tuple[list[Glance], int]:
+def read(folder: Path, offset: int = 0) -> tuple[list[LiveSample], int]:
     """The whole lines from `offset` bytes on, and where the next ones begin; nothing where there is no file."""
     try:
         with untrusted.open_file(folder / FILE, links=False) as file:
@@ -52,4 +52,4 @@ def read(folder: Path, offset: int = 0) -> tuple[list[Glance], int]:
     return found, offset + len(whole)
 
 
-_DECODER = msgspec.json.Decoder(Glance)
+_DECODER = msgspec.json.Decoder(LiveSample)

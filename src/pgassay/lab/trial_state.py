@@ -51,7 +51,7 @@ class HostState:
 class Laps:
     """`with laps("clone"): …` adds the step's length to `timings_s`, however the step ends.
 
-    Steps do not nest, so their sum is the trial's length: what a trial costs beside its load is seen.
+    Steps do not nest, so their sum is the trial's length: what a trial costs besides its load is seen.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -88,7 +88,7 @@ class Window:
 
 
 @dataclass
-class Notes:
+class TrialState:
     """Filled in step by step. `problems` is what the treatment did to itself, code to detail."""
 
     laps: Laps
@@ -107,7 +107,7 @@ class Notes:
     window: Window | None = None
     """None until the load has run and every counter is read; `responses` and `counters` are empty until then."""
     responses: dict[str, float | None] = field(default_factory=dict)
-    """The load's own, the costs of a transaction, and what was asked for beside them."""
+    """The load's own, the costs of a transaction, and what was asked for besides them."""
     counters: dict[str, float | None] = field(default_factory=dict)
     """Differences over the window by `source.name` (gauges: the last value)."""
     page_space: dict[str, float | None] = field(default_factory=dict)
@@ -124,6 +124,5 @@ class Notes:
     """What disturbed too many rounds of a block whose servers took turns: its slices were judged one by one."""
 
     @classmethod
-    def begin(cls, clock: Clock) -> "Notes":
-        """An empty page, with the time on it."""
+    def begin(cls, clock: Clock) -> "TrialState":
         return cls(Laps(clock), clock.wall_ns())
