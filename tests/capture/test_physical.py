@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.capture import files, texts
+from pgassay.capture import files, physical, texts
+from pgassay.capture import physical as costs
 from pgassay.capture.asking import require_versions
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Data, Physical
-from pgassay.capture.physical import cost as costs
-from pgassay.capture.physical import fetching as physical
-from pgassay.capture.physical.cost import Estimate
-from pgassay.capture.physical.fetching import Wish, basebackup_failed
+from pgassay.capture.physical import Estimate, Wish, basebackup_failed
 from pgassay.capture.question import document, parse
 from pgassay.cli import main
 from pgassay.errors import UsageError

@@ -268,7 +268,7 @@ def test_a_role_that_may_not_replicate_is_told_what_it_needs(
 def test_too_little_room_ends_it_before_the_load_is_watched(
     source: Source, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgassay.capture.server.disk_usage", lambda path: os.stat_result)
+    monkeypatch.setattr("pgassay.capture.taking.disk_usage", lambda path: os.stat_result)
     monkeypatch.setattr("os.stat_result.free", 1 << 20, raising=False)
     assert source.take(source.folder / "none", "--data", "basebackup") == 2
     assert "free" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from pgassay.capture import likeness, logs, question, replaying
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Logged, Statement
 from pgassay.capture.logs import LogFiles
-from pgassay.capture.server import kept_log
+from pgassay.capture.taking import kept_log
 from pgassay.cli import main
 from pgassay.host.clock import SystemClock
 from pgassay.load.player import ReplayedLog, facts_of

@@ -19,7 +19,7 @@ from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
-from pgassay.load.network import NetworkReference
+from pgassay.load.references import NetworkReference
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import ALTERNATE, SEQUENTIAL, Study
 from pgassay.study.responses import Status

@@ -7,7 +7,7 @@ from shutil import rmtree
 import pytest
 
 from pgassay.bench.errors import BenchError
-from pgassay.capture.physical.fetching import BACKUP, Wish, fetch
+from pgassay.capture.physical import BACKUP, Wish, fetch
 from pgassay.errors import PgassayError
 from pgassay.files import UntrustedError
 from pgassay.postgres import adoption

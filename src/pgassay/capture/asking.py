@@ -17,14 +17,12 @@ from pgassay.bench.errors import NotSettableError
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
 from pgassay.capture import dump
+from pgassay.capture.dump import Needing
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
 from pgassay.capture.mixture import FAILS, ScriptedLoad, scripted
-from pgassay.capture.needing import Needing
-from pgassay.capture.pace import FULL, Pace
-from pgassay.capture.pace import of as pace_of
-from pgassay.capture.question import Question, document
+from pgassay.capture.question import FULL, Pace, Question, document, pace_of
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.errors import did_you_mean
@@ -59,7 +57,7 @@ class Asked:
     replayed: Mapping[str, Any] | None = None
     """The load of a log that is played in place of scripts."""
     pace: str = FULL
-    """One of `pace.PACES`."""
+    """One of `question.PACES`."""
 
     @property
     def paced(self) -> Pace | None:
@@ -106,7 +104,7 @@ def write(
     pace: str = FULL,
 ) -> Asked:
     """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts, `replayed`
-    is the load where a log is played in their place, `pace` one of `pace.PACES`.
+    is the load where a log is played in their place, `pace` one of `question.PACES`.
 
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 

@@ -20,8 +20,8 @@ import msgspec
 from pgassay import scratch, untrusted
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import FORMAT, Capture, Cost, Data, Function, Load, Source, Table, View
-from pgassay.capture.physical.fetching import FOLDER as CLUSTER
-from pgassay.capture.physical.fetching import KINDS
+from pgassay.capture.physical import FOLDER as CLUSTER
+from pgassay.capture.physical import KINDS
 from pgassay.errors import UsageError
 from pgassay.files import UntrustedError, accounts_of_ours
 

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from pgassay.capture import transactions
 from pgassay.capture.format import Capture, Load, Statement, Transaction
-from pgassay.capture.scripts import CannotDrawError, script
+from pgassay.capture.scripts import CannotDrawError, pause_us, script, transaction_script
 
 SCRIPTS_MAX = 120
 """pgbench takes 128 scripts at most."""
@@ -227,9 +226,9 @@ def _transactions(
             if len(scripts) + len(made) > TRANSACTIONS_MAX:
                 raise CannotDrawError(f"{TRANSACTIONS_MAX} scripts of others make more calls")
             for weight, rolls_back in made:
-                text = transactions.script(capture, kind, known, Random(f"{seed} {n}"), rolls_back=rolls_back)
+                text = transaction_script(capture, kind, known, Random(f"{seed} {n}"), rolls_back=rolls_back)
                 name = f"t{n + 1:03d}{'r' if rolls_back else ''}"
-                pause_ms = transactions.pause_us(kind) * (len(kind.statements) + 1) / 1e3
+                pause_ms = pause_us(kind) * (len(kind.statements) + 1) / 1e3
                 statements = tuple(known[s] for s in kind.statements)
                 scripts.append(CapturedScript(statements, name, text, weight, transaction=True, pause_ms=pause_ms))
         except CannotDrawError as error:

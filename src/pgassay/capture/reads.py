@@ -1,11 +1,19 @@
-"""Every read of a capture: what it asks the server, for what, and when; `--dry-run` prints this list.
+"""Every read of a capture: what it asks the server, for what, and when (`--dry-run` prints this list); and its rows.
 
 Columns of views that differ between versions are chosen by `major`; the oldest is 13. Each statement carries a comment
 by which our own reads are left out of pg_stat_statements (manual, "pg_stat_statements").
+
+Counters of statements only grow, until an entry is evicted or reset: one that is smaller than before was reset, so all
+that it shows is of the window. Our own reads, and what a pg_dump sent in the window, are none of the application's.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pgassay.capture.format import Column, Function, Statement, Table, View
+from pgassay.capture.privacy import private_name
 
 MARK = "pgassay capture"
 """Stands in each of our statements, and is our application_name."""
@@ -268,4 +276,147 @@ def files(major: int) -> str:
         f"SELECT {_OURS} (SELECT system_identifier::text FROM pg_control_system()), {collation},"
         " ARRAY(SELECT DISTINCT probin::text FROM pg_proc WHERE probin IS NOT NULL ORDER BY 1)"
         " FROM pg_database d WHERE d.datname = current_database()"
+    )
+
+
+COUNTERS = ("calls", "exec_ms", "rows", "blocks_hit", "blocks_read", "temp_blocks", "wal_bytes", "plans", "wal_records")
+HIDDEN = "<insufficient privilege>"
+"""What the server shows of another role's text."""
+
+_DUMP_BEGINS = "SELECT pg_catalog.set_config("
+_DUMPS = re.compile(
+    r"(COPY\b.*\bTO stdout|LOCK TABLE\b.*\bIN ACCESS SHARE MODE|SET TRANSACTION ISOLATION LEVEL .*READ ONLY"
+    r"|(PREPARE|EXECUTE) (dump|get)[A-Z]\w+)",
+    re.DOTALL,
+)
+_READ = re.compile(r"\b(?:FROM|JOIN)\s+(?:ONLY\s+)?([\w\"]+)", re.IGNORECASE)
+
+
+def _of_pg_dump(text: str) -> bool:
+    """Is it a statement that pg_dump sends: a copy of a table, a lock, a look into the catalogue alone?"""
+    read = _READ.findall(text)
+    catalogue = text.startswith(("SELECT", "WITH")) and bool(read) and all(each.startswith("pg_") for each in read)
+    return catalogue or text.startswith(_DUMP_BEGINS) or _DUMPS.match(text) is not None
+
+
+def between(before: Iterable[tuple[Any, ...]], after: Iterable[tuple[Any, ...]]) -> tuple[Statement, ...]:
+    """The statements with calls in the window, the longest in all first; rows as `reads.statements` gives them."""
+    earlier = {row[0]: row[2:] for row in before}
+    found = []
+    for query_id, text, *counters in after:
+        text = text or ""  # NULL where the file of texts was lost
+        if MARK in text:
+            continue
+        first = earlier.get(query_id, (0,) * len(counters))
+        if counters[0] < first[0]:
+            first = (0,) * len(counters)
+        calls, exec_ms, rows, hit, read, temp, wal, plans, records = (
+            max(0, now - then) for now, then in zip(counters, first, strict=True)
+        )
+        if calls:
+            found.append(
+                Statement(int(query_id), text, calls, exec_ms, rows, hit, read, temp, int(wal), plans, records)
+            )
+    if any(each.text.startswith(_DUMP_BEGINS) for each in found):  # a dump of another capture, or a backup
+        found = [each for each in found if not _of_pg_dump(each.text)]
+    return tuple(sorted(found, key=lambda each: (-each.exec_ms, each.query_id)))
+
+
+def merged(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    """Statements of one text as one, the longest in all first.
+
+    They have several entries where drivers send parameters of different types, or roles differ in their search_path.
+    """
+    found: dict[str, Statement] = {}
+    for each in statements:
+        known = found.get(each.text) if each.text else None
+        found[each.text or str(each.query_id)] = plus(known, each) if known else each
+    return tuple(sorted(found.values(), key=lambda each: (-each.exec_ms, each.query_id)))
+
+
+def plus(one: Statement, other: Statement) -> Statement:
+    """The counters of both, under the identifier and text of the first."""
+    return replace(one, **{name: getattr(one, name) + getattr(other, name) for name in COUNTERS})
+
+
+Rows = Iterable[tuple[Any, ...]]
+_LEAST_SHARE = 0.01
+"""Of the load: a role with less has no say."""
+_NAME = re.compile(r'"((?:[^"]|"")*)"|([^,"\s]+)')
+
+
+def search_paths_of(rows: Rows, schemas: Collection[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Our own search_path, and those of the roles that the load is of, the busiest first; `schemas` are those with
+    tables, and others are left out. Rows as `reads.search_paths` gives them.
+    """
+    weights: dict[tuple[str, ...], float] = {}
+    own: tuple[str, ...] = ()
+    for role, said, weight, ours in rows:
+        names = (quoted.replace('""', '"') or plain.lower() for quoted, plain in _NAME.findall(said))
+        path = tuple(each for each in (role if name == "$user" else name for name in names) if each in schemas)
+        weights[path] = weights.get(path, 0.0) + weight
+        own = path if ours else own
+    total = sum(weights.values())
+    ordered = sorted(weights, key=lambda each: -weights[each])
+    return own, tuple(each for each in ordered if weights[each] > _LEAST_SHARE * total) or (own,)
+
+
+def views_of(rows: Rows) -> tuple[View, ...]:
+    """The views with those of their columns that are columns of others; rows as `reads.views` gives them.
+
+    Subqueries have entries, too: a column that has several is none of the view's for sure.
+    """
+    found: dict[tuple[str, str], dict[str, set[tuple[str, str, str]]]] = {}
+    for schema, view, name, *below in rows:
+        found.setdefault((schema, view), {}).setdefault(name, set()).add((below[0], below[1], below[2]))
+    return tuple(
+        View(*named, tuple((name, *next(iter(below))) for name, below in columns.items() if len(below) == 1))
+        for named, columns in found.items()
+    )
+
+
+def functions_of(rows: Rows) -> tuple[Function, ...]:
+    """Rows as `reads.functions` gives them; of one name all are, in order."""
+    return tuple(
+        Function(str(name), tuple(zip(names, kinds, strict=True)), volatile, trusted)
+        for name, names, kinds, volatile, trusted in rows
+    )
+
+
+def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:
+    """The tables in order, and the columns whose values were left out because of their names.
+
+    Rows as `reads.tables`, `reads.columns` and `reads.statistics` give them; statistics of a table with its partitions
+    come after those of the table alone, and win.
+    """
+    by_table: dict[tuple[str, str], list[Column]] = {}
+    for schema, table, name, type_name, not_null, unique, keyed in columns:
+        by_table.setdefault((schema, table), []).append(Column(name, type_name, not_null, unique, keyed=keyed))
+    found = {(row[0], row[1], row[2]): row[3:] for row in statistics}
+    left_out: list[str] = []
+    result = []
+    for schema, table, rows, pages, total_bytes in tables:
+        described = []
+        for column in by_table.get((schema, table), []):
+            known = found.get((schema, table, column.name))
+            if known is not None and private_name(column.name) and (known[4] or known[6]):
+                left_out.append(f"{schema}.{table}.{column.name}")
+                known = (*known[:4], None, known[5], None)
+            described.append(column if known is None else _with_statistics(column, known))
+        count = None if rows < 0 else float(rows)
+        result.append(Table(schema, table, count, int(pages), int(total_bytes), tuple(described)))
+    return tuple(result), tuple(left_out)
+
+
+def _with_statistics(column: Column, known: tuple[Any, ...]) -> Column:
+    null_share, width, n_distinct, correlation, values, shares, histogram = known
+    return replace(
+        column,
+        null_share=float(null_share),
+        width_bytes=int(width),
+        n_distinct=float(n_distinct),
+        correlation=None if correlation is None else float(correlation),
+        common_values=tuple(values or ()),
+        common_shares=tuple(map(float, shares or ())),
+        histogram=tuple(histogram or ()),
     )

@@ -20,11 +20,11 @@ from pgassay.bench.load import Load as PlayedLoad
 from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
-from pgassay.capture.counting import Owner, instrument, load_between, snapshot, snapshot_after, watching
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Moment, Statement
 from pgassay.capture.logs import Event, identifier
 from pgassay.capture.mixture import control_of
+from pgassay.capture.playing import Owner, instrument, load_between, snapshot, snapshot_after, watching
 from pgassay.capture.privacy import is_query, private_name, secret_in
 from pgassay.capture.reads import MARK
 from pgassay.load.player import ReplayedLog, facts_of

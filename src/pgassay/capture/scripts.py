@@ -1,33 +1,145 @@
-"""A captured statement as a pgbench script, with a value for each of its parameters; pure.
+"""Captured statements and transactions as pgbench scripts, with a value for each parameter; pure.
 
-Where values are text, a script holds the statement many times, each with other real values, and one of them is drawn.
+Values are drawn from what ANALYZE found (manual, "Row Estimation Examples"). Whole numbers that lie close together
+(keys) are drawn by pgbench itself, each time again. Of all other columns only real values are used: values between two
+bounds of a histogram would mostly not exist. Where values are text, a script holds the statement many times, each with
+other values, and one of them is drawn.
+
 An INSERT that meets a row that is there already does nothing; one that can meet none stays as it is, since ON CONFLICT
-costs WAL. What cannot be played is named by its reason. Scripts of several statements are made of the same parts
-(`transactions`).
+costs WAL. What cannot be played is named by its reason.
 
 `share` is the part of the table's rows that a call of the source returned or changed, None where that is not known.
 Statistics hold at most some hundred values of a column, so a share below one of these is reached by going on: between
-the last two bounds for a threshold, by longer prefixes for a pattern. Pure; the caller knows the statement.
+the last two bounds for a threshold, by longer prefixes for a pattern.
 
+A kind of transaction of the log is one script: BEGIN, its statements with the client's pauses, END. The values of one
+transaction belong together. Where the capture has samples of whole transactions, one of them is played; else each value
+is drawn as for a statement alone, and parameters that were equal in the source's transactions (the customer's number in
+two statements) are drawn once. A new key is new, and goes to all places that shared it.
 """
 
 import json
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import accumulate, pairwise
 from math import ceil, isfinite, log
 from random import Random
 
-from pgassay.capture import draws, neutral
-from pgassay.capture.format import Capture, Column, Statement, Table, View
+from pgassay.capture import parameters
+from pgassay.capture.format import Capture, Column, Statement, Table, Transaction, View
 from pgassay.capture.parameters import Parsed, Role, Use, parse
 from pgassay.capture.privacy import STRIPPED, is_query
-from pgassay.capture.statements import HIDDEN
+from pgassay.capture.reads import HIDDEN
 from pgassay.outgoing import visible
+
+INTEGERS = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
+"""The integer types with their greatest values."""
+_DENSE = 0.5
+"""The least share of the numbers between the least and the greatest that must occur."""
+_BUCKETS = 20
+_STRAIGHT = 0.02
+"""A histogram whose bounds lie this close to a straight line is drawn as one even range."""
+_PARTS = 1_000_000
+_FRESH_SPAN = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Values:
+    """Real values with their shares of the column; the shares add up to 1."""
+
+    values: tuple[str, ...]
+    shares: tuple[float, ...]
+
+    def sample(self, count: int, random: Random) -> list[str]:
+        """`count` values in random order, each as often as its share says: evenly spaced along the distribution."""
+        ends = list(accumulate(self.shares))
+        start = random.random()
+        found = [
+            self.values[min(bisect_left(ends, (n + start) / count * ends[-1]), len(ends) - 1)] for n in range(count)
+        ]
+        random.shuffle(found)
+        return found
+
+
+def values_of(column: Column) -> Values | None:
+    """The values that the statistics know: common ones, and a histogram's bounds for the rest; None without any."""
+    common = sum(column.common_shares) if column.common_values else 0.0
+    rest = max(0.0, 1.0 - common - (column.null_share or 0.0)) if column.histogram else 0.0
+    shares = [
+        *column.common_shares[: len(column.common_values)],
+        *(rest / len(column.histogram) for _ in column.histogram),
+    ]
+    total = sum(shares)
+    if total <= 0:
+        return None
+    return Values((*column.common_values, *column.histogram), tuple(share / total for share in shares))
+
+
+def dense_range(column: Column, rows: float | None) -> tuple[int, int] | None:
+    """The least and the greatest of a column of whole numbers that lie close together; None for any other column."""
+    if column.type not in INTEGERS or column.n_distinct is None or len(column.histogram) < 2:
+        return None
+    distinct = column.n_distinct if column.n_distinct > 0 else -column.n_distinct * (rows or 0.0)
+    known = [int(value) for value in (*column.histogram, *column.common_values)]
+    least, most = min(known), max(known)
+    return (least, most) if distinct >= _DENSE * (most - least + 1) else None
+
+
+def integer_lines(name: str, column: Column) -> list[str]:
+    r"""The lines of a pgbench script that set `name` to a value of a dense column: `\set p1 random(1, 1000)`."""
+    bounds = [int(value) for value in column.histogram]
+    lines = _range_lines(name, bounds)
+    common = list(zip(column.common_values, column.common_shares, strict=False))
+    if not common:
+        return lines
+    not_null = 1.0 - (column.null_share or 0.0)
+    ends = accumulate(share / not_null for _, share in common)
+    cases = " ".join(
+        f"WHEN :{name}_u <= {round(end * _PARTS)} THEN {int(value)}"
+        for (value, _), end in zip(common, ends, strict=True)
+    )
+    return [*lines, f"\\set {name}_u random(1, {_PARTS})", f"\\set {name} CASE {cases} ELSE :{name} END"]
+
+
+def _range_lines(name: str, bounds: Sequence[int]) -> list[str]:
+    span, last = bounds[-1] - bounds[0], len(bounds) - 1
+    if all(abs((each - bounds[0]) - span * n / last) <= _STRAIGHT * span for n, each in enumerate(bounds)):
+        return [f"\\set {name} random({bounds[0]}, {bounds[-1]})"]
+    chosen = [bounds[round(n * last / min(_BUCKETS, last))] for n in range(min(_BUCKETS, last) + 1)]
+    pairs = list(pairwise(chosen))
+    cases = " ".join(f"WHEN :{name}_b = {n} THEN random({low}, {high})" for n, (low, high) in enumerate(pairs[:-1]))
+    final = f"random({pairs[-1][0]}, {pairs[-1][1]})"
+    return [
+        f"\\set {name}_b random(0, {len(pairs) - 1})",
+        f"\\set {name} CASE {cases} ELSE {final} END" if cases else f"\\set {name} {final}",
+    ]
+
+
+def fresh_lines(name: str, column: Column) -> list[str]:
+    """The lines that set `name` to a whole number above all that a unique column holds."""
+    greatest = max((int(value) for value in (*column.histogram, *column.common_values)), default=0)
+    most = min(greatest + _FRESH_SPAN, INTEGERS[column.type])
+    return [f"\\set {name} random({min(greatest + 1, most)}, {most})"]
+
+
+def literal(value: str) -> str:
+    r"""A constant of SQL that means the same to the server, to pgbench and to our player.
+
+    Colons would be variables, and quotes, backslashes and line ends differ between readers of scripts, so each of
+    these is written by its number: `E'12\x3a30'` (manual, "String Constants with C-Style Escapes").
+    """
+    return "E'" + "".join(each if each.isprintable() and each not in "':\\" else _escaped(each) for each in value) + "'"
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
 _ALIKE = log(2.0)
@@ -47,7 +159,7 @@ def quantile(column: Column, place: float) -> str | None:
         bounds = column.histogram if len(column.histogram) > 1 else column.common_values
         return bounds[min(len(bounds) - 1, round(place * (len(bounds) - 1)))] if bounds else None
     number_of, text_of = read
-    values = draws.values_of(column)
+    values = values_of(column)
     if values is None:
         return None
     known = sorted(_read(zip(values.values, values.shares, strict=True), number_of))
@@ -75,7 +187,7 @@ def _read(pairs: Iterable[tuple[str, float]], number_of: Callable[[str], float])
 def _reader(column: Column) -> tuple[Callable[[str], float], Callable[[float], str]] | None:
     """How values of a type with a scale become numbers, and numbers values."""
     kind = column.type.partition("(")[0]
-    if kind in draws.INTEGERS:
+    if kind in INTEGERS:
         return float, lambda number: str(round(number))
     if kind in _NUMBERS:
         places = max((len(value.partition(".")[2]) for value in column.histogram), default=2)
@@ -114,10 +226,10 @@ def arrays(column: Column, share: float | None, rows: float | None, count: int, 
     if share is not None and rows and column.n_distinct:
         distinct = column.n_distinct if column.n_distinct > 0 else -column.n_distinct * rows
         length = max(1, min(most, round(share * distinct)))
-    dense = draws.dense_range(column, rows)
+    dense = dense_range(column, rows)
     if dense is not None:
         return [array_text(str(random.randint(*dense)) for _ in range(length)) for _ in range(count)]
-    values = draws.values_of(column)
+    values = values_of(column)
     return [] if values is None else [array_text(values.sample(length, random)) for _ in range(count)]
 
 
@@ -146,7 +258,7 @@ def elements(column: Column, share: float | None, form: str, count: int, random:
 def _shares(column: Column, parts: Callable[[str], Iterable[str]]) -> dict[str, float]:
     """The share of the column's values that have each part."""
     found: defaultdict[str, float] = defaultdict(float)
-    values = draws.values_of(column)
+    values = values_of(column)
     for value, share in zip(values.values, values.shares, strict=True) if values is not None else ():
         for part in dict.fromkeys(parts(value)):
             found[part] += share
@@ -165,7 +277,7 @@ def words(*columns: Column) -> dict[str, float]:
 
 def patterns(column: Column, share: float | None, form: str, count: int, random: Random) -> list[str]:
     """Beginnings of values in a form such as `{}%`, so long that about `share` of the rows begin so."""
-    values = draws.values_of(column)
+    values = values_of(column)
     if values is None:
         return []
     pairs = list(zip(values.values, values.shares, strict=True))
@@ -207,7 +319,7 @@ def _leaves(value: object, path: Path = ()) -> Iterable[tuple[Path, object]]:
 
 
 def _documents(column: Column) -> Iterable[tuple[object, float]]:
-    values = draws.values_of(column)
+    values = values_of(column)
     for value, share in zip(values.values, values.shares, strict=True) if values is not None else ():
         with suppress(ValueError):
             yield json.loads(value), share
@@ -369,7 +481,7 @@ def _observed(statement: Statement, parsed: Parsed, found: StatementValues) -> b
     if not numbers or not statement.parameters:
         return False
     tuples = [
-        {number: "NULL" if each[number - 1] is None else draws.literal(str(each[number - 1])) for number in numbers}
+        {number: "NULL" if each[number - 1] is None else literal(str(each[number - 1])) for number in numbers}
         for each in statement.parameters
         if len(each) >= numbers[-1]
     ]
@@ -448,7 +560,7 @@ def _draw_bound(
     values = [quantile(column, _side(use, share * random.uniform(0.5, 1.5))) for _ in range(TUPLES)]
     if any(each is None for each in values):
         raise CannotDrawError(_no_statistics(table, column))
-    texts[number] = [use.made.replace("{}", draws.literal(each)) for each in values if each is not None]
+    texts[number] = [use.made.replace("{}", literal(each)) for each in values if each is not None]
     found.said[number] = f"{use.role.value} a value of {table}.{column.name}, {share:.3g} of it ({how})"
 
 
@@ -488,7 +600,7 @@ def _draw_within(
         raise CannotDrawError(_no_statistics(table, column))
     for each, values in drawn.items():
         sent = [array_text([value]) for value in values] if parsed.uses[each].made == "array" else values
-        texts[each] = [draws.literal(value) for value in sent]
+        texts[each] = [literal(value) for value in sent]
         found.said[each] = f"{parsed.uses[each].role.value} {table}.{column.name}: {len(set(values))} of them"
 
 
@@ -520,7 +632,7 @@ def _draw_range(
     table, column = _of(use)
     share, how = _range_share(statement, parsed, use)
     found.said[low] = found.said[high] = f"a range of {table}.{column.name}, {share:.3g} of it ({how})"
-    dense = draws.dense_range(column, use.table.rows if use.table else None)
+    dense = dense_range(column, use.table.rows if use.table else None)
     if dense is not None:
         width = max(0, round((dense[1] - dense[0] + 1) * share) - 1)
         start, end = found.name(low), found.name(high)
@@ -533,7 +645,7 @@ def _draw_range(
         values = [value for place in places if (value := quantile(column, place)) is not None]
         if len(values) < TUPLES:
             raise CannotDrawError(_no_statistics(table, column))
-        texts[each] = [parsed.uses[each].made.replace("{}", draws.literal(value)) for value in values]
+        texts[each] = [parsed.uses[each].made.replace("{}", literal(value)) for value in values]
 
 
 def _draw_list(
@@ -554,15 +666,15 @@ def _draw_list(
         count = max(2, min(LIST_MAX, round(statement.rows / statement.calls * distinct / rows)))
         how = "by the rows that it returned"
     found.said[number] = f"a list of {count} values of {table}.{column.name} ({how})"
-    if draws.dense_range(column, rows) is not None:
+    if dense_range(column, rows) is not None:
         names = [f"{found.name(number)}_{n}" for n in range(1, count + 1)]
-        found.lines += [line for name in names for line in draws.integer_lines(name, column)]
+        found.lines += [line for name in names for line in integer_lines(name, column)]
         found.inline[number] = ", ".join(f"(:{name})" for name in names)
         return
-    values = draws.values_of(column)
+    values = values_of(column)
     if values is None:
         raise CannotDrawError(_no_statistics(table, column))
-    texts[number] = [", ".join(map(draws.literal, values.sample(count, random))) for _ in range(TUPLES)]
+    texts[number] = [", ".join(map(literal, values.sample(count, random))) for _ in range(TUPLES)]
 
 
 def _draw(
@@ -586,11 +698,11 @@ def _draw(
     if use.role is Role.ASSIGNED and column.unique:
         _draw_fresh(number, column, found, f"{where}: a new key")
         return
-    if use.made == "{}" and draws.dense_range(column, use.table.rows if use.table else None) is not None:
-        found.lines += draws.integer_lines(found.name(number), column)
+    if use.made == "{}" and dense_range(column, use.table.rows if use.table else None) is not None:
+        found.lines += integer_lines(found.name(number), column)
         found.inline[number], found.said[number] = f"(:{found.name(number)})", f"{where}: drawn each time"
         return
-    values = draws.values_of(column)
+    values = values_of(column)
     if values is None and (use.role is Role.VALUE or (use.role is Role.ASSIGNED and not column.not_null)):
         found.inline[number], found.said[number] = "NULL", f"{where}: nothing else is known of it"
         return
@@ -599,14 +711,14 @@ def _draw(
         return
     if values is None:
         raise CannotDrawError(_no_statistics(table, column))
-    texts[number] = [use.made.replace("{}", draws.literal(each)) for each in values.sample(TUPLES, random)]
+    texts[number] = [use.made.replace("{}", literal(each)) for each in values.sample(TUPLES, random)]
     found.said[number] = f"{where}: one of {len(set(texts[number]))} values"
 
 
 def _made_up(column: Column) -> str:
     """A value as wide as those of a column; empty for a type of the user's."""
-    if not neutral.is_text(column.type):
-        return neutral.of(column.type)
+    if not parameters.is_text(column.type):
+        return parameters.neutral_value(column.type)
     length = column.type.partition("(")[2].rstrip(")")
     width = min(column.width_bytes or 32, int(length or 1 << 20))
     return f"left(repeat(md5(random()::text), {ceil(width / 32)}), {width})"
@@ -615,8 +727,8 @@ def _made_up(column: Column) -> str:
 def _draw_fresh(number: int, column: Column, found: StatementValues, said: str) -> None:
     found.said[number] = said
     found.fresh.add(number)
-    if column.type in draws.INTEGERS:
-        found.lines += draws.fresh_lines(found.name(number), column)
+    if column.type in INTEGERS:
+        found.lines += fresh_lines(found.name(number), column)
         found.inline[number] = f"(:{found.name(number)})"
     elif column.type == "uuid":
         found.inline[number] = "gen_random_uuid()"
@@ -664,3 +776,98 @@ def _with_conflict_clause(sql: str) -> str:
 def _split_returning(sql: str) -> Sequence[str]:
     at = sql.lower().rfind(" returning ")
     return (sql, "", "") if at < 0 else (sql[:at], sql[at : at + 11], sql[at + 11 :])
+
+
+PAUSE_US_LEAST, PAUSE_US_MOST = 50, 1_000_000
+"""Shorter pauses are the way to the server and back, which is played anyway; a longer one would outlast a window."""
+
+
+@dataclass
+class _Part:
+    """One statement of it."""
+
+    statement: Statement
+    parsed: Parsed
+    values: StatementValues
+
+    def type_of(self, number: int) -> str | None:
+        """The column's type of a parameter that may share its value; None for limits, ranges and unknown ones."""
+        use = self.parsed.uses.get(number)
+        fits = (
+            use is not None and use.role in (Role.EQUAL, Role.OTHER, Role.ASSIGNED) and number not in self.parsed.lists
+        )
+        return use.column.type if fits and use is not None and use.column is not None else None
+
+
+def pause_us(kind: Transaction) -> int:
+    """The client's mean pause before each statement and the end, as it is played."""
+    ended = kind.commits + kind.rollbacks
+    mean_us = kind.pause_ms * 1e3 / (ended * (len(kind.statements) + 1)) if ended else 0.0
+    return min(PAUSE_US_MOST, round(mean_us)) if mean_us >= PAUSE_US_LEAST else 0
+
+
+def transaction_script(
+    capture: Capture, kind: Transaction, known: Mapping[int, Statement], random: Random, *, rolls_back: bool = False
+) -> str:
+    """The script; raises `CannotDrawError` where one of its statements cannot be played."""
+    parts = []
+    for n, query_id in enumerate(kind.statements):
+        statement = known[query_id]
+        observed = tuple(values[n] for values in kind.parameters)
+        given = replace(statement, parameters=observed or statement.parameters)
+        try:
+            parsed, values = prepared(capture, given, random, f"s{n + 1}_p")
+        except CannotDrawError as error:
+            raise CannotDrawError(f"of its statement {n + 1}: {error}") from None
+        parts.append(_Part(statement, parsed, values))
+    for group in kind.shared:
+        _share(parts, group)
+    ended = kind.commits + kind.rollbacks
+    head = [f"-- {len(parts)} statements in one transaction, {ended} in the log"]
+    for n, part in enumerate(parts, start=1):
+        head += [f"-- {n}: {said_of(part.statement)}", *said(part.values)]
+    lines = [line for part in parts for line in part.values.lines]
+    counts = sorted({len(part.values.tuples) for part in parts if part.values.tuples})
+    lines += [f"\\set chosen_{count} random(1, {count})" for count in counts]
+    pause = [f"\\sleep {pause_us(kind)} us"] if pause_us(kind) else []
+    sent = [
+        line
+        for part in parts
+        for line in (*pause, *body(part.parsed, part.values, f"chosen_{len(part.values.tuples)}"))
+    ]
+    return "\n".join([*head, *lines, "BEGIN;", *sent, *pause, "ROLLBACK;" if rolls_back else "END;"]) + "\n"
+
+
+def _share(parts: Sequence[_Part], group: Sequence[tuple[int, int]]) -> None:
+    """Give all parameters of a group the value of one of them: a new key, else one that is drawn each time."""
+    members = [(n, number) for n, number in group if n < len(parts) and parts[n].type_of(number) is not None]
+    if len(members) < 2:
+        return
+    leader = min(members, key=lambda member: _rank(parts[member[0]].values, member[1]))
+    source, number = parts[leader[0]], leader[1]
+    for n, other in members:
+        part = parts[n]
+        alike = {source.type_of(number), part.type_of(other)}
+        if (n, other) != leader and (len(alike) == 1 or alike <= set(INTEGERS)):
+            _take(part.values, other, source.values, number, f"the same as ${number} of statement {leader[0] + 1}")
+
+
+def _rank(values: StatementValues, number: int) -> int:
+    drawn_by_us = values.inline.get(number, "").startswith("(:")
+    return 0 if drawn_by_us and number in values.fresh else 1 if drawn_by_us else 2
+
+
+def _take(mine: StatementValues, number: int, theirs: StatementValues, other: int, how: str) -> None:
+    inline = theirs.inline.get(other, "")
+    if inline.startswith("(:"):
+        mine.inline[number] = inline
+        mine.tuples = [each for kept in mine.tuples if (each := {n: v for n, v in kept.items() if n != number})]
+    elif theirs.tuples and other in theirs.tuples[0] and len(mine.tuples) in (0, len(theirs.tuples)):
+        mine.inline.pop(number, None)
+        own = mine.tuples or [{} for _ in theirs.tuples]
+        mine.tuples = [{**kept, number: each[other]} for kept, each in zip(own, theirs.tuples, strict=True)]
+    else:
+        return  # a text that the server makes again each time: nothing here knows it
+    name = mine.name(number)
+    mine.lines = [line for line in mine.lines if line.split()[1] != name and not line.split()[1].startswith(f"{name}_")]
+    mine.said[number] = how

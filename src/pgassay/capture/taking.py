@@ -1,113 +1,36 @@
-"""Taking a capture: what the server is asked, in which order, and what that cost it.
+"""Taking a capture: what the server is asked, in which order, what that cost it, and the directory that comes of it.
 
 The window lies between two snapshots of pg_stat_statements; while it lasts, the sessions are looked at once a second.
-The data come last, so that reading them is not part of the load that was captured.
-
-From the rows of six reads.
-
+The data come last, so that reading them is not part of the load that was captured. What a capture would find wanting
+after its window, which may be long, is found before it begins, in a dry run too.
 """
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+import os
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from shutil import disk_usage
+from time import monotonic
 from typing import Any
 
-from pgassay import __version__
-from pgassay.bench.running import Clock
-from pgassay.capture import logs, reads
+from pgassay import __version__, untrusted
+from pgassay.bench.running import Clock, Runner
+from pgassay.capture import dump, files, logs, physical, reads, replaying
 from pgassay.capture.errors import LACKS_STATISTICS, CaptureError
-from pgassay.capture.format import Capture, Column, Cost, Data, Function, Load, Moment, Source, Statement, Table, View
+from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Physical, Source, Statement
 from pgassay.capture.logs import Event, LogFiles
-from pgassay.capture.physical import fetching as physical
-from pgassay.capture.physical.fetching import Wish
-from pgassay.capture.privacy import private_name, require_parser, secret_in, without_literals
-from pgassay.capture.source import Readable, Row
-from pgassay.capture.statements import HIDDEN, between, merged
+from pgassay.capture.mixture import PLAYED_LEAST, scripted
+from pgassay.capture.physical import Estimate, Wish
+from pgassay.capture.privacy import require_parser, secret_in, without_literals
+from pgassay.capture.reads import HIDDEN, MARK, between, functions_of, merged, search_paths_of, tables_of, views_of
+from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
+from pgassay.capture.synthetic import files as synthetic
+from pgassay.capture.synthetic.reading import read_statistics
 from pgassay.postgres.inspection import stays
-
-Rows = Iterable[tuple[Any, ...]]
-_LEAST_SHARE = 0.01
-"""Of the load: a role with less has no say."""
-_NAME = re.compile(r'"((?:[^"]|"")*)"|([^,"\s]+)')
-
-
-def search_paths_of(rows: Rows, schemas: Collection[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Our own search_path, and those of the roles that the load is of, the busiest first; `schemas` are those with
-    tables, and others are left out. Rows as `reads.search_paths` gives them.
-    """
-    weights: dict[tuple[str, ...], float] = {}
-    own: tuple[str, ...] = ()
-    for role, said, weight, ours in rows:
-        names = (quoted.replace('""', '"') or plain.lower() for quoted, plain in _NAME.findall(said))
-        path = tuple(each for each in (role if name == "$user" else name for name in names) if each in schemas)
-        weights[path] = weights.get(path, 0.0) + weight
-        own = path if ours else own
-    total = sum(weights.values())
-    ordered = sorted(weights, key=lambda each: -weights[each])
-    return own, tuple(each for each in ordered if weights[each] > _LEAST_SHARE * total) or (own,)
-
-
-def views_of(rows: Rows) -> tuple[View, ...]:
-    """The views with those of their columns that are columns of others; rows as `reads.views` gives them.
-
-    Subqueries have entries, too: a column that has several is none of the view's for sure.
-    """
-    found: dict[tuple[str, str], dict[str, set[tuple[str, str, str]]]] = {}
-    for schema, view, name, *below in rows:
-        found.setdefault((schema, view), {}).setdefault(name, set()).add((below[0], below[1], below[2]))
-    return tuple(
-        View(*named, tuple((name, *next(iter(below))) for name, below in columns.items() if len(below) == 1))
-        for named, columns in found.items()
-    )
-
-
-def functions_of(rows: Rows) -> tuple[Function, ...]:
-    """Rows as `reads.functions` gives them; of one name all are, in order."""
-    return tuple(
-        Function(str(name), tuple(zip(names, kinds, strict=True)), volatile, trusted)
-        for name, names, kinds, volatile, trusted in rows
-    )
-
-
-def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:
-    """The tables in order, and the columns whose values were left out because of their names.
-
-    Rows as `reads.tables`, `reads.columns` and `reads.statistics` give them; statistics of a table with its partitions
-    come after those of the table alone, and win.
-    """
-    by_table: dict[tuple[str, str], list[Column]] = {}
-    for schema, table, name, type_name, not_null, unique, keyed in columns:
-        by_table.setdefault((schema, table), []).append(Column(name, type_name, not_null, unique, keyed=keyed))
-    found = {(row[0], row[1], row[2]): row[3:] for row in statistics}
-    left_out: list[str] = []
-    result = []
-    for schema, table, rows, pages, total_bytes in tables:
-        described = []
-        for column in by_table.get((schema, table), []):
-            known = found.get((schema, table, column.name))
-            if known is not None and private_name(column.name) and (known[4] or known[6]):
-                left_out.append(f"{schema}.{table}.{column.name}")
-                known = (*known[:4], None, known[5], None)
-            described.append(column if known is None else _with_statistics(column, known))
-        count = None if rows < 0 else float(rows)
-        result.append(Table(schema, table, count, int(pages), int(total_bytes), tuple(described)))
-    return tuple(result), tuple(left_out)
-
-
-def _with_statistics(column: Column, known: tuple[Any, ...]) -> Column:
-    null_share, width, n_distinct, correlation, values, shares, histogram = known
-    return replace(
-        column,
-        null_share=float(null_share),
-        width_bytes=int(width),
-        n_distinct=float(n_distinct),
-        correlation=None if correlation is None else float(correlation),
-        common_values=tuple(values or ()),
-        common_shares=tuple(map(float, shares or ())),
-        histogram=tuple(histogram or ()),
-    )
-
+from pgassay.postgres.installation import LocalInstallation
+from pgassay.study.units import format_size
 
 OLDEST = 13
 PERIOD_S = 1.0
@@ -398,3 +321,253 @@ def nothing_ran(window_s: float, *, sees_all: bool = True) -> str:
 def replica() -> str:
     """A warning: what a standby does not show."""
     return "this server is a read replica: its load has no writes, which run on the primary"
+
+
+_HEAD_BYTES = 1 << 18
+_LEAST_SHARE = 0.05
+"""Of the database's bytes: a dump without its indexes, and compressed, is hardly smaller."""
+_NAMED = 5
+
+
+def require_possible(
+    session: Readable, identity: Identity, request: Request, path: Path, cost: Estimate | None
+) -> tuple[str, ...]:
+    """What the user is warned of; raises `CaptureError` for rights, a log or room that the capture cannot do without.
+
+    `cost` is that of the server's files, where these are wanted.
+    """
+    warnings = [*_of_load(session, identity, request)]
+    if request.logs is not None:
+        _require_log(request.logs, identity)
+    if request.data in ("dump", "synthetic"):
+        ((unreadable, filtered),) = session.read("the rights", reads.rights()).rows
+        if unreadable:
+            raise CaptureError(
+                f"the role may not read all tables and sequences, so pg_dump would fail after the window:"
+                f" {_named(unreadable)}",
+                "grant pg_read_all_data to it, before version 14 USAGE on the schemas and SELECT on what is in them",
+            )
+        if filtered:
+            raise CaptureError(
+                f"row-level security hides rows from the role, so pg_dump would fail after the window:"
+                f" {_named(filtered)}",
+                "the role must see every row: ALTER ROLE … BYPASSRLS, or capture as a superuser",
+            )
+    where = physical.existing(path)
+    if cost is not None:
+        physical.require_room(cost, where)
+    if request.data == "dump":
+        free, whole = disk_usage(where).free, identity.database_bytes
+        said = f'{format_size(free)} are free below "{where}", and a dump has {format_size(whole)} at most'
+        if free < whole * _LEAST_SHARE:
+            raise CaptureError(said, "name a directory on another file system with --out")
+        if free < whole:
+            warnings.append(f"{said}: it is compressed and has no indexes, so they may suffice")
+    return tuple(warnings)
+
+
+def _of_load(session: Readable, identity: Identity, request: Request) -> Iterator[str]:
+    """By the statements that were counted so far: `ask` will judge those of the window as this does."""
+    if not request.with_load or identity.schema is None:
+        return
+    if not session.read("the rights", reads.sees_all()).rows[0][0]:
+        yield LACKS_STATISTICS
+    elif request.foresees:
+        found = so_far(session, identity, request)
+        said = scripted(found).too_little if found.load is not None and found.load.statements else ""
+        if said:
+            yield (
+                f"by what pg_stat_statements has counted so far, {said}; ask refuses less than {PLAYED_LEAST:.0%}:"
+                " --log FILE --with-literals captures the values that are missing"
+            )
+
+
+def _require_log(files: logs.LogFiles, identity: Identity) -> None:
+    """By its first bytes: the window may end before anybody sees that no line can be read. Pipes are read once."""
+    for path in files.paths:
+        if not stat.S_ISREG(path.stat().st_mode):
+            continue
+        with untrusted.open_file(path) as file:
+            head = file.read(_HEAD_BYTES)
+        descriptor = os.memfd_create("log")
+        try:
+            os.write(descriptor, head[: head.rfind(b"\n") + 1])
+            prefixes = files.prefixes or (identity.log_line_prefix,)
+            logs.require_readable(Path(f"/proc/self/fd/{descriptor}"), prefixes, identity.source.database)
+        finally:
+            os.close(descriptor)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+_BULK_MB = 16
+"""Asked of the server at once, to see how fast bytes come."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a capture is made with on our side; `pg_dump` is None where no data are wanted, or the server's files.
+
+    `serving` is the PostgreSQL of the server's own version, where files are wanted.
+    """
+
+    runner: Runner
+    clock: Clock
+    pg_dump: Path | None = None
+    serving: LocalInstallation | None = None
+
+
+def estimate(session: Session, wish: Wish, place: Path) -> Estimate:
+    """What the files will cost, by rates that are measured now; `place` is where they will be.
+
+    Raises `CaptureError`, and `ClusterError` for a directory that is none of a server.
+    """
+    size, checkpoint_s = session.read("the sizes of the databases", reads.sizes()).rows[0]
+    where = physical.existing(place)
+    rates = {"writing here": physical.writing_rate(where)}
+    if wish.kind == physical.BASEBACKUP:
+        rates["the connection"] = _connection_rate(session)
+    if wish.directory is not None:
+        size = physical.size_bytes(wish.directory)
+        rates["reading the backup"] = physical.reading_rate(wish.directory)
+    slowest = min(rates, key=lambda each: rates[each])
+    spread = wish.kind == physical.BASEBACKUP and wish.checkpoint == physical.SPREAD
+    return Estimate(int(size), rates[slowest], slowest, disk_usage(where).free, float(checkpoint_s) if spread else 0.0)
+
+
+def foreseen(
+    session: Session, identity: Identity, request: Request, place: Path
+) -> tuple[Estimate | None, tuple[int, int] | None]:
+    """What a dump will cost, or how many tables and columns synthetic data are made from; both None for other data."""
+    if request.data == "synthetic":
+        tables, columns = session.read("how much is in pg_stats", reads.analysed()).rows[0]
+        return None, (int(tables), int(columns))
+    return _estimated_dump(session, identity, place) if request.data == "dump" else None, None
+
+
+def _estimated_dump(session: Session, identity: Identity, place: Path) -> Estimate:
+    """At most: its bytes are fewer, since indexes are not read and it is compressed."""
+    where = physical.existing(place)
+    rates = {
+        "writing here": physical.writing_rate(where),
+        "the connection": _connection_rate(session),
+        "compression": physical.compressing_rate(),
+    }
+    slowest = min(rates, key=lambda each: rates[each])
+    return Estimate(identity.database_bytes, rates[slowest], slowest, disk_usage(where).free)
+
+
+def _connection_rate(session: Session) -> float:
+    began = monotonic()
+    session.read("how fast bytes come", reads.bulk(_BULK_MB))
+    return (_BULK_MB << 20) / (monotonic() - began)
+
+
+def capture(
+    session: Session, identity: Identity, request: Request, path: Path, tools: Tools, tick: Callable[[float], None]
+) -> Taken:
+    """Make the directory `path`; `tick` gets the seconds of the window that are left.
+
+    Raises `CaptureError` for what the server refuses, `UsageError` where `path` exists; nothing is left then.
+    """
+    clock = tools.clock
+    with files.new_directory(path) as folder:
+        began_ns, before_ms = clock.monotonic_ns(), _used(session)
+        taken = _taken(session, identity, request, clock, tick, folder)
+        statistics = read_statistics(session) if request.data == "synthetic" else None
+        own_ms, all_ms = _difference(before_ms, _used(session))
+        elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
+        data, dumped = taken.capture.data, None
+        if tools.pg_dump is not None:
+            file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
+            arguments = dump.command(tools.pg_dump, parameters(session), file)
+            dumped = dump.dump(arguments, session.password, file, tools.runner, clock, session, local=session.local)
+            data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
+        fetched_s = 0.0
+        if request.files is not None and tools.serving is not None:
+            data, fetched_s, warned = _files(session, identity, request.files, folder, tools.serving)
+            taken = replace(taken, warnings=(*taken.warnings, *warned))
+        if statistics is not None:
+            data = Data("synthetic", synthetic.FILE, synthetic.save(statistics, folder), identity.database_bytes)
+            taken = replace(taken, warnings=(*taken.warnings, *statistics.notes))
+        spent = session.spent
+        cost = Cost(
+            elapsed_s=elapsed_s,
+            statements=spent.statements,
+            in_server_ms=spent.in_server_ms,
+            received_bytes=spent.received_bytes,
+            cpu_ms=own_ms,
+            server_cpu_ms=all_ms,
+            dump_s=dumped.elapsed_s if dumped else fetched_s,
+            dump_cpu_ms=dumped.cpu_ms if dumped else None,
+        )
+        whole = replace(taken.capture, data=data, cost=cost)
+        files.write(whole, folder, path.name)
+    return replace(taken, capture=whole)
+
+
+def _taken(
+    session: Session, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None], folder: Path
+) -> Taken:
+    """Take it; where literals were asked for, the log is kept, and that is said."""
+    if request.logs is None or not request.with_literals:
+        return take(session, identity, request, clock, tick)
+    with replaying.keeping(folder / replaying.FILE, identity.source.database) as kept:
+        taken = take(session, identity, request, clock, tick, kept.take)
+    return replace(taken, notes=(kept_log(kept.calls, kept.secret),))
+
+
+def _files(
+    session: Session, identity: Identity, wish: Wish, folder: Path, serving: LocalInstallation
+) -> tuple[Data, float, list[str]]:
+    """The server's files with what they need, how long it took, and what to warn of."""
+    places = [str(row[0]) for row in session.read("the tablespaces", reads.tablespaces()).rows]
+    row = session.read("what the files need", reads.files(identity.source.major)).rows[0]
+    system, provider, version, libraries = row
+    found = physical.fetch(wish, folder, serving, parameters(session), session.password, places)
+    about = found.control
+    needs = Physical(
+        system_identifier=about.system_identifier,
+        state=about.state,
+        checkpoint_at=about.checkpoint_at,
+        block_bytes=about.block_bytes,
+        wal_block_bytes=about.wal_block_bytes,
+        wal_segment_bytes=about.wal_segment_bytes,
+        checksums=about.checksums,
+        provider=provider or "",
+        collation_version=version or "",
+        libraries=tuple(map(str, libraries)),
+    )
+    other = about.system_identifier != system
+    warned = [_other_cluster(about.system_identifier, system)] if other else []
+    return Data(wish.kind, physical.FOLDER, found.bytes, identity.database_bytes, needs), found.elapsed_s, warned
+
+
+def parameters(session: Session) -> dict[str, str]:
+    """Libpq's parameters that lead pg_dump to the same database, without the password."""
+    return {**session.parameters, "application_name": MARK}
+
+
+def _used(session: Session) -> tuple[float | None, float | None]:
+    return (cpu_ms(session.pid), server_cpu_ms(session.pid)) if session.local else (None, None)
+
+
+def _difference(
+    before: tuple[float | None, float | None], after: tuple[float | None, float | None]
+) -> tuple[float | None, float | None]:
+    own, whole = (None if a is None or b is None else b - a for a, b in zip(before, after, strict=True))
+    return own, whole
+
+
+def _other_cluster(found: str, asked: str) -> str:
+    """A warning: the backup is of another cluster than the load."""
+    return f"the files are of another cluster (system identifier {found}) than the server that was asked ({asked})"
+
+
+def kept_log(calls: int, secret: int) -> str:
+    """What of the log stays in a capture."""
+    left = f"; {secret} more seem to hold a secret, or name a column of secrets, and are left out" if secret else ""
+    return f"{calls} calls of the log are kept, to be played again{left}"

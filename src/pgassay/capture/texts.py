@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pgassay import outgoing
+from pgassay.capture import physical
 from pgassay.capture.format import Capture, Cost, Logged
 from pgassay.capture.mixture import BRIEF, ScriptedLoad, brief
-from pgassay.capture.physical import fetching as physical
-from pgassay.capture.physical.cost import Estimate
-from pgassay.capture.physical.fetching import Wish
+from pgassay.capture.physical import Estimate, Wish
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
 from pgassay.record.likeness import Likeness, Part, StatementPair

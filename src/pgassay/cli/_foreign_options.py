@@ -3,8 +3,7 @@
 import argparse
 
 from pgassay.errors import UsageError
-from pgassay.importing.fields import ALL, parse_given, parse_pattern, parse_roles
-from pgassay.importing.reader import Options
+from pgassay.importing.reader import ALL, Options, parse_given, parse_pattern, parse_roles
 from pgassay.study.responses import Better
 
 

@@ -15,10 +15,9 @@ from pgassay.errors import UsageError
 if TYPE_CHECKING:
     from pgassay.bench.server import Server
     from pgassay.capture.asking import Asked
-    from pgassay.capture.examining import Examined
     from pgassay.capture.format import Load
-    from pgassay.capture.pace import Pace
-    from pgassay.capture.playing import Stage
+    from pgassay.capture.playing import Examined, Stage
+    from pgassay.capture.question import Pace
     from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
     from pgassay.record.statements import StatementRecord
@@ -88,8 +87,8 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
 
     Raises `CaptureError` where that fails: each of its trials would.
     """
-    from pgassay.capture.counting import LIBRARY
     from pgassay.capture.errors import CaptureError
+    from pgassay.capture.playing import LIBRARY
     from pgassay.capture.replaying import play
     from pgassay.lab.arms import resolve
     from pgassay.lab.rehearsal import rehearse
@@ -201,8 +200,7 @@ def _answers(
 
 
 def _answered(written: "Asked", arm: "ResolvedArm", bench: "Workbench") -> Answers:
-    from pgassay.capture.examining import examine
-    from pgassay.capture.playing import SETTINGS
+    from pgassay.capture.playing import SETTINGS, examine
     from pgassay.lab.rehearsal import rehearse
 
     stage = _stage(arm, bench)

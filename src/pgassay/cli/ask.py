@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pace",
-        choices=("full", "source", "busiest"),  # capture.pace.PACES, which would import what parsing need not
+        choices=("full", "source", "busiest"),  # capture.question.PACES, which would import what parsing need not
         default="full",
         help="how fast scripts are played: as fast as they go (default), at the source's mean rate, or at that of its"
         " busiest minute (capture --log FILE)",
@@ -83,7 +83,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write scripts into the capture, try them on its data, say how like the source's the load is, run the study."""
     from pgassay.capture import asking, files, likeness, question, texts
-    from pgassay.capture import pace as paces
     from pgassay.lab.run import Remark, write_study
     from pgassay.record import likeness as alike_file
     from pgassay.record import statements as statements_file
@@ -92,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
     _trust.require(arguments.capture, _trust.of_capture(arguments.capture, capture.source.settings), arguments)
-    paces.require(arguments.pace, capture.load)
+    question.require_pace(arguments.pace, capture.load)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with _workbench(arguments) as bench:
@@ -127,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load) if replayed is None else said, end="")
-        print("" if written.paced is None else paces.told(written.paced), end="")
+        print("" if written.paced is None else question.pace_line(written.paced), end="")
     beside = {} if found is None else {statements_file.FILE: statements_file.encode(found.statements)}
     if load is not None and capture.load is not None:
         alike = likeness.compare(capture.load, load, pace)

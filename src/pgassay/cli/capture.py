@@ -12,7 +12,7 @@ from pgassay.errors import UsageError
 from pgassay.outgoing import control
 
 if TYPE_CHECKING:
-    from pgassay.capture.physical.fetching import Wish
+    from pgassay.capture.physical import Wish
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,12 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Say what is read, read it, say what it cost."""
-    from pgassay.capture import dump, files, preflight, texts
+    from pgassay.capture import dump, files, physical, taking, texts
     from pgassay.capture.logs import LogFiles
-    from pgassay.capture.physical import fetching as physical
-    from pgassay.capture.server import Tools, capture, estimate, foreseen
     from pgassay.capture.source import Session
-    from pgassay.capture.taking import Request, identify
+    from pgassay.capture.taking import Request, Tools, capture, estimate, foreseen, identify
     from pgassay.host import accounts
     from pgassay.host.clock import SystemClock
     from pgassay.host.keeper import Keeper
@@ -101,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         # A capture itself costs the server no more than it must.
         dumped, columns = foreseen(session, identity, request, path) if arguments.dry_run else (None, None)
         print(texts.announcement(identity, request, cost or dumped, columns), end="")
-        for warning in preflight.require(session, identity, request, path, cost):
+        for warning in taking.require_possible(session, identity, request, path, cost):
             warn(warning)
         if arguments.dry_run:
             return SUCCESS
@@ -116,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
     """The kind of data, and where files of the server come from; raises `UsageError`."""
-    from pgassay.capture.physical import fetching as physical
+    from pgassay.capture import physical
 
     text = arguments.data
     if arguments.restore_command is not None:

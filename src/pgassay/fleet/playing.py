@@ -27,7 +27,7 @@ from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.places import embedded_directory
-from pgassay.load import network, player
+from pgassay.load import player, references
 from pgassay.postgres.find import Finder
 
 OUTPUT = "output"
@@ -100,7 +100,7 @@ def measure(given: bytes) -> tuple[list[int], list[tuple[int, int, int]]]:
     with scratch.folder("client") as place:
         paths = laid_out(order, place)
         try:
-            found = network.measure(_endpoint(order, paths))
+            found = references.measure(_endpoint(order, paths))
         except PgassayError as error:
             raise RuntimeError(error.message) from None
     return list(found.trips_ns), [(each.sent_wall_ns, each.trip_ns, each.server_wall_ns) for each in found.clocks]
@@ -162,7 +162,7 @@ def _run(
 
 def _way(order: Order, paths: Mapping[str, str]) -> NetworkPath:
     try:
-        return network.measure(_endpoint(order, paths))
+        return references.measure(_endpoint(order, paths))
     except PgassayError:
         return NetworkPath((), ())
 

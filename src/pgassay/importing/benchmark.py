@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pgassay.analysis.lint import Benchmark, Run, Setup
 from pgassay.analysis.lint.setup import NAMES
-from pgassay.importing import placement
+from pgassay.importing import imported_run
 from pgassay.importing.files import one_of, read_files
 from pgassay.importing.reader import Options
 from pgassay.record.formats import IMPORTED
@@ -37,8 +37,8 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
     reading, roles = read_files(paths, options, compared=False)
     names = [response.name for response in reading.responses]
     chosen = one_of(names, primary)
-    runs, ordered = placement.in_time(reading.runs, reading.ordered)
-    placed = placement.place(runs, roles, chosen)
+    runs, ordered = imported_run.in_time(reading.runs, reading.ordered)
+    placed = imported_run.place(runs, roles, chosen)
     if not ordered and roles.block:
         placed = tuple(sorted(placed, key=lambda each: _number(each.run.fields.get(roles.block, ""))))
     found = tuple(
@@ -105,7 +105,7 @@ def with_resolution(judged: Judged, resolution: float) -> Judged:
     return replace(judged, benchmark=replace(judged.benchmark, resolution=resolution))
 
 
-def _setup(each: placement.Placed) -> Setup:
+def _setup(each: imported_run.Placed) -> Setup:
     """What the source said of the run's setup; the same as a record of it keeps."""
     said = {name: each.run.fields[name] for name in NAMES if each.run.fields.get(name)}
     return Setup.of({**said, **each.treatment, **each.condition, **each.covariate})

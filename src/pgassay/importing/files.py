@@ -12,14 +12,29 @@ from pathlib import Path
 
 from pgassay import plugins
 from pgassay.errors import UsageError
-from pgassay.importing.fields import REPETITION, Roles, fields_of_path, file_names, natural, settle_roles, with_fields
 from pgassay.importing.hammerdb import HammerDbReader
 from pgassay.importing.pgbench import PgbenchReader
 from pgassay.importing.postgresbench import PostgresBenchReader
-from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
+from pgassay.importing.reader import (
+    FILE,
+    FOLDER,
+    REPETITION,
+    TEXT_BYTES_MAX,
+    ForeignFile,
+    LeftOut,
+    Options,
+    Reader,
+    Reading,
+    Roles,
+    combine,
+    fields_of_path,
+    file_names,
+    natural,
+    settle_roles,
+    with_fields,
+)
 from pgassay.importing.sysbench import SysbenchReader
 from pgassay.importing.table import TableReader
-from pgassay.importing.values import FILE, FOLDER, LeftOut, Reading, combine
 from pgassay.plugins import PluginError
 from pgassay.study.responses import full_name
 

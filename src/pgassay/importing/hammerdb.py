@@ -15,8 +15,21 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
-from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.reader import (
+    ABORTED,
+    FILE,
+    FOLDER,
+    ForeignFile,
+    ForeignRun,
+    LeftOut,
+    Mark,
+    Options,
+    Reader,
+    Reading,
+    read_each,
+    response,
+    unwrapped,
+)
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
 

@@ -11,14 +11,26 @@ from pathlib import Path
 
 from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
 from pgassay.errors import PgassayError
-from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
-from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second
-from pgassay.load.pgbench.log import latencies
+from pgassay.importing.reader import (
+    ABORTED,
+    FILE,
+    FOLDER,
+    ForeignFile,
+    ForeignRun,
+    Mark,
+    Options,
+    Reader,
+    Reading,
+    Second,
+    read_each,
+    unwrapped,
+)
 from pgassay.load.pgbench.output import (
     RESPONSES,
     Summary,
     first_abort,
     first_error,
+    latencies,
     of_summary,
     parse_progress,
     parse_summary,

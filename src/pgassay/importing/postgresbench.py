@@ -11,8 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgassay.importing.reader import ForeignFile, Options, Reader
-from pgassay.importing.values import FAILED_TRANSACTIONS, FOLDER, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.reader import (
+    FAILED_TRANSACTIONS,
+    FOLDER,
+    ForeignFile,
+    ForeignRun,
+    LeftOut,
+    Options,
+    Reader,
+    Reading,
+    response,
+)
 from pgassay.record.values import Reason
 
 RESPONSES = tuple(

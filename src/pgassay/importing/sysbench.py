@@ -9,8 +9,21 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
-from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second, response
+from pgassay.importing.reader import (
+    ABORTED,
+    FILE,
+    FOLDER,
+    ForeignFile,
+    ForeignRun,
+    Mark,
+    Options,
+    Reader,
+    Reading,
+    Second,
+    read_each,
+    response,
+    unwrapped,
+)
 from pgassay.load import sysbench as summary
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale

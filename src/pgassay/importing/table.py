@@ -11,9 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.errors import UsageError
-from pgassay.importing.fields import REPETITION, SETTING, Roles
-from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
-from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.reader import (
+    ABORTED,
+    REPETITION,
+    SETTING,
+    TEXT_BYTES_MAX,
+    ForeignFile,
+    ForeignRun,
+    LeftOut,
+    Options,
+    Reader,
+    Reading,
+    Roles,
+    response,
+)
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better
 

@@ -24,7 +24,7 @@ from pgassay.lab.regime import WARM_UP_SUFFIX
 from pgassay.lab.site import Sampling
 from pgassay.lab.trial import Trial
 from pgassay.lab.turns import MACHINE, Turn, dirty
-from pgassay.load import responses, sketches
+from pgassay.load import responses
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences, to_samples
 from pgassay.record import slices as record_of_slices
@@ -358,8 +358,8 @@ class LiveTrial(Trial):
         with self._assignment.keeping("the slices"):
             self._site.disk.write_file(self._assignment.staging / record_of_slices.FILE, lines)
             if any(kept):
-                latencies = sketches.encode_slices(kept, self._slice_s, scripts)
-                self._site.disk.write_file(self._assignment.staging / sketches.FILE, latencies)
+                latencies = responses.encode_slices(kept, self._slice_s, scripts)
+                self._site.disk.write_file(self._assignment.staging / responses.SKETCHES_FILE, latencies)
 
     def _sample(self, source: str, tps: float) -> None:
         clock = self._site.clock

@@ -34,7 +34,7 @@ from pgassay.lab import amcheck
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.cut_surroundings import Look, Surroundings
 from pgassay.lab.notes import Laps
-from pgassay.load.pgbench.ledger import sums_differ
+from pgassay.load.pgbench.data import sums_differ
 from pgassay.record.power_cuts import (
     DAMAGED_FILESYSTEM,
     DAMAGED_PAGE,

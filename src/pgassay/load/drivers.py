@@ -14,9 +14,8 @@ from pgassay.bench.kinds import no_value, not_a_choice
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
 from pgassay.errors import UsageError
-from pgassay.load import cacheprobe, fio, replay, sysbench
+from pgassay.load import cacheprobe, fio, replay, sysbench, tpcc
 from pgassay.load.pgbench import driver as pgbench
-from pgassay.load.tpcc import driver as tpcc
 from pgassay.study.levels import Level
 
 BUILT_IN: tuple[Driver[Any], ...] = (

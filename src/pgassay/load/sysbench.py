@@ -44,7 +44,7 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load import bulk, program
 from pgassay.load import responses as shared
-from pgassay.load.binary_rows import Field, integers, pack
+from pgassay.load.bulk import Field, integers, pack
 from pgassay.load.options import CountedOptions, RatedOptions, RemoteOptions, ThreadedOptions
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize

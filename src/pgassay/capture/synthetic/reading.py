@@ -25,8 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgassay.capture.errors import SyntheticError
-from pgassay.capture.synthetic.domains import Floats, Integers, distinct_values
-from pgassay.capture.synthetic.generation import parent_of
+from pgassay.capture.synthetic.generation import Floats, Integers, distinct_values, parent_of
 from pgassay.capture.synthetic.statistics import LINE, NUMBERS, Column, ForeignKey, Index, Kind, Knot, Schema, Table
 
 _LARGEST = 1 << 62

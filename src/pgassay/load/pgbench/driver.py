@@ -18,9 +18,9 @@ from pgassay.bench.ledger import LedgerState
 from pgassay.bench.load import BaseLoad, Driver, LoadResult, cannot_gate
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError, UsageError
-from pgassay.load import player, program, sketches
+from pgassay.load import player, program, responses
 from pgassay.load import responses as shared
-from pgassay.load.pgbench import data, ledger, log, output
+from pgassay.load.pgbench import data, output
 from pgassay.load.pgbench.options import (
     LEDGER_TABLE,
     MAX_TRIES_SINCE,
@@ -32,10 +32,10 @@ from pgassay.load.pgbench.options import (
     create_command,
     fill_command,
     missing_program,
+    queries,
     random_seed,
     run_command,
 )
-from pgassay.load.pgbench.reading import queries
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 SOURCE = "pgbench"
@@ -158,7 +158,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         found: dict[str, float | None] = {}
         read_back: dict[str, str] = {}
         processed = 0
-        logged = log.read_log(prefix, options, there[1])
+        logged = output.read_log(prefix, options, there[1])
         problems |= logged.problems
         try:
             summary = output.parse_summary(done.stdout)
@@ -171,7 +171,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             if done.status == 0 and logged.log is not None:
                 problems |= output.problems_of_log(summary, logged.count)
         problems = problems or program.short(SOURCE, options.timed_s, ended[0] - began[0])
-        log.put_away(prefix, folder / sketches.FILE, logged, keep=options.keep_log or options.cuts > 0)
+        output.put_away(prefix, folder / responses.SKETCHES_FILE, logged, keep=options.keep_log or options.cuts > 0)
         return LoadResult(
             status=done.status,
             began=began,
@@ -179,7 +179,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             transactions=processed or logged.count,
             responses=shared.complete(output.RESPONSES, {**found, **logged.latencies}),
             series=_by_our_clock(
-                log.series(logged, output.parse_progress(done.stderr), SOURCE, there), began[1] - there[1]
+                output.series(logged, output.parse_progress(done.stderr), SOURCE, there), began[1] - there[1]
             ),
             problems=problems,
             read_back=read_back,
@@ -187,15 +187,15 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         )
 
     def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
-        return ledger.state(server, random_seed(seed), self.options.clients, since)
+        return data.ledger_state(server, random_seed(seed), self.options.clients, since)
 
     def broken(self, server: Server) -> Mapping[str, str]:
         """The sums of pgbench's own scripts, where only they work on data that were not aged."""
         names = {script.name for script in self.options.scripts}
-        return {} if self.options.age or self.options.init else ledger.broken(server, names)
+        return {} if self.options.age or self.options.init else data.unequal_sums(server, names)
 
     def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
-        return ledger.read(output, f"{SOURCE}_log")
+        return data.read_ledger(output, f"{SOURCE}_log")
 
     @property
     def ungated(self) -> str | None:
