@@ -10,7 +10,7 @@ from pgassay.capture import physical as costs
 from pgassay.capture.asking import require_versions
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Data, Physical
-from pgassay.capture.physical import Estimate, Wish, basebackup_failed
+from pgassay.capture.physical import Estimate, FilesRequest, basebackup_failed
 from pgassay.capture.question import document, parse
 from pgassay.cli import main
 from pgassay.errors import UsageError
@@ -82,10 +82,12 @@ def test_too_little_room_is_known_before() -> None:
 
 def test_the_cost_is_said_with_the_rate_that_was_measured_and_the_checkpoint() -> None:
     cost = Estimate(100 << 30, 200 * 2.0**20, "the connection", 500 << 30, checkpoint_s=270.0)
-    said = "\n".join(texts.cost_of_files(Wish(physical.BASEBACKUP), cost))
+    said = "\n".join(texts.cost_of_files(FilesRequest(physical.BASEBACKUP), cost))
     assert "100GB are read, about 9 min at 200MB a second (measured now; the connection is slowest)" in said
     assert "spread over up to 4 min" in said
-    assert "at full speed" in "\n".join(texts.cost_of_files(Wish(physical.BASEBACKUP), replace(cost, checkpoint_s=0.0)))
+    assert "at full speed" in "\n".join(
+        texts.cost_of_files(FilesRequest(physical.BASEBACKUP), replace(cost, checkpoint_s=0.0))
+    )
 
 
 def test_the_study_copies_the_files_and_loads_nothing(tmp_path: Path) -> None:

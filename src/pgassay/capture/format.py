@@ -103,7 +103,7 @@ class Moment:
 
     @classmethod
     def of(cls, at_s: float, rows: Iterable[tuple[Any, ...]]) -> "Moment":
-        """From the rows of `reads.activity`; an active session that waits for nothing is on the CPU."""
+        """From the rows of `reads.ACTIVITY`; an active session that waits for nothing is on the CPU."""
         states: dict[str, int] = {}
         waits: dict[str, int] = {}
         for state, wait, count in rows:

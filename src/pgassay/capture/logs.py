@@ -158,15 +158,15 @@ def read(
     database: str,
     *,
     with_values: bool,
-    beside: Callable[[Event], object] | None = None,
+    on_event: Callable[[Event], object] | None = None,
 ) -> Summary:
-    """Read the logs, once, since a pipe can be read no second time; `beside` gets each event, too.
+    """Read the logs, once, since a pipe can be read no second time; `on_event` gets each event, too.
 
     Raises `CaptureError` for files that cannot be read and for logs without a statement. One with entries of
     auto_explain alone is read: it may have values for what pg_stat_statements counts.
     """
     prefixes = files.prefixes or (own_prefix,)
-    summary = _summary(files.paths, prefixes, database, keep_values=with_values, beside=beside)
+    summary = _summary(files.paths, prefixes, database, keep_values=with_values, on_event=on_event)
     if summary.has_calls:
         if not summary.first_us:
             raise _log_without_times()
@@ -195,13 +195,15 @@ def _summary(
     database: str,
     *,
     keep_values: bool = False,
-    beside: Callable[[Event], object] | None = None,
+    on_event: Callable[[Event], object] | None = None,
 ) -> Summary:
     """Raise `CaptureError` for files that cannot be read, and a stderr log that lacks further lines of statements."""
     from pgassay._core import summarize_server_logs
 
     try:
-        found = summarize_server_logs(list(paths), prefixes, database=database, keep_values=keep_values, beside=beside)
+        found = summarize_server_logs(
+            list(paths), prefixes, database=database, keep_values=keep_values, beside=on_event
+        )
     except OSError as error:
         raise CaptureError(
             str(error), "--log reads files on this machine: copy the server's log, unpacked and whole"

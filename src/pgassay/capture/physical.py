@@ -153,7 +153,7 @@ _LAST_LINES = 3
 
 
 @dataclass(frozen=True)
-class Wish:
+class FilesRequest:
     """How the files come here: over the connection, from `directory`, or by `command`, in which `%p` is where to."""
 
     kind: str
@@ -197,7 +197,7 @@ class Fetched:
 
 
 def fetch(
-    wish: Wish,
+    wish: FilesRequest,
     folder: Path,
     found: LocalInstallation,
     parameters: Mapping[str, str],
@@ -274,7 +274,7 @@ def _said(text: str, program: str) -> str:
     return (named or lines or ["it printed nothing"])[0].removeprefix("error: ")
 
 
-def check(wish: Wish, found: LocalInstallation) -> None:
+def check(wish: FilesRequest, found: LocalInstallation) -> None:
     """Raise `ClusterError` for a directory that nothing could come of: before the load is watched."""
     if wish.directory is not None:
         adoption.examine(_programs(found), wish.directory, links=True)

@@ -97,7 +97,7 @@ def load_between(
 def watching(server: Server, clock: Clock, moments: list[Moment]) -> Iterator[None]:
     """Look at the sessions while a load, which needs the main thread, is played."""
     ended = threading.Event()
-    sql, began_ns = reads.activity(), clock.monotonic_ns()
+    sql, began_ns = reads.ACTIVITY, clock.monotonic_ns()
 
     def look() -> None:
         while not ended.wait(_SAMPLE_S):

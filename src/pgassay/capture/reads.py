@@ -50,61 +50,56 @@ LOAD = (
 )
 
 
-def identity() -> str:
-    """Version, database, encoding, collation, whether it is a standby, size, libraries (NULL where they are hidden)."""
-    return (
-        f"SELECT {_OURS} current_setting('server_version'), current_setting('server_version_num')::int / 10000,"
-        " current_database(), pg_encoding_to_char(d.encoding), "
-        " CASE to_jsonb(d)->>'datlocprovider' WHEN 'i' THEN"
-        " coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale') || ' (ICU)'"
-        " WHEN 'b' THEN to_jsonb(d)->>'datlocale' ELSE d.datcollate END, pg_is_in_recovery(),"
-        " pg_database_size(d.oid), (SELECT setting FROM pg_settings WHERE name = 'shared_preload_libraries')"
-        " FROM pg_database d WHERE d.datname = current_database()"
-    )
+IDENTITY = (
+    f"SELECT {_OURS} current_setting('server_version'), current_setting('server_version_num')::int / 10000,"
+    " current_database(), pg_encoding_to_char(d.encoding), "
+    " CASE to_jsonb(d)->>'datlocprovider' WHEN 'i' THEN"
+    " coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale') || ' (ICU)'"
+    " WHEN 'b' THEN to_jsonb(d)->>'datlocale' ELSE d.datcollate END, pg_is_in_recovery(),"
+    " pg_database_size(d.oid), (SELECT setting FROM pg_settings WHERE name = 'shared_preload_libraries')"
+    " FROM pg_database d WHERE d.datname = current_database()"
+)
+"""Version, database, encoding, collation, whether it is a standby, size, libraries (NULL where they are hidden)."""
 
 
-def settings() -> str:
-    """Name and value of each setting that an administrator has changed."""
-    return (
-        f"SELECT {_OURS} name, current_setting(name) FROM pg_settings"
-        " WHERE source NOT IN ('default', 'override', 'client', 'session')"
-        " AND setting IS DISTINCT FROM boot_val AND context <> 'internal' ORDER BY name"
-    )
+SETTINGS = (
+    f"SELECT {_OURS} name, current_setting(name) FROM pg_settings"
+    " WHERE source NOT IN ('default', 'override', 'client', 'session')"
+    " AND setting IS DISTINCT FROM boot_val AND context <> 'internal' ORDER BY name"
+)
+"""Name and value of each setting that an administrator has changed."""
 
 
-def extensions() -> str:
-    """Name, version and schema of each extension."""
-    return (
-        f"SELECT {_OURS} e.extname, e.extversion, quote_ident(n.nspname) FROM pg_extension e"
-        " JOIN pg_namespace n ON n.oid = e.extnamespace ORDER BY 1"
-    )
+EXTENSIONS = (
+    f"SELECT {_OURS} e.extname, e.extversion, quote_ident(n.nspname) FROM pg_extension e"
+    " JOIN pg_namespace n ON n.oid = e.extnamespace ORDER BY 1"
+)
+"""Name, version and schema of each extension."""
 
 
-def tables() -> str:
-    """Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
-    return (
-        f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
-        f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        f" WHERE c.relkind IN ('r', 'p', 'm') AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
-        " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"
-    )
+TABLES = (
+    f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
+    f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    f" WHERE c.relkind IN ('r', 'p', 'm') AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
+    " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"
+)
+"""Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
 
 
-def columns() -> str:
-    """Schema, table, column, type, whether it takes nulls, alone is a unique key, is part of any, in the table's order.
+COLUMNS = (
+    f"SELECT {_OURS} n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
+    " EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indnkeyatts = 1"
+    " AND i.indkey[0] = a.attnum AND i.indpred IS NULL),"
+    " c.relkind = 'p' OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND (i.indisunique OR"
+    " i.indisexclusion) AND (a.attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)))"
+    " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+    f" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND {_USER}"
+    " ORDER BY 1, 2, a.attnum"
+)
+"""Schema, table, column, type, whether it takes nulls, alone is a unique key, is part of any, in the table's order.
 
-    An expression may hold every column, and a partition have a key of its own.
-    """
-    return (
-        f"SELECT {_OURS} n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
-        " EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indnkeyatts = 1"
-        " AND i.indkey[0] = a.attnum AND i.indpred IS NULL),"
-        " c.relkind = 'p' OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND (i.indisunique OR"
-        " i.indisexclusion) AND (a.attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)))"
-        " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
-        f" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND {_USER}"
-        " ORDER BY 1, 2, a.attnum"
-    )
+An expression may hold every column, and a partition have a key of its own.
+"""
 
 
 def statistics(*, values: bool) -> str:
@@ -144,59 +139,55 @@ def search_paths(schema: str, query_ids: Iterable[int]) -> str:
     )
 
 
-def views() -> str:
-    """Schema and name of a view, a column of it, and schema, name and column of the relation that it is of.
+_ENTRY = r":resno (\d+) :resname (\S+) :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+)"
+VIEWS = (
+    f"SELECT {_OURS} DISTINCT n.nspname, c.relname, a.attname, tn.nspname, t.relname, ta.attname"
+    " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " JOIN pg_rewrite r ON r.ev_class = c.oid AND r.rulename = '_RETURN'"
+    f" CROSS JOIN LATERAL regexp_matches(r.ev_action::text, '{_ENTRY}', 'g') m"
+    " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = m[1]::int2 AND a.attname = m[2]"
+    " JOIN pg_class t ON t.oid = m[3]::oid JOIN pg_namespace tn ON tn.oid = t.relnamespace"
+    " JOIN pg_attribute ta ON ta.attrelid = t.oid AND ta.attnum = m[4]::int2"
+    f" WHERE c.relkind = 'v' AND {_USER} ORDER BY 1, 2, 3"
+)
+"""Schema and name of a view, a column of it, and schema, name and column of the relation that it is of.
 
-    A view keeps its query in pg_rewrite, in which each entry of the select list names the column that it is (manual,
-    "The Query Tree").
-    """
-    entry = r":resno (\d+) :resname (\S+) :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+)"
-    return (
-        f"SELECT {_OURS} DISTINCT n.nspname, c.relname, a.attname, tn.nspname, t.relname, ta.attname"
-        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " JOIN pg_rewrite r ON r.ev_class = c.oid AND r.rulename = '_RETURN'"
-        f" CROSS JOIN LATERAL regexp_matches(r.ev_action::text, '{entry}', 'g') m"
-        " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = m[1]::int2 AND a.attname = m[2]"
-        " JOIN pg_class t ON t.oid = m[3]::oid JOIN pg_namespace tn ON tn.oid = t.relnamespace"
-        " JOIN pg_attribute ta ON ta.attrelid = t.oid AND ta.attnum = m[4]::int2"
-        f" WHERE c.relkind = 'v' AND {_USER} ORDER BY 1, 2, 3"
-    )
-
-
-def functions() -> str:
-    """Name, names and types of the arguments, is it volatile, is its language SQL or a trusted one.
-
-    Of those that are neither PostgreSQL's own nor an extension's.
-    """
-    return (
-        f"SELECT {_OURS} p.proname, ARRAY(SELECT coalesce(p.proargnames[k], '') FROM generate_series(1, p.pronargs) k),"
-        " ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY x(t, k) ORDER BY k),"
-        " p.provolatile = 'v', l.lanpltrusted OR l.lanname IN ('sql', 'internal')"
-        " FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang"
-        f" WHERE p.prokind = 'f' AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
-        " WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND x.deptype = 'e') ORDER BY 1, p.oid"
-    )
+A view keeps its query in pg_rewrite, in which each entry of the select list names the column that it is (manual,
+"The Query Tree").
+"""
 
 
-def sees_all() -> str:
-    """May our role see the statements of others?"""
-    return f"SELECT {_OURS} pg_has_role('pg_read_all_stats', 'USAGE')"
+FUNCTIONS = (
+    f"SELECT {_OURS} p.proname, ARRAY(SELECT coalesce(p.proargnames[k], '') FROM generate_series(1, p.pronargs) k),"
+    " ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY x(t, k) ORDER BY k),"
+    " p.provolatile = 'v', l.lanpltrusted OR l.lanname IN ('sql', 'internal')"
+    " FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang"
+    f" WHERE p.prokind = 'f' AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
+    " WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND x.deptype = 'e') ORDER BY 1, p.oid"
+)
+"""Name, names and types of the arguments, is it volatile, is its language SQL or a trusted one.
+
+Of those that are neither PostgreSQL's own nor an extension's.
+"""
 
 
-def rights() -> str:
-    """Tables and sequences that pg_dump would read and our role may not, and tables of which it sees some rows only."""
-    kept = (
-        f"{_USER} AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend x"
-        " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e')"
-    )
-    name = "quote_ident(n.nspname) || '.' || quote_ident(c.relname)"
-    there = f"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {kept}"
-    return (
-        f"SELECT {_OURS} ARRAY(SELECT {name} {there} AND CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE')"
-        " THEN c.relkind IN ('r', 'p', 'S') WHEN c.relkind IN ('r', 'p') THEN NOT has_table_privilege(c.oid, 'SELECT')"
-        " WHEN c.relkind = 'S' THEN NOT has_sequence_privilege(c.oid, 'SELECT') ELSE false END ORDER BY 1),"
-        f" ARRAY(SELECT {name} {there} AND c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1)"
-    )
+SEES_ALL = f"SELECT {_OURS} pg_has_role('pg_read_all_stats', 'USAGE')"
+"""May our role see the statements of others?"""
+
+
+_KEPT = (
+    f"{_USER} AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend x"
+    " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e')"
+)
+_NAME = "quote_ident(n.nspname) || '.' || quote_ident(c.relname)"
+_THERE = f"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_KEPT}"
+RIGHTS = (
+    f"SELECT {_OURS} ARRAY(SELECT {_NAME} {_THERE} AND CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE')"
+    " THEN c.relkind IN ('r', 'p', 'S') WHEN c.relkind IN ('r', 'p') THEN NOT has_table_privilege(c.oid, 'SELECT')"
+    " WHEN c.relkind = 'S' THEN NOT has_sequence_privilege(c.oid, 'SELECT') ELSE false END ORDER BY 1),"
+    f" ARRAY(SELECT {_NAME} {_THERE} AND c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1)"
+)
+"""Tables and sequences that pg_dump would read and our role may not, and tables of which it sees some rows only."""
 
 
 def statements(schema: str, major: int, *, texts: bool) -> str:
@@ -213,14 +204,13 @@ def statements(schema: str, major: int, *, texts: bool) -> str:
     )
 
 
-def activity() -> str:
-    """State, wait event (`Type: event`, empty on the CPU) and how many client sessions of this database share them."""
-    return (
-        f"SELECT {_OURS} coalesce(state, 'unknown'), CASE WHEN state = 'active' AND wait_event_type IS NOT NULL"
-        " THEN wait_event_type || ': ' || wait_event ELSE '' END, count(*)::int FROM pg_stat_activity"
-        " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        f" AND application_name IS DISTINCT FROM '{MARK}' GROUP BY 1, 2"
-    )
+ACTIVITY = (
+    f"SELECT {_OURS} coalesce(state, 'unknown'), CASE WHEN state = 'active' AND wait_event_type IS NOT NULL"
+    " THEN wait_event_type || ': ' || wait_event ELSE '' END, count(*)::int FROM pg_stat_activity"
+    " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    f" AND application_name IS DISTINCT FROM '{MARK}' GROUP BY 1, 2"
+)
+"""State, wait event (`Type: event`, empty on the CPU) and how many client sessions of this database share them."""
 
 
 def counters(major: int, *, replica: bool) -> str:
@@ -238,13 +228,12 @@ def counters(major: int, *, replica: bool) -> str:
     )
 
 
-def sizes() -> str:
-    """Bytes of all databases, and of what the two settings of a spread checkpoint come to in seconds."""
-    return (
-        f"SELECT {_OURS} (SELECT sum(pg_database_size(oid))::int8 FROM pg_database),"
-        " (SELECT setting::float8 FROM pg_settings WHERE name = 'checkpoint_timeout')"
-        " * current_setting('checkpoint_completion_target')::float8"
-    )
+SIZES = (
+    f"SELECT {_OURS} (SELECT sum(pg_database_size(oid))::int8 FROM pg_database),"
+    " (SELECT setting::float8 FROM pg_settings WHERE name = 'checkpoint_timeout')"
+    " * current_setting('checkpoint_completion_target')::float8"
+)
+"""Bytes of all databases, and of what the two settings of a spread checkpoint come to in seconds."""
 
 
 def bulk(megabytes: int) -> str:
@@ -252,20 +241,18 @@ def bulk(megabytes: int) -> str:
     return f"SELECT {_OURS} repeat('0123456789abcdef', {megabytes << 16})"
 
 
-def analysed() -> str:
-    """How many tables and columns of the user's have statistics."""
-    return (
-        f"SELECT {_OURS} count(DISTINCT (schemaname, tablename)), count(*) FROM pg_stats"
-        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
-    )
+ANALYSED = (
+    f"SELECT {_OURS} count(DISTINCT (schemaname, tablename)), count(*) FROM pg_stats"
+    " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+)
+"""How many tables and columns of the user's have statistics."""
 
 
-def tablespaces() -> str:
-    """The place of each tablespace of the user's that has one of its own."""
-    return (
-        f"SELECT {_OURS} pg_tablespace_location(oid) FROM pg_tablespace"
-        " WHERE spcname NOT IN ('pg_default', 'pg_global') AND pg_tablespace_location(oid) LIKE '/%' ORDER BY oid"
-    )
+TABLESPACES = (
+    f"SELECT {_OURS} pg_tablespace_location(oid) FROM pg_tablespace"
+    " WHERE spcname NOT IN ('pg_default', 'pg_global') AND pg_tablespace_location(oid) LIKE '/%' ORDER BY oid"
+)
+"""The place of each tablespace of the user's that has one of its own."""
 
 
 def files(major: int) -> str:
@@ -300,7 +287,7 @@ def _of_pg_dump(text: str) -> bool:
 
 
 def between(before: Iterable[tuple[Any, ...]], after: Iterable[tuple[Any, ...]]) -> tuple[Statement, ...]:
-    """The statements with calls in the window, the longest in all first; rows as `reads.statements` gives them."""
+    """The statements with calls in the window, the longest in all first; rows as `statements` gives them."""
     earlier = {row[0]: row[2:] for row in before}
     found = []
     for query_id, text, *counters in after:
@@ -342,17 +329,17 @@ def plus(one: Statement, other: Statement) -> Statement:
 Rows = Iterable[tuple[Any, ...]]
 _LEAST_SHARE = 0.01
 """Of the load: a role with less has no say."""
-_NAME = re.compile(r'"((?:[^"]|"")*)"|([^,"\s]+)')
+_PATH_PART = re.compile(r'"((?:[^"]|"")*)"|([^,"\s]+)')
 
 
 def search_paths_of(rows: Rows, schemas: Collection[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Our own search_path, and those of the roles that the load is of, the busiest first; `schemas` are those with
-    tables, and others are left out. Rows as `reads.search_paths` gives them.
+    tables, and others are left out. Rows as `search_paths` gives them.
     """
     weights: dict[tuple[str, ...], float] = {}
     own: tuple[str, ...] = ()
     for role, said, weight, ours in rows:
-        names = (quoted.replace('""', '"') or plain.lower() for quoted, plain in _NAME.findall(said))
+        names = (quoted.replace('""', '"') or plain.lower() for quoted, plain in _PATH_PART.findall(said))
         path = tuple(each for each in (role if name == "$user" else name for name in names) if each in schemas)
         weights[path] = weights.get(path, 0.0) + weight
         own = path if ours else own
@@ -362,7 +349,7 @@ def search_paths_of(rows: Rows, schemas: Collection[str]) -> tuple[tuple[str, ..
 
 
 def views_of(rows: Rows) -> tuple[View, ...]:
-    """The views with those of their columns that are columns of others; rows as `reads.views` gives them.
+    """The views with those of their columns that are columns of others; rows as `VIEWS` gives them.
 
     Subqueries have entries, too: a column that has several is none of the view's for sure.
     """
@@ -376,7 +363,7 @@ def views_of(rows: Rows) -> tuple[View, ...]:
 
 
 def functions_of(rows: Rows) -> tuple[Function, ...]:
-    """Rows as `reads.functions` gives them; of one name all are, in order."""
+    """Rows as `FUNCTIONS` gives them; of one name all are, in order."""
     return tuple(
         Function(str(name), tuple(zip(names, kinds, strict=True)), volatile, trusted)
         for name, names, kinds, volatile, trusted in rows
@@ -386,7 +373,7 @@ def functions_of(rows: Rows) -> tuple[Function, ...]:
 def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:
     """The tables in order, and the columns whose values were left out because of their names.
 
-    Rows as `reads.tables`, `reads.columns` and `reads.statistics` give them; statistics of a table with its partitions
+    Rows as `TABLES`, `COLUMNS` and `statistics` give them; statistics of a table with its partitions
     come after those of the table alone, and win.
     """
     by_table: dict[tuple[str, str], list[Column]] = {}

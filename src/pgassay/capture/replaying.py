@@ -53,6 +53,14 @@ class KeptLog:
         self.secret = 0
         """Those that were not because they seem to hold a secret."""
 
+    @property
+    def note(self) -> str:
+        """What of the log stays in the capture."""
+        found = f"{self.calls} calls of the log are kept, to be played again"
+        if not self.secret:
+            return found
+        return f"{found}; {self.secret} more seem to hold a secret, or name a column of secrets, and are left out"
+
     def take(self, event: Event) -> None:
         """Write it if it is kept; raises `OSError`."""
         time_us, session, database, _, kind, text, parameters, _ = event

@@ -7,7 +7,7 @@ after its window, which may be long, is found before it begins, in a dry run too
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from pgassay.capture.errors import LACKS_STATISTICS, CaptureError
 from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Physical, Source, Statement
 from pgassay.capture.logs import Event, LogFiles
 from pgassay.capture.mixture import PLAYED_LEAST, scripted
-from pgassay.capture.physical import Estimate, Wish
+from pgassay.capture.physical import Estimate, FilesRequest
 from pgassay.capture.privacy import require_parser, secret_in, without_literals
 from pgassay.capture.reads import HIDDEN, MARK, between, functions_of, merged, search_paths_of, tables_of, views_of
 from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
@@ -55,7 +55,7 @@ class Request:
     with_load: bool = True
     with_literals: bool = False
     logs: LogFiles | None = None
-    files: Wish | None = None
+    files: FilesRequest | None = None
 
     @property
     def with_values(self) -> bool:
@@ -99,29 +99,35 @@ class Identity:
 
 @dataclass(frozen=True)
 class Taken:
-    """A capture without its data and cost, what the user is warned of, and told."""
+    """A capture, what the user is warned of, and notes besides."""
 
     capture: Capture
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    """What else the user is told."""
 
 
 def identify(session: Readable, request: Request) -> Identity:
     """Version, size, settings and extensions; raises `CaptureError` for a server that cannot be captured as asked."""
     if request.with_load and not request.with_literals:
         require_parser()
-    (row,) = session.read("the version", reads.identity()).rows
+    (row,) = session.read("the version", reads.IDENTITY).rows
     version, major, database, encoding, collation, replica, size, libraries = row
     if major < OLDEST:
         raise CaptureError(f"the server is PostgreSQL {version!s}", "PostgreSQL 13 and later can be captured")
-    extensions = session.read("the extensions", reads.extensions()).rows
-    found = {str(name): str(value) for name, value in session.read("the settings", reads.settings()).rows}
+    extensions = session.read("the extensions", reads.EXTENSIONS).rows
+    found = {str(name): str(value) for name, value in session.read("the settings", reads.SETTINGS).rows}
     schema = next((str(each[2]) for each in extensions if each[0] == EXTENSION), None)
     preloaded = tuple(each.strip() for each in str(libraries or "").split(",") if each.strip())
     if schema is None or (libraries is not None and EXTENSION not in preloaded):
         if request.with_load and request.logs is None:
-            raise _no_statements(EXTENSION in preloaded)
+            how = "add it to shared_preload_libraries, restart, then CREATE EXTENSION pg_stat_statements"
+            if EXTENSION in preloaded:
+                how = "a superuser can create it without a restart: CREATE EXTENSION pg_stat_statements"
+            raise CaptureError(
+                "pg_stat_statements is not available in this database, so the load cannot be read",
+                f"{how}; without it, --log captures the load from the server's log, and --without-load settings and"
+                " data alone",
+            )
         schema = None
     source = Source(
         version=str(version),
@@ -144,15 +150,47 @@ def take(
     request: Request,
     clock: Clock,
     tick: Callable[[float], None],
-    beside: Callable[[Event], object] | None = None,
+    on_event: Callable[[Event], object] | None = None,
 ) -> Taken:
-    """Everything but the data; `tick` gets the seconds that are left, `beside` each event of a log.
+    """Everything but the data; `tick` gets the seconds that are left, `on_event` each event of a log.
 
-    Raises `CaptureError`.
+    The load is that of pg_stat_statements, of the log, of both, or none. Raises `CaptureError`.
     """
-    began = clock.wall_ns()
-    load, heard = _whole_load(session, identity, request, clock, tick, beside)
-    return _described(session, identity, request, load, heard, began)
+    began_ns, load, warnings = clock.wall_ns(), None, list[str]()
+    if request.with_load and identity.schema is not None:
+        load = _load(session, identity.source, identity.schema, request.window_s, clock, tick)
+    if request.with_load and request.logs is not None:
+        own, database, with_values = identity.log_line_prefix, identity.source.database, request.with_literals
+        found = logs.read(request.logs, own, database, with_values=with_values, on_event=on_event)
+        warnings = list(logs.warnings_of(found, counted=load is not None, with_values=with_values))
+        load = logs.load_of(found) if load is None else logs.joined(load, found)
+    return _described(session, identity, request, load, warnings, began_ns)
+
+
+def _load(
+    session: Readable, source: Source, schema: str, window_s: float, clock: Clock, tick: Callable[[float], None]
+) -> Load:
+    """Between two snapshots of pg_stat_statements; sessions are looked at meanwhile."""
+    counters = reads.counters(source.major, replica=source.replica)
+
+    def snapshot(*, texts: bool) -> tuple[tuple[Row, ...], dict[str, Any], int]:
+        rows = session.read(EXTENSION, reads.statements(schema, source.major, texts=texts)).rows
+        return rows, session.read("the counters", counters).one(), clock.monotonic_ns()
+
+    before, counted, began_ns = snapshot(texts=False)
+    moments: list[Moment] = []
+    while (at_s := (clock.monotonic_ns() - began_ns) / 1e9) < window_s:
+        moments.append(Moment.of(at_s, session.read("pg_stat_activity", reads.ACTIVITY).rows))
+        tick(window_s - at_s)
+        due_s = min(len(moments) * PERIOD_S, window_s)
+        clock.sleep(due_s - (clock.monotonic_ns() - began_ns) / 1e9)
+    after, recounted, ended_ns = snapshot(texts=True)
+    differences = {
+        name: float(value) - float(counted[name])
+        for name, value in recounted.items()
+        if value is not None and counted.get(name) is not None
+    }
+    return Load((ended_ns - began_ns) / 1e9, between(before, after), tuple(moments), differences)
 
 
 def so_far(session: Readable, identity: Identity, request: Request) -> Capture:
@@ -169,23 +207,26 @@ def _described(
     """A load with the tables, functions and statistics that say what it works on."""
     statistics = session.read("pg_stats", reads.statistics(values=request.with_values)).rows
     tables, private = tables_of(
-        session.read("the tables", reads.tables()).rows, session.read("the columns", reads.columns()).rows, statistics
+        session.read("the tables", reads.TABLES).rows, session.read("the columns", reads.COLUMNS).rows, statistics
     )
     counted = [each.query_id for each in load.statements] if load is not None and identity.schema is not None else []
     roles = session.read("the search paths", reads.search_paths(identity.schema or "", counted)).rows
-    source = _with_search_paths(identity.source, roles, {each.schema for each in tables})
-    functions = functions_of(session.read("the functions", reads.functions()).rows)
-    views = views_of(session.read("the views", reads.views()).rows)
+    own, found = search_paths_of(roles, {each.schema for each in tables})
+    held = dict(identity.source.settings)
+    if found[0] != own:  # the study's sessions look where those of the busiest role do, not where ours did
+        held["search_path"] = ", ".join('"' + name.replace('"', '""') + '"' for name in found[0])
+    functions = functions_of(session.read("the functions", reads.FUNCTIONS).rows)
+    views = views_of(session.read("the views", reads.VIEWS).rows)
     secrets = [f"values of {name}: its name says that they are private" for name in private]
-    warnings = [*([replica()] if identity.source.replica else []), *heard]
+    warnings = list(heard)
+    if identity.source.replica:
+        warnings.insert(0, "this server is a read replica: its load has no writes, which run on the primary")
     if load is not None:
         hidden = sum(each.text == HIDDEN for each in load.statements)
-        warnings += (
-            [f"the text of {hidden} statements is hidden from this role: grant pg_read_all_stats to it"]
-            if hidden
-            else []
-        )
-        warnings += [] if load.statements else [_nothing_ran(session, identity, request)]
+        if hidden:
+            warnings.append(f"the text of {hidden} statements is hidden from this role: grant pg_read_all_stats to it")
+        if not load.statements:
+            warnings.append(_nothing_ran(session, identity, request.window_s))
         names = {name for each in tables for name in (each.schema, each.name, *(c.name for c in each.columns))}
         names |= {name for each in views for name in (each.schema, each.name, *(column[0] for column in each.columns))}
         kept, said = _private(load.statements, request, names)
@@ -193,7 +234,7 @@ def _described(
     capture = Capture(
         captured_utc=datetime.fromtimestamp(began_ns / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         program_version=__version__,
-        source=source,
+        source=replace(identity.source, settings=held, search_paths=found),
         tables=tables,
         volatile_functions=tuple(dict.fromkeys(each.name for each in functions if each.volatile)),
         load=load,
@@ -207,71 +248,11 @@ def _described(
     return Taken(capture, tuple(warnings))
 
 
-def _nothing_ran(session: Readable, identity: Identity, request: Request) -> str:
-    if identity.schema is None:
-        return nothing_ran(request.window_s)
-    ((sees_all,),) = session.read("the rights", reads.sees_all()).rows
-    return nothing_ran(request.window_s, sees_all=sees_all)
-
-
-def _with_search_paths(source: Source, rows: Iterable[Row], schemas: Collection[str]) -> Source:
-    """Where names are looked for; the study's sessions look where those of the busiest role do, not where ours did."""
-    own, found = search_paths_of(rows, schemas)
-    held = dict(source.settings)
-    if found[0] != own:
-        held["search_path"] = ", ".join('"' + name.replace('"', '""') + '"' for name in found[0])
-    return replace(source, settings=held, search_paths=found)
-
-
-def _whole_load(
-    session: Readable,
-    identity: Identity,
-    request: Request,
-    clock: Clock,
-    tick: Callable[[float], None],
-    beside: Callable[[Event], object] | None,
-) -> tuple[Load | None, tuple[str, ...]]:
-    """By pg_stat_statements, by the log, by both, or none; and what of the log could not be read."""
-    if not request.with_load:
-        return None, ()
-    counted = _load(session, identity, request, clock, tick) if identity.schema is not None else None
-    if request.logs is None:
-        return counted, ()
-    own, database = identity.log_line_prefix, identity.source.database
-    found = logs.read(request.logs, own, database, with_values=request.with_literals, beside=beside)
-    load = logs.load_of(found) if counted is None else logs.joined(counted, found)
-    warnings = logs.warnings_of(found, counted=counted is not None, with_values=request.with_literals)
-    return load, tuple(warnings)
-
-
-def _load(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Load:
-    source, schema = identity.source, identity.schema or ""
-    counters = reads.counters(source.major, replica=source.replica)
-
-    def snapshot(*, texts: bool) -> tuple[tuple[Row, ...], dict[str, Any], int]:
-        rows = session.read(EXTENSION, reads.statements(schema, source.major, texts=texts)).rows
-        return rows, session.read("the counters", counters).one(), clock.monotonic_ns()
-
-    before, counted, began_ns = snapshot(texts=False)
-    moments = tuple(_watch(session, request.window_s, clock, tick))
-    after, recounted, ended_ns = snapshot(texts=True)
-    differences = {
-        name: float(value) - float(counted[name])
-        for name, value in recounted.items()
-        if value is not None and counted.get(name) is not None
-    }
-    return Load((ended_ns - began_ns) / 1e9, between(before, after), moments, differences)
-
-
-def _watch(session: Readable, window_s: float, clock: Clock, tick: Callable[[float], None]) -> Iterator[Moment]:
-    began_ns = clock.monotonic_ns()
-    number = 0
-    while (at_s := (clock.monotonic_ns() - began_ns) / 1e9) < window_s:
-        yield Moment.of(at_s, session.read("pg_stat_activity", reads.activity()).rows)
-        tick(window_s - at_s)
-        number += 1
-        due_s = min(number * PERIOD_S, window_s)
-        clock.sleep(due_s - (clock.monotonic_ns() - began_ns) / 1e9)
+def _nothing_ran(session: Readable, identity: Identity, window_s: float) -> str:
+    """A warning: an idle server, or a role that sees nothing of it."""
+    if identity.schema is not None and not session.read("the rights", reads.SEES_ALL).rows[0][0]:
+        return f"no statement ended in {window_s:.0f} s that the role may see: {LACKS_STATISTICS}"
+    return f"no statement ended in {window_s:.0f} s: capture a longer time, or when the application is busy"
 
 
 def _private(
@@ -299,30 +280,6 @@ def _private(
     return merged(kept), said
 
 
-def _no_statements(preloaded: bool) -> CaptureError:
-    """The extension is not in this database."""
-    how = (
-        "a superuser can create it without a restart: CREATE EXTENSION pg_stat_statements"
-        if preloaded
-        else "add it to shared_preload_libraries, restart, then CREATE EXTENSION pg_stat_statements"
-    )
-    return CaptureError(
-        "pg_stat_statements is not available in this database, so the load cannot be read",
-        f"{how}; without it, --log captures the load from the server's log, and --without-load settings and data alone",
-    )
-
-
-def nothing_ran(window_s: float, *, sees_all: bool = True) -> str:
-    """A warning: an idle server, or a role that sees nothing of it."""
-    why = "capture a longer time, or when the application is busy" if sees_all else LACKS_STATISTICS
-    return f"no statement ended in {window_s:.0f} s{'' if sees_all else ' that the role may see'}: {why}"
-
-
-def replica() -> str:
-    """A warning: what a standby does not show."""
-    return "this server is a read replica: its load has no writes, which run on the primary"
-
-
 _HEAD_BYTES = 1 << 18
 _LEAST_SHARE = 0.05
 """Of the database's bytes: a dump without its indexes, and compressed, is hardly smaller."""
@@ -336,11 +293,11 @@ def require_possible(
 
     `cost` is that of the server's files, where these are wanted.
     """
-    warnings = [*_of_load(session, identity, request)]
+    warnings = list(_of_load(session, identity, request))
     if request.logs is not None:
         _require_log(request.logs, identity)
     if request.data in ("dump", "synthetic"):
-        ((unreadable, filtered),) = session.read("the rights", reads.rights()).rows
+        ((unreadable, filtered),) = session.read("the rights", reads.RIGHTS).rows
         if unreadable:
             raise CaptureError(
                 f"the role may not read all tables and sequences, so pg_dump would fail after the window:"
@@ -370,7 +327,7 @@ def _of_load(session: Readable, identity: Identity, request: Request) -> Iterato
     """By the statements that were counted so far: `ask` will judge those of the window as this does."""
     if not request.with_load or identity.schema is None:
         return
-    if not session.read("the rights", reads.sees_all()).rows[0][0]:
+    if not session.read("the rights", reads.SEES_ALL).rows[0][0]:
         yield LACKS_STATISTICS
     elif request.foresees:
         found = so_far(session, identity, request)
@@ -420,44 +377,42 @@ class Tools:
     serving: LocalInstallation | None = None
 
 
-def estimate(session: Session, wish: Wish, place: Path) -> Estimate:
+def estimate(session: Session, wish: FilesRequest, place: Path) -> Estimate:
     """What the files will cost, by rates that are measured now; `place` is where they will be.
 
     Raises `CaptureError`, and `ClusterError` for a directory that is none of a server.
     """
-    size, checkpoint_s = session.read("the sizes of the databases", reads.sizes()).rows[0]
-    where = physical.existing(place)
-    rates = {"writing here": physical.writing_rate(where)}
+    size, checkpoint_s = session.read("the sizes of the databases", reads.SIZES).rows[0]
+    rates, spread_s = {}, 0.0
     if wish.kind == physical.BASEBACKUP:
         rates["the connection"] = _connection_rate(session)
+        spread_s = float(checkpoint_s) if wish.checkpoint == physical.SPREAD else 0.0
     if wish.directory is not None:
         size = physical.size_bytes(wish.directory)
         rates["reading the backup"] = physical.reading_rate(wish.directory)
-    slowest = min(rates, key=lambda each: rates[each])
-    spread = wish.kind == physical.BASEBACKUP and wish.checkpoint == physical.SPREAD
-    return Estimate(int(size), rates[slowest], slowest, disk_usage(where).free, float(checkpoint_s) if spread else 0.0)
+    return _estimate(int(size), rates, place, spread_s)
 
 
 def foreseen(
     session: Session, identity: Identity, request: Request, place: Path
 ) -> tuple[Estimate | None, tuple[int, int] | None]:
-    """What a dump will cost, or how many tables and columns synthetic data are made from; both None for other data."""
+    """What a dump will cost at most, or how many tables and columns synthetic data are made from; both None for other
+    data. The bytes of a dump are fewer, since indexes are not read and it is compressed."""
     if request.data == "synthetic":
-        tables, columns = session.read("how much is in pg_stats", reads.analysed()).rows[0]
+        tables, columns = session.read("how much is in pg_stats", reads.ANALYSED).rows[0]
         return None, (int(tables), int(columns))
-    return _estimated_dump(session, identity, place) if request.data == "dump" else None, None
+    if request.data != "dump":
+        return None, None
+    rates = {"the connection": _connection_rate(session), "compression": physical.compressing_rate()}
+    return _estimate(identity.database_bytes, rates, place), None
 
 
-def _estimated_dump(session: Session, identity: Identity, place: Path) -> Estimate:
-    """At most: its bytes are fewer, since indexes are not read and it is compressed."""
+def _estimate(size: int, rates: dict[str, float], place: Path, checkpoint_s: float = 0.0) -> Estimate:
+    """By the slowest of these rates and that of writing here."""
     where = physical.existing(place)
-    rates = {
-        "writing here": physical.writing_rate(where),
-        "the connection": _connection_rate(session),
-        "compression": physical.compressing_rate(),
-    }
+    rates = {"writing here": physical.writing_rate(where), **rates}
     slowest = min(rates, key=lambda each: rates[each])
-    return Estimate(identity.database_bytes, rates[slowest], slowest, disk_usage(where).free)
+    return Estimate(size, rates[slowest], slowest, disk_usage(where).free, checkpoint_s)
 
 
 def _connection_rate(session: Session) -> float:
@@ -473,61 +428,60 @@ def capture(
 
     Raises `CaptureError` for what the server refuses, `UsageError` where `path` exists; nothing is left then.
     """
-    clock = tools.clock
+    clock, where = tools.clock, {**session.parameters, "application_name": MARK}
+
+    def used() -> tuple[float | None, float | None]:
+        return (cpu_ms(session.pid), server_cpu_ms(session.pid)) if session.local else (None, None)
+
     with files.new_directory(path) as folder:
-        began_ns, before_ms = clock.monotonic_ns(), _used(session)
-        taken = _taken(session, identity, request, clock, tick, folder)
+        began_ns, before_ms = clock.monotonic_ns(), used()
+        if request.logs is not None and request.with_literals:
+            with replaying.keeping(folder / replaying.FILE, identity.source.database) as kept:
+                taken = take(session, identity, request, clock, tick, kept.take)
+            taken = replace(taken, notes=(kept.note,))
+        else:
+            taken = take(session, identity, request, clock, tick)
         statistics = read_statistics(session) if request.data == "synthetic" else None
-        own_ms, all_ms = _difference(before_ms, _used(session))
+        own_ms, all_ms = (
+            None if before is None or after is None else after - before
+            for before, after in zip(before_ms, used(), strict=True)
+        )
         elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
-        data, dumped = taken.capture.data, None
+        data, data_s, data_cpu_ms = taken.capture.data, 0.0, None
         if tools.pg_dump is not None:
             file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
-            arguments = dump.command(tools.pg_dump, parameters(session), file)
+            arguments = dump.command(tools.pg_dump, where, file)
             dumped = dump.dump(arguments, session.password, file, tools.runner, clock, session, local=session.local)
             data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
-        fetched_s = 0.0
+            data_s, data_cpu_ms = dumped.elapsed_s, dumped.cpu_ms
         if request.files is not None and tools.serving is not None:
-            data, fetched_s, warned = _files(session, identity, request.files, folder, tools.serving)
+            data, data_s, warned = _files(session, where, identity, request.files, folder, tools.serving)
             taken = replace(taken, warnings=(*taken.warnings, *warned))
         if statistics is not None:
             data = Data("synthetic", synthetic.FILE, synthetic.save(statistics, folder), identity.database_bytes)
             taken = replace(taken, warnings=(*taken.warnings, *statistics.notes))
         spent = session.spent
         cost = Cost(
-            elapsed_s=elapsed_s,
-            statements=spent.statements,
-            in_server_ms=spent.in_server_ms,
-            received_bytes=spent.received_bytes,
-            cpu_ms=own_ms,
-            server_cpu_ms=all_ms,
-            dump_s=dumped.elapsed_s if dumped else fetched_s,
-            dump_cpu_ms=dumped.cpu_ms if dumped else None,
+            elapsed_s, spent.statements, spent.in_server_ms, spent.received_bytes, own_ms, all_ms, data_s, data_cpu_ms
         )
         whole = replace(taken.capture, data=data, cost=cost)
         files.write(whole, folder, path.name)
     return replace(taken, capture=whole)
 
 
-def _taken(
-    session: Session, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None], folder: Path
-) -> Taken:
-    """Take it; where literals were asked for, the log is kept, and that is said."""
-    if request.logs is None or not request.with_literals:
-        return take(session, identity, request, clock, tick)
-    with replaying.keeping(folder / replaying.FILE, identity.source.database) as kept:
-        taken = take(session, identity, request, clock, tick, kept.take)
-    return replace(taken, notes=(kept_log(kept.calls, kept.secret),))
-
-
 def _files(
-    session: Session, identity: Identity, wish: Wish, folder: Path, serving: LocalInstallation
+    session: Session,
+    where: Mapping[str, str],
+    identity: Identity,
+    wish: FilesRequest,
+    folder: Path,
+    serving: LocalInstallation,
 ) -> tuple[Data, float, list[str]]:
     """The server's files with what they need, how long it took, and what to warn of."""
-    places = [str(row[0]) for row in session.read("the tablespaces", reads.tablespaces()).rows]
+    places = [str(row[0]) for row in session.read("the tablespaces", reads.TABLESPACES).rows]
     row = session.read("what the files need", reads.files(identity.source.major)).rows[0]
     system, provider, version, libraries = row
-    found = physical.fetch(wish, folder, serving, parameters(session), session.password, places)
+    found = physical.fetch(wish, folder, serving, where, session.password, places)
     about = found.control
     needs = Physical(
         system_identifier=about.system_identifier,
@@ -541,33 +495,10 @@ def _files(
         collation_version=version or "",
         libraries=tuple(map(str, libraries)),
     )
-    other = about.system_identifier != system
-    warned = [_other_cluster(about.system_identifier, system)] if other else []
+    warned = []
+    if about.system_identifier != system:
+        warned.append(
+            f"the files are of another cluster (system identifier {about.system_identifier}) than the server that was"
+            f" asked ({system})"
+        )
     return Data(wish.kind, physical.FOLDER, found.bytes, identity.database_bytes, needs), found.elapsed_s, warned
-
-
-def parameters(session: Session) -> dict[str, str]:
-    """Libpq's parameters that lead pg_dump to the same database, without the password."""
-    return {**session.parameters, "application_name": MARK}
-
-
-def _used(session: Session) -> tuple[float | None, float | None]:
-    return (cpu_ms(session.pid), server_cpu_ms(session.pid)) if session.local else (None, None)
-
-
-def _difference(
-    before: tuple[float | None, float | None], after: tuple[float | None, float | None]
-) -> tuple[float | None, float | None]:
-    own, whole = (None if a is None or b is None else b - a for a, b in zip(before, after, strict=True))
-    return own, whole
-
-
-def _other_cluster(found: str, asked: str) -> str:
-    """A warning: the backup is of another cluster than the load."""
-    return f"the files are of another cluster (system identifier {found}) than the server that was asked ({asked})"
-
-
-def kept_log(calls: int, secret: int) -> str:
-    """What of the log stays in a capture."""
-    left = f"; {secret} more seem to hold a secret, or name a column of secrets, and are left out" if secret else ""
-    return f"{calls} calls of the log are kept, to be played again{left}"

@@ -7,7 +7,7 @@ from pgassay import outgoing
 from pgassay.capture import physical
 from pgassay.capture.format import Capture, Cost, Logged
 from pgassay.capture.mixture import BRIEF, ScriptedLoad, brief
-from pgassay.capture.physical import Estimate, Wish
+from pgassay.capture.physical import Estimate, FilesRequest
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
 from pgassay.record.likeness import Likeness, Part, StatementPair
@@ -67,7 +67,7 @@ def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
     )
 
 
-def cost_of_files(wish: Wish, found: Estimate) -> Iterator[str]:
+def cost_of_files(wish: FilesRequest, found: Estimate) -> Iterator[str]:
     """What the server's files cost it and us."""
     read, room, free = map(format_size, (found.bytes, found.room_bytes, found.free_bytes))
     rate = format_size(int(found.rate_bytes_per_s))

@@ -12,7 +12,7 @@ from pgassay.errors import UsageError
 from pgassay.outgoing import control
 
 if TYPE_CHECKING:
-    from pgassay.capture.physical import Wish
+    from pgassay.capture.physical import FilesRequest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
+def _data(arguments: argparse.Namespace) -> "tuple[str, FilesRequest | None]":
     """The kind of data, and where files of the server come from; raises `UsageError`."""
     from pgassay.capture import physical
 
@@ -120,11 +120,11 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
     if arguments.restore_command is not None:
         if text is not None:
             raise excluded("--restore-command", "--data")
-        wish = physical.Wish(physical.RESTORED, command=physical.words_of(arguments.restore_command))
+        wish = physical.FilesRequest(physical.RESTORED, command=physical.words_of(arguments.restore_command))
     elif text is not None and text.startswith(f"{physical.BACKUP}:"):
-        wish = physical.Wish(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
+        wish = physical.FilesRequest(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
     elif text == physical.BASEBACKUP:
-        wish = physical.Wish(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
+        wish = physical.FilesRequest(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
     elif text in (None, "dump", "synthetic", "none"):
         return text or "dump", None
     else:
