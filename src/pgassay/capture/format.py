@@ -35,6 +35,11 @@ class Column:
     keyed: bool | None = None
     """Is it part of any key that two rows may not share? None in captures that do not tell."""
 
+    def distinct(self, rows: float) -> float:
+        """How many distinct values are in so many rows; 0 where that is not known."""
+        count = self.n_distinct or 0.0
+        return count if count >= 0 else -count * rows
+
 
 @dataclass(frozen=True)
 class Table:

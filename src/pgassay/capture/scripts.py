@@ -30,9 +30,8 @@ from itertools import accumulate, pairwise
 from math import ceil, isfinite, log
 from random import Random
 
-from pgassay.capture import parameters
 from pgassay.capture.format import Capture, Column, Statement, Table, Transaction, View
-from pgassay.capture.parameters import Parsed, Role, Use, parse
+from pgassay.capture.parameters import Parsed, Role, Use, is_text, neutral_value, parse
 from pgassay.capture.privacy import STRIPPED, is_query
 from pgassay.capture.reads import HIDDEN
 from pgassay.outgoing import visible
@@ -84,10 +83,9 @@ def dense_range(column: Column, rows: float | None) -> tuple[int, int] | None:
     """The least and the greatest of a column of whole numbers that lie close together; None for any other column."""
     if column.type not in INTEGERS or column.n_distinct is None or len(column.histogram) < 2:
         return None
-    distinct = column.n_distinct if column.n_distinct > 0 else -column.n_distinct * (rows or 0.0)
     known = [int(value) for value in (*column.histogram, *column.common_values)]
     least, most = min(known), max(known)
-    return (least, most) if distinct >= _DENSE * (most - least + 1) else None
+    return (least, most) if column.distinct(rows or 0.0) >= _DENSE * (most - least + 1) else None
 
 
 def integer_lines(name: str, column: Column) -> list[str]:
@@ -224,8 +222,7 @@ def arrays(column: Column, share: float | None, rows: float | None, count: int, 
     """Arrays of as many values as the rows that came back are of, the fewest where these do not tell."""
     length = _FEWEST
     if share is not None and rows and column.n_distinct:
-        distinct = column.n_distinct if column.n_distinct > 0 else -column.n_distinct * rows
-        length = max(1, min(most, round(share * distinct)))
+        length = max(1, min(most, round(share * column.distinct(rows))))
     dense = dense_range(column, rows)
     if dense is not None:
         return [array_text(str(random.randint(*dense)) for _ in range(length)) for _ in range(count)]
@@ -415,11 +412,8 @@ def prepared(
         raise CannotDrawError("it holds literals, which are not part of the capture (--with-literals)")
     if _VARIABLE.search(parsed.text):
         raise CannotDrawError("it holds a colon that pgbench would take for a variable")
-    found = StatementValues(prefix)
-    if not _observed(statement, parsed, found):
-        found = StatementValues(prefix)
-        _drawn(statement, parsed, found, random)
-    return parsed, found
+    observed = _observed(statement, parsed, prefix)
+    return parsed, observed or _Drawing(statement, parsed, prefix, random).draw()
 
 
 def _refused(capture: Capture) -> list[str]:
@@ -475,133 +469,187 @@ class StatementValues:
         return f"{self.prefix}{number}"
 
 
-def _observed(statement: Statement, parsed: Parsed, found: StatementValues) -> bool:
-    """Real values from a log; False where the capture has none."""
+def _observed(statement: Statement, parsed: Parsed, prefix: str) -> StatementValues | None:
+    """Real values from a log; None where the capture has none."""
     numbers = sorted(parsed.uses)
-    if not numbers or not statement.parameters:
-        return False
     tuples = [
         {number: "NULL" if each[number - 1] is None else literal(str(each[number - 1])) for number in numbers}
         for each in statement.parameters
-        if len(each) >= numbers[-1]
+        if numbers and len(each) >= numbers[-1]
     ]
     if not tuples:
-        return False
-    found.tuples, found.said = tuples, dict.fromkeys(numbers, "as observed")
+        return None
+    found = StatementValues(prefix, said=dict.fromkeys(numbers, "as observed"))
     for number, use in parsed.uses.items():
         if use.role is Role.ASSIGNED and use.column is not None and use.column.unique:
             with suppress(CannotDrawError):  # of another type: an INSERT of a key that is there does nothing
                 _draw_fresh(number, use.column, found, f"{use.column.name}: a new key, since the observed one is there")
-    for each in tuples:
-        for number in found.inline:
-            del each[number]
-    found.tuples = [each for each in tuples if each]
-    return True
-
-
-def _drawn(statement: Statement, parsed: Parsed, found: StatementValues, random: Random) -> None:
-    texts: dict[int, list[str]] = {}
-    for low, high in _ranges(parsed.uses):
-        _draw_range(statement, parsed, (low, high), found, texts, random)
-    for number, use in sorted(parsed.uses.items()):
-        if number in found.said:
-            continue
-        if number in parsed.lists and use.role is Role.EQUAL:
-            _draw_list(statement, parsed, number, found, texts, random)
-        elif use.role in (Role.LOWER, Role.UPPER) and (use.made != "{}" or not parsed.limited):
-            _draw_bound(statement, parsed, number, found, texts, random)
-        elif use.role in _WITHIN:
-            _draw_within(statement, parsed, number, found, texts, random)
-        else:
-            _draw(statement, number, use, found, texts, random)
-    found.tuples = [{number: texts[number][n] for number in texts} for n in range(TUPLES)] if texts else []
+    kept = ({number: text for number, text in each.items() if number not in found.inline} for each in tuples)
+    found.tuples = [each for each in kept if each]
+    return found
 
 
 _WITHIN = (Role.ARRAY, Role.PART, Role.KEY, Role.MEMBER, Role.PATTERN, Role.WORD)
-
-
 _AIMED = (Role.LOWER, Role.UPPER, Role.ARRAY, Role.PART, Role.MEMBER, Role.PATTERN, Role.WORD)
 """What may choose few rows or many, and so is drawn by how many came back."""
 
 
-def _share_of(statement: Statement, parsed: Parsed, use: Use) -> float | None:
-    """The share of its table that this parameter chooses: of the rows that a call returned or changed on average, what
-    values that are compared leave, to equal parts where several such parameters choose. None where rows do not tell."""
-    rows = use.table.rows if use.table else None
-    if not rows or parsed.aggregates or parsed.limited:
-        return None
-    choosing = [each for number, each in parsed.uses.items() if number in parsed.filters and each.table == use.table]
-    share = statement.rows / statement.calls / rows
-    for column in {each.column for each in choosing if each.role is Role.EQUAL}:
-        distinct = column.n_distinct or 1.0 if column is not None else 1.0
-        share *= distinct if distinct > 0 else -distinct * rows
-    parts = {(each.column, each.path) for each in choosing if each.role in _AIMED}
-    return min(1.0, float(share ** (1 / max(1, len(parts)))))
+class _Drawing:
+    """Values for the parameters of one statement, drawn from statistics into `found`; raises `CannotDrawError`."""
 
+    def __init__(self, statement: Statement, parsed: Parsed, prefix: str, random: Random) -> None:
+        self._statement, self._parsed, self._random = statement, parsed, random
+        self._texts: dict[int, list[str]] = {}
+        self.found = StatementValues(prefix)
 
-def _range_share(statement: Statement, parsed: Parsed, use: Use) -> tuple[float, str]:
-    """The share of its column that a range covers, and how that is known."""
-    known = _share_of(statement, parsed, use)
-    return (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+    def draw(self) -> StatementValues:
+        uses = self._parsed.uses
+        for low, high in _ranges(uses):
+            self._draw_range(low, high)
+        for number, use in sorted(uses.items()):
+            if number in self.found.said:
+                continue
+            if number in self._parsed.lists and use.role is Role.EQUAL:
+                self._draw_list(number, use)
+            elif use.role in (Role.LOWER, Role.UPPER) and (use.made != "{}" or not self._parsed.limited):
+                self._draw_bound(number, use)
+            elif use.role in _WITHIN:
+                self._draw_within(number, use)
+            else:
+                self._draw_value(number, use)
+        texts = self._texts
+        self.found.tuples = [{number: texts[number][n] for number in texts} for n in range(TUPLES)] if texts else []
+        return self.found
 
+    def _share_of(self, use: Use) -> float | None:
+        """The share of its table that this parameter chooses: of the rows that a call returned or changed on average,
+        what values that are compared leave, to equal parts where several such parameters choose. None where rows do
+        not tell."""
+        rows, uses, filters = _rows_of(use), self._parsed.uses, self._parsed.filters
+        if not rows or self._parsed.aggregates or self._parsed.limited:
+            return None
+        choosing = [each for number, each in uses.items() if number in filters and each.table == use.table]
+        share = self._statement.rows / self._statement.calls / rows
+        for column in {each.column for each in choosing if each.role is Role.EQUAL}:
+            share *= 1.0 if column is None else column.distinct(rows) or 1.0
+        parts = {(each.column, each.path) for each in choosing if each.role in _AIMED}
+        return min(1.0, float(share ** (1 / max(1, len(parts)))))
 
-def _draw_bound(
-    statement: Statement,
-    parsed: Parsed,
-    number: int,
-    found: StatementValues,
-    texts: dict[int, list[str]],
-    random: Random,
-) -> None:
-    """One end of a range: so far from the other end of the column as the rows that came back are of."""
-    use = parsed.uses[number]
-    table, column = _of(use)
-    share, how = _range_share(statement, parsed, use)
-    values = [quantile(column, _side(use, share * random.uniform(0.5, 1.5))) for _ in range(TUPLES)]
-    if any(each is None for each in values):
-        raise CannotDrawError(_no_statistics(table, column))
-    texts[number] = [use.made.replace("{}", literal(each)) for each in values if each is not None]
-    found.said[number] = f"{use.role.value} a value of {table}.{column.name}, {share:.3g} of it ({how})"
+    def _range_share(self, use: Use) -> tuple[float, str]:
+        """The share of its column that a range covers, and how that is known."""
+        known = self._share_of(use)
+        return (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
 
+    def _draw_bound(self, number: int, use: Use) -> None:
+        """One end of a range: so far from the other end of the column as the rows that came back are of."""
+        table, column = _of(use)
+        share, how = self._range_share(use)
+        places = (share * self._random.uniform(0.5, 1.5) for _ in range(TUPLES))
+        if use.role is Role.LOWER:
+            sides = [max(0.0, 1.0 - each) for each in places]
+        else:
+            sides = [min(1.0, each) for each in places]
+        self._texts[number] = _at(table, use, column, sides)
+        self.found.said[number] = f"{use.role.value} a value of {table}.{column.name}, {share:.3g} of it ({how})"
 
-def _side(use: Use, share: float) -> float:
-    return max(0.0, 1.0 - share) if use.role is Role.LOWER else min(1.0, share)
+    def _draw_range(self, low: int, high: int) -> None:
+        found, use = self.found, self._parsed.uses[low]
+        table, column = _of(use)
+        share, how = self._range_share(use)
+        found.said[low] = found.said[high] = f"a range of {table}.{column.name}, {share:.3g} of it ({how})"
+        dense = dense_range(column, _rows_of(use))
+        if dense is not None:
+            width = max(0, round((dense[1] - dense[0] + 1) * share) - 1)
+            start, end = found.name(low), found.name(high)
+            found.lines += [f"\\set {start} random({dense[0]}, {max(dense[0], dense[1] - width)})"]
+            found.lines += [f"\\set {end} :{start} + {width}"]
+            found.inline |= {low: f"(:{start})", high: f"(:{end})"}
+            return
+        starts = [self._random.uniform(0.0, max(0.0, 1.0 - share)) for _ in range(TUPLES)]
+        self._texts[low] = _at(table, use, column, starts)
+        self._texts[high] = _at(table, self._parsed.uses[high], column, [min(1.0, start + share) for start in starts])
 
+    def _draw_within(self, number: int, use: Use) -> None:
+        """An array of values, a part of one, a pattern that matches it: of as many rows as came back."""
+        table, column = _of(use)
+        share, rows, random, uses = self._share_of(use), _rows_of(use), self._random, self._parsed.uses
+        if use.role is Role.ARRAY:
+            drawn = {number: arrays(column, share, rows, TUPLES, LIST_MAX, random)}
+        elif use.role is Role.PATTERN:
+            blocks = (self._statement.blocks_hit + self._statement.blocks_read) / self._statement.calls
+            whole = use.table is not None and use.table.pages > 1 and blocks >= use.table.pages / 2
+            form = "%{}%" if whole and use.made == "{}%" else use.made
+            drawn = {number: patterns(column, share, form, TUPLES, random)}
+        elif use.role is Role.WORD:
+            columns = (column,) if words(column) or use.table is None else use.table.columns
+            drawn = {number: aimed(words(*columns), share, TUPLES, random)}
+        elif column.type.endswith("[]"):
+            drawn = {number: elements(column, share, use.made, TUPLES, random)}
+        else:
+            compared = any(other.role is Role.MEMBER and other.path == use.path for other in uses.values())
+            drawn = members(column, share, number, use.path, use.role, compared, TUPLES, random)
+        if not drawn or not all(drawn.values()):
+            raise CannotDrawError(_no_statistics(table, column))
+        for each, values in drawn.items():
+            sent = [array_text([value]) for value in values] if uses[each].made == "array" else values
+            self._texts[each] = [literal(value) for value in sent]
+            self.found.said[each] = f"{uses[each].role.value} {table}.{column.name}: {len(set(values))} of them"
 
-def _draw_within(
-    statement: Statement,
-    parsed: Parsed,
-    number: int,
-    found: StatementValues,
-    texts: dict[int, list[str]],
-    random: Random,
-) -> None:
-    """An array of values, a part of one, a pattern that matches it: of as many rows as came back."""
-    use = parsed.uses[number]
-    table, column = _of(use)
-    share, rows = _share_of(statement, parsed, use), use.table.rows if use.table else None
-    drawn: dict[int, list[str]] | None = None
-    if use.role is Role.ARRAY:
-        drawn = {number: arrays(column, share, rows, TUPLES, LIST_MAX, random)}
-    elif use.role is Role.PATTERN:
-        blocks = (statement.blocks_hit + statement.blocks_read) / statement.calls
-        whole = use.table is not None and use.table.pages > 1 and blocks >= use.table.pages / 2
-        form = "%{}%" if whole and use.made == "{}%" else use.made
-        drawn = {number: patterns(column, share, form, TUPLES, random)}
-    elif use.role is Role.WORD:
-        columns = (column,) if words(column) or use.table is None else use.table.columns
-        drawn = {number: aimed(words(*columns), share, TUPLES, random)}
-    elif column.type.endswith("[]"):
-        drawn = {number: elements(column, share, use.made, TUPLES, random)}
-    else:
-        paths = [other.path for other in parsed.uses.values() if other.role is Role.MEMBER and other.path == use.path]
-        drawn = members(column, share, number, use.path, use.role, bool(paths), TUPLES, random)
-    if not drawn or not all(drawn.values()):
-        raise CannotDrawError(_no_statistics(table, column))
-    for each, values in drawn.items():
-        sent = [array_text([value]) for value in values] if parsed.uses[each].made == "array" else values
-        texts[each] = [literal(value) for value in sent]
-        found.said[each] = f"{parsed.uses[each].role.value} {table}.{column.name}: {len(set(values))} of them"
+    def _draw_list(self, number: int, use: Use) -> None:
+        """A list of constants, of which PostgreSQL 18 shows the first: as many as the rows that came back are of."""
+        table, column = _of(use)
+        found, rows = self.found, _rows_of(use)
+        count, how = 2, "the fewest that are written so"
+        if not (self._parsed.aggregates or self._parsed.limited) and rows and column.n_distinct:
+            rows_a_call = self._statement.rows / self._statement.calls
+            count = max(2, min(LIST_MAX, round(rows_a_call * column.distinct(rows) / rows)))
+            how = "by the rows that it returned"
+        found.said[number] = f"a list of {count} values of {table}.{column.name} ({how})"
+        if dense_range(column, rows) is not None:
+            names = [f"{found.name(number)}_{n}" for n in range(1, count + 1)]
+            found.lines += [line for name in names for line in integer_lines(name, column)]
+            found.inline[number] = ", ".join(f"(:{name})" for name in names)
+            return
+        values = values_of(column)
+        if values is None:
+            raise CannotDrawError(_no_statistics(table, column))
+        self._texts[number] = [", ".join(map(literal, values.sample(count, self._random))) for _ in range(TUPLES)]
+
+    def _draw_value(self, number: int, use: Use) -> None:
+        found = self.found
+        if use.role is Role.UNKNOWN:
+            raise CannotDrawError(f"the value of ${number} is not known: {use.reason}")
+        if use.role in (Role.LIMIT, Role.OFFSET, Role.CONSTANT):
+            rows = max(1, ceil(self._statement.rows / self._statement.calls))
+            found.inline[number], found.said[number] = {
+                Role.LIMIT: (str(rows), "the rows that it returned, on average"),
+                Role.OFFSET: ("0", "the first rows"),
+                Role.CONSTANT: (use.text, "a constant that chooses no rows"),
+            }[use.role]
+            return
+        table, column = _of(use)
+        where = f"{use.role.value} {table}.{column.name}"
+        if use.role is Role.ADDED:
+            found.inline[number], found.said[number] = use.text, where
+            return
+        if use.role is Role.ASSIGNED and column.unique:
+            _draw_fresh(number, column, found, f"{where}: a new key")
+            return
+        if use.made == "{}" and dense_range(column, _rows_of(use)) is not None:
+            found.lines += integer_lines(found.name(number), column)
+            found.inline[number], found.said[number] = f"(:{found.name(number)})", f"{where}: drawn each time"
+            return
+        values = values_of(column)
+        if values is not None:
+            drawn = values.sample(TUPLES, self._random)
+            self._texts[number] = [use.made.replace("{}", literal(each)) for each in drawn]
+            found.said[number] = f"{where}: one of {len(set(self._texts[number]))} values"
+        elif use.role is Role.VALUE or (use.role is Role.ASSIGNED and not column.not_null):
+            found.inline[number], found.said[number] = "NULL", f"{where}: nothing else is known of it"
+        elif use.role is Role.ASSIGNED and (text := _made_up(column)):
+            found.inline[number], found.said[number] = text, f"{where}: made up, since nothing is known of its values"
+        else:
+            raise CannotDrawError(_no_statistics(table, column))
 
 
 def _ranges(uses: Mapping[int, Use]) -> list[tuple[int, int]]:
@@ -619,106 +667,10 @@ def _ranges(uses: Mapping[int, Use]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _draw_range(
-    statement: Statement,
-    parsed: Parsed,
-    pair: tuple[int, int],
-    found: StatementValues,
-    texts: dict[int, list[str]],
-    random: Random,
-) -> None:
-    low, high = pair
-    use = parsed.uses[low]
-    table, column = _of(use)
-    share, how = _range_share(statement, parsed, use)
-    found.said[low] = found.said[high] = f"a range of {table}.{column.name}, {share:.3g} of it ({how})"
-    dense = dense_range(column, use.table.rows if use.table else None)
-    if dense is not None:
-        width = max(0, round((dense[1] - dense[0] + 1) * share) - 1)
-        start, end = found.name(low), found.name(high)
-        found.lines += [f"\\set {start} random({dense[0]}, {max(dense[0], dense[1] - width)})"]
-        found.lines += [f"\\set {end} :{start} + {width}"]
-        found.inline |= {low: f"(:{start})", high: f"(:{end})"}
-        return
-    starts = [random.uniform(0.0, max(0.0, 1.0 - share)) for _ in range(TUPLES)]
-    for each, places in ((low, starts), (high, [min(1.0, start + share) for start in starts])):
-        values = [value for place in places if (value := quantile(column, place)) is not None]
-        if len(values) < TUPLES:
-            raise CannotDrawError(_no_statistics(table, column))
-        texts[each] = [parsed.uses[each].made.replace("{}", literal(value)) for value in values]
-
-
-def _draw_list(
-    statement: Statement,
-    parsed: Parsed,
-    number: int,
-    found: StatementValues,
-    texts: dict[int, list[str]],
-    random: Random,
-) -> None:
-    """A list of constants, of which PostgreSQL 18 shows the first: as many as the rows that came back are of."""
-    use = parsed.uses[number]
-    table, column = _of(use)
-    rows = use.table.rows if use.table else None
-    count, how = 2, "the fewest that are written so"
-    if not (parsed.aggregates or parsed.limited) and rows and column.n_distinct:
-        distinct = column.n_distinct if column.n_distinct > 0 else -column.n_distinct * rows
-        count = max(2, min(LIST_MAX, round(statement.rows / statement.calls * distinct / rows)))
-        how = "by the rows that it returned"
-    found.said[number] = f"a list of {count} values of {table}.{column.name} ({how})"
-    if dense_range(column, rows) is not None:
-        names = [f"{found.name(number)}_{n}" for n in range(1, count + 1)]
-        found.lines += [line for name in names for line in integer_lines(name, column)]
-        found.inline[number] = ", ".join(f"(:{name})" for name in names)
-        return
-    values = values_of(column)
-    if values is None:
-        raise CannotDrawError(_no_statistics(table, column))
-    texts[number] = [", ".join(map(literal, values.sample(count, random))) for _ in range(TUPLES)]
-
-
-def _draw(
-    statement: Statement, number: int, use: Use, found: StatementValues, texts: dict[int, list[str]], random: Random
-) -> None:
-    if use.role is Role.UNKNOWN:
-        raise CannotDrawError(f"the value of ${number} is not known: {use.reason}")
-    if use.role in (Role.LIMIT, Role.OFFSET, Role.CONSTANT):
-        rows = max(1, ceil(statement.rows / statement.calls))
-        found.inline[number], found.said[number] = {
-            Role.LIMIT: (str(rows), "the rows that it returned, on average"),
-            Role.OFFSET: ("0", "the first rows"),
-            Role.CONSTANT: (use.text, "a constant that chooses no rows"),
-        }[use.role]
-        return
-    table, column = _of(use)
-    where = f"{use.role.value} {table}.{column.name}"
-    if use.role is Role.ADDED:
-        found.inline[number], found.said[number] = use.text, where
-        return
-    if use.role is Role.ASSIGNED and column.unique:
-        _draw_fresh(number, column, found, f"{where}: a new key")
-        return
-    if use.made == "{}" and dense_range(column, use.table.rows if use.table else None) is not None:
-        found.lines += integer_lines(found.name(number), column)
-        found.inline[number], found.said[number] = f"(:{found.name(number)})", f"{where}: drawn each time"
-        return
-    values = values_of(column)
-    if values is None and (use.role is Role.VALUE or (use.role is Role.ASSIGNED and not column.not_null)):
-        found.inline[number], found.said[number] = "NULL", f"{where}: nothing else is known of it"
-        return
-    if values is None and use.role is Role.ASSIGNED and (text := _made_up(column)):
-        found.inline[number], found.said[number] = text, f"{where}: made up, since nothing is known of its values"
-        return
-    if values is None:
-        raise CannotDrawError(_no_statistics(table, column))
-    texts[number] = [use.made.replace("{}", literal(each)) for each in values.sample(TUPLES, random)]
-    found.said[number] = f"{where}: one of {len(set(texts[number]))} values"
-
-
 def _made_up(column: Column) -> str:
     """A value as wide as those of a column; empty for a type of the user's."""
-    if not parameters.is_text(column.type):
-        return parameters.neutral_value(column.type)
+    if not is_text(column.type):
+        return neutral_value(column.type)
     length = column.type.partition("(")[2].rstrip(")")
     width = min(column.width_bytes or 32, int(length or 1 << 20))
     return f"left(repeat(md5(random()::text), {ceil(width / 32)}), {width})"
@@ -727,9 +679,10 @@ def _made_up(column: Column) -> str:
 def _draw_fresh(number: int, column: Column, found: StatementValues, said: str) -> None:
     found.said[number] = said
     found.fresh.add(number)
+    name = found.name(number)
     if column.type in INTEGERS:
-        found.lines += fresh_lines(found.name(number), column)
-        found.inline[number] = f"(:{found.name(number)})"
+        found.lines += fresh_lines(name, column)
+        found.inline[number] = f"(:{name})"
     elif column.type == "uuid":
         found.inline[number] = "gen_random_uuid()"
     elif column.type.partition("(")[0] in _FRESH_TEXT:
@@ -745,6 +698,18 @@ def _of(use: Use) -> tuple[str, Column]:
     return use.table.name, use.column
 
 
+def _rows_of(use: Use) -> float | None:
+    return use.table.rows if use.table else None
+
+
+def _at(table: str, use: Use, column: Column, places: Iterable[float]) -> list[str]:
+    """The values at these places of the column's distribution, as SQL."""
+    values = [quantile(column, place) for place in places]
+    if None in values:
+        raise CannotDrawError(_no_statistics(table, column))
+    return [use.made.replace("{}", literal(value)) for value in values if value is not None]
+
+
 def _no_statistics(table: str, column: Column) -> str:
     return f"nothing is known of the values of {table}.{column.name}: run ANALYZE, and capture them"
 
@@ -752,30 +717,16 @@ def _no_statistics(table: str, column: Column) -> str:
 def _sql(parsed: Parsed, values: Mapping[int, str]) -> str:
     pieces, done = [], 0
     for start, end, number in parsed.places:
-        pieces += [parsed.text[done:start], _in_place(parsed.text[start:end], values[number])]
+        text, value = parsed.text[start:end], values[number]
+        if not text.startswith("$"):  # `interval $1`, of which an expression is the whole
+            value = f"interval {value}" if value.endswith("'") else f"{value}::interval"
+        pieces += [parsed.text[done:start], value]
         done = end
-    pieces.append(parsed.text[done:])
-    if parsed.inserts and not (parsed.resolves_conflicts or parsed.meets_no_key):
-        return _with_conflict_clause("".join(pieces))
-    return "".join(pieces)
-
-
-def _in_place(text: str, value: str) -> str:
-    """A value for `$1`, or for `interval $1`, of which an expression is the whole."""
-    if text.startswith("$"):
-        return value
-    return f"interval {value}" if value.endswith("'") else f"{value}::interval"
-
-
-def _with_conflict_clause(sql: str) -> str:
-    """`ON CONFLICT DO NOTHING` before RETURNING, or at the end."""
-    before, returning, after = _split_returning(sql)
-    return f"{before} ON CONFLICT DO NOTHING{returning}{after}"
-
-
-def _split_returning(sql: str) -> Sequence[str]:
+    sql = "".join([*pieces, parsed.text[done:]])
+    if not parsed.inserts or parsed.resolves_conflicts or parsed.meets_no_key:
+        return sql
     at = sql.lower().rfind(" returning ")
-    return (sql, "", "") if at < 0 else (sql[:at], sql[at : at + 11], sql[at + 11 :])
+    return f"{sql} ON CONFLICT DO NOTHING" if at < 0 else f"{sql[:at]} ON CONFLICT DO NOTHING{sql[at:]}"
 
 
 PAUSE_US_LEAST, PAUSE_US_MOST = 50, 1_000_000
