@@ -66,7 +66,10 @@ def statements(server: Server) -> Sequence[tuple[object, ...]]:
 
 def snapshot(server: Server) -> Snapshot:
     """All counters as they are now."""
-    return Snapshot(statements(server), _counters(server))
+    counted, sql = statements(server), reads.counters(server.version.major, replica=False)
+    server.query("SELECT pg_stat_clear_snapshot()")
+    ((found,),) = server.query(f"SELECT to_jsonb(x) FROM ({sql}) x")
+    return Snapshot(counted, {name: float(value) for name, value in found.items() if value is not None})
 
 
 def snapshot_after(server: Server, clock: Clock) -> Snapshot:
@@ -116,13 +119,6 @@ def watching(server: Server, clock: Clock, moments: list[Moment]) -> Iterator[No
         thread.join()
 
 
-def _counters(server: Server) -> dict[str, float]:
-    sql = reads.counters(server.version.major, replica=False)
-    server.query("SELECT pg_stat_clear_snapshot()")
-    ((found,),) = server.query(f"SELECT to_jsonb(x) FROM ({sql}) x")
-    return {name: float(value) for name, value in found.items() if value is not None}
-
-
 SETTINGS = {**LIBRARY, "statement_timeout": "60s"}
 """With which the server is started for it: our instrument, and an end for statements that never do."""
 _ALONE_MS = 200
@@ -156,75 +152,74 @@ class Stage:
 
 
 def try_each(scripts: Sequence[CapturedScript], stage: Stage) -> Alone:
-    """Play each script by itself; raises `LoadError` where the player itself fails."""
+    """Play each script by itself for a moment."""
     counted = instrument(stage.server)
     failed: dict[str, str] = {}
     owners: dict[int, int] = {}
     for each in scripts:
         before = statements(stage.server) if counted else ()
-        reason = _alone(each, stage)
+        _, reason = _played_alone(each, stage, duration_ms=_ALONE_MS)
         if reason:
-            failed[each.name] = reason
+            failed[each.name] = reason[:_ERROR_TEXT_MAX]
         elif counted and not each.transaction:  # its statements are tried alone, too, which tells them apart
             own = between(before, statements(stage.server))
             owners.update({found.query_id: each.statements[0].query_id for found in own})
     return Alone(failed, owners if counted else None)
 
 
-def _alone(script: CapturedScript, stage: Stage) -> str:
-    """Why the script fails; empty where it does not."""
-    load = PlayedLoad((PlayedScript(script.name, script.text),), protocol=stage.protocol)
+def _played_alone(
+    script: CapturedScript,
+    stage: Stage,
+    seed: int = 0,
+    *,
+    duration_ms: int | None = None,
+    transactions: int | None = None,
+) -> tuple[Slice | None, str]:
+    """The slice that came of it, and why the script failed; that is empty where it did not."""
+    load = PlayedLoad((PlayedScript(script.name, script.text),), protocol=stage.protocol, seed=seed)
     try:
         with Player(load, stage.server.endpoint, stage.runner, stage.clock) as player:
-            ended = player.play(duration_ms=_ALONE_MS)
+            ended = player.play(duration_ms=duration_ms, transactions=transactions)
     except BenchError as error:
-        return error.message[:_ERROR_TEXT_MAX]
-    return reason_of(ended)
-
-
-def reason_of(ended: Slice) -> str:
-    """Why a script that was played alone failed; empty where it did not."""
+        return None, error.message
     if ended.aborted:
-        return ended.aborted[0][:_ERROR_TEXT_MAX]
-    return f"it fails with SQLSTATE {', '.join(ended.failed)}" if ended.failed else ""
+        return ended, ended.aborted[0][:_ERROR_TEXT_MAX]
+    return ended, f"it fails with SQLSTATE {', '.join(ended.failed)}" if ended.failed else ""
 
 
 def play(scripts: Sequence[CapturedScript], stage: Stage, owners: Mapping[int, int]) -> Load | None:
     """The load that all of them make together, with the source's identifiers; None where nothing can be counted.
 
+    As many calls are played as the source made, if the time suffices: updated pages fill and are pruned as they go on.
     The server is another clone of the data that they were tried on, where identifiers are the same. Raises `LoadError`.
     """
     if not scripts or not instrument(stage.server):
         return None
-    calls = sum(each.weight * len(each.statements) for each in scripts)
     server, clock = stage.server, stage.clock
-    played = PlayedLoad(
+    load = PlayedLoad(
         tuple(PlayedScript(each.name, each.text, each.weight) for each in scripts),
         clients=stage.clients,
         threads=min(stage.clients, 2),
         protocol=stage.protocol,
         rate_tps=stage.rate_tps,
     )
+    lengths = [len(each.statements) for each in scripts]
+    calls = sum(each.weight * length for each, length in zip(scripts, lengths, strict=True))
+    played = spent_ms = 0
     moments: list[Moment] = []
-    with Player(played, server.endpoint, stage.runner, clock) as player:
+    with Player(load, server.endpoint, stage.runner, clock) as player:
         before, began_ns = snapshot(server), clock.monotonic_ns()
         with watching(server, clock, moments):
-            _until_like(player, calls, [len(each.statements) for each in scripts], stage.most_ms)
+            while played < calls and spent_ms < stage.most_ms:
+                ended = player.play(duration_ms=_SLICE_MS)
+                played += sum(each.count * length for each, length in zip(ended.scripts, lengths, strict=True))
+                spent_ms += _SLICE_MS
         ended_ns = clock.monotonic_ns()
 
     def owner_of(found: Statement) -> int | None:
         return owners.get(found.query_id, found.query_id if control_of(found.text) else None)
 
     return load_between(before, snapshot_after(server, clock), (ended_ns - began_ns) / 1e9, moments, owner_of)
-
-
-def _until_like(player: Player, calls: int, lengths: Sequence[int], most_ms: int) -> None:
-    """Play as many calls as the source made, if the time suffices: updated pages fill and are pruned as they go on."""
-    played = spent_ms = 0
-    while played < calls and spent_ms < most_ms:
-        ended = player.play(duration_ms=_SLICE_MS)
-        played += sum(each.count * length for each, length in zip(ended.scripts, lengths, strict=True))
-        spent_ms += _SLICE_MS
 
 
 CALLS_MAX = 50
@@ -254,9 +249,17 @@ class Examined:
 
 
 def examine(scripts: Sequence[CapturedScript], stage: Stage) -> dict[str, Examined]:
-    """By name of the script; raises `LoadError` where the player itself fails."""
-    explained = _explain(stage.server)
-    return {each.name: _examined(each, stage, explained=explained) for each in scripts}
+    """By name of the script; plans only where this PostgreSQL has auto_explain."""
+    explained, found = _explain(stage.server), {}
+    for each in scripts:
+        calls = calls_of(each)
+        ended, failed = _played_alone(each, stage, _SEED, transactions=calls)
+        if ended is None or failed:
+            found[each.name] = Examined(calls, failed=failed)
+            continue
+        plan = plan_in(stage.server.log_text(), len(each.statements)) if explained else ""
+        found[each.name] = Examined(calls, sum(statement.rows for statement in ended.statements), plan)
+    return found
 
 
 def calls_of(script: CapturedScript) -> int:
@@ -265,29 +268,14 @@ def calls_of(script: CapturedScript) -> int:
     return max(1, min(CALLS_MAX, round(_TOTAL_MS / mean_ms) if mean_ms > 0 else CALLS_MAX))
 
 
-def _examined(script: CapturedScript, stage: Stage, *, explained: bool) -> Examined:
-    calls = calls_of(script)
-    load = PlayedLoad((PlayedScript(script.name, script.text),), protocol=stage.protocol, seed=_SEED)
-    try:
-        with Player(load, stage.server.endpoint, stage.runner, stage.clock) as player:
-            ended = player.play(transactions=calls)
-    except BenchError as error:
-        return Examined(calls, failed=error.message)
-    if reason := reason_of(ended):
-        return Examined(calls, failed=reason)
-    plan = plan_in(stage.server.log_text(), len(script.statements)) if explained else ""
-    return Examined(calls, sum(each.rows for each in ended.statements), plan)
-
-
 def plan_in(log: str, count: int = 1) -> str:
     """The last plans in a server's log, without the texts of the queries; empty where there is none."""
-    return "\n\n".join(map(_bare, _PLAN.findall(log)[-count:]))[:_PLAN_MAX]
-
-
-def _bare(plan: str) -> str:
-    lines = [line.removeprefix("\t") for line in plan.splitlines()]
-    first = next((place for place, line in enumerate(lines) if "  (cost=" in line), len(lines))
-    return "\n".join(lines[first:])
+    bare = []
+    for plan in _PLAN.findall(log)[-count:]:
+        lines = [line.removeprefix("\t") for line in plan.splitlines()]
+        first = next((place for place, line in enumerate(lines) if "  (cost=" in line), len(lines))
+        bare.append("\n".join(lines[first:]))
+    return "\n\n".join(bare)[:_PLAN_MAX]
 
 
 def _explain(server: Server) -> bool:

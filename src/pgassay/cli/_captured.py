@@ -21,7 +21,7 @@ from pgassay.cli.run import silent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pgassay.capture.asking import Asked
+    from pgassay.capture.asking import PreparedQuestion
     from pgassay.capture.format import Capture
     from pgassay.lab.workbench import Workbench
 
@@ -92,7 +92,7 @@ def _unlike(capture: "Capture", load: Any, arguments: argparse.Namespace) -> lis
     return [texts.unlike(alike)] if alike.unlike else []
 
 
-def _of(written: "Asked", options: "Mapping[str, str]", remarks: list[str]) -> Captured:
+def _of(written: "PreparedQuestion", options: "Mapping[str, str]", remarks: list[str]) -> Captured:
     document = written.document()
     load = {**document["load"], **options}
     if "transactions" in options:

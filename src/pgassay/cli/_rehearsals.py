@@ -14,7 +14,7 @@ from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.server import Server
-    from pgassay.capture.asking import Asked
+    from pgassay.capture.asking import PreparedQuestion
     from pgassay.capture.format import Load
     from pgassay.capture.playing import Examined, Stage
     from pgassay.capture.question import Pace
@@ -34,13 +34,13 @@ class Tried:
     """What came of it: `written` without the scripts that fail, what the `load` was like on the baseline (None where
     nothing could be counted), and each statement as the arms answered it. `failures` are those of one arm alone."""
 
-    written: "Asked"
+    written: "PreparedQuestion"
     load: "Load | None"
     statements: tuple["StatementRecord", ...]
     failures: Mapping[str, str]
 
 
-def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
+def tried(study: "Study", written: "PreparedQuestion", bench: "Workbench") -> Tried:
     """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
     from pgassay.capture.playing import SETTINGS, play, try_each
     from pgassay.lab.arms import resolve
@@ -134,7 +134,7 @@ def _prepare(arms: "Sequence[ResolvedArm]") -> None:
 
 
 def statement_records(
-    written: "Asked", answers: Mapping[str, Answers], baseline: str, again: Answers | None = None
+    written: "PreparedQuestion", answers: Mapping[str, Answers], baseline: str, again: Answers | None = None
 ) -> tuple["StatementRecord", ...]:
     """As the record keeps them; `again` is what the baseline answered when it was asked a second time."""
     from pgassay.record.statements import StatementRecord
@@ -178,7 +178,7 @@ def at_rate(stage: "Stage", pace: "Pace | None") -> "Stage":
 
 
 def _answers(
-    written: "Asked", arms: "Sequence[ResolvedArm]", baseline: "ResolvedArm", bench: "Workbench"
+    written: "PreparedQuestion", arms: "Sequence[ResolvedArm]", baseline: "ResolvedArm", bench: "Workbench"
 ) -> dict[str, Answers]:
     """By arm; one whose server does not start has none, and the run will say why."""
     from pgassay.bench.errors import BenchError
@@ -199,7 +199,7 @@ def _answers(
     return found
 
 
-def _answered(written: "Asked", arm: "ResolvedArm", bench: "Workbench") -> Answers:
+def _answered(written: "PreparedQuestion", arm: "ResolvedArm", bench: "Workbench") -> Answers:
     from pgassay.capture.playing import SETTINGS, examine
     from pgassay.lab.rehearsal import rehearse
 
