@@ -59,28 +59,20 @@ def needing(contents: Iterable[str], extensions: Iterable[str]) -> Needing:
         if entry := _ENTRY.match(line):
             number = entry[1]
             entries[number] = line
-        elif told := _NEEDS.match(line):
-            needs[number] = set(told[1].split())
-    names = tuple(extensions)
-    by_name = {name: _dependents(entries, needs, name) for name in names}
-    tables = {
-        name: tuple(_table(entries[each]) for each in entries if each in found and _is_table(entries[each]))
-        for name, found in by_name.items()
-    }
-    everything = set().union(*by_name.values())
-    return Needing(
-        names,
-        tuple(line for each, line in entries.items() if each in everything),
-        {name: found for name, found in tables.items() if found},
-    )
-
-
-def _dependents(entries: Mapping[str, str], needs: Mapping[str, set[str]], extension: str) -> set[str]:
-    """The extension's own entry, and all that need it or what needs it."""
-    found = {each for each, line in entries.items() if _described(line).split() == ["EXTENSION", "-", extension]}
-    while more := {each for each, needed in needs.items() if each not in found and needed & found}:
-        found |= more
-    return found
+        elif needed := _NEEDS.match(line):
+            needs[number] = set(needed[1].split())
+    words = {each: _described(line).split() for each, line in entries.items()}
+    everything: set[str] = set()
+    tables: dict[str, tuple[str, ...]] = {}
+    for name in (names := tuple(extensions)):
+        found = {each for each in entries if words[each] == ["EXTENSION", "-", name]}
+        while more := {each for each, needed in needs.items() if each not in found and needed & found}:
+            found |= more
+        everything |= found
+        its = tuple(".".join(words[each][1:-1]) for each in entries if each in found and _is_table(entries[each]))
+        if its:
+            tables[name] = its
+    return Needing(names, tuple(line for each, line in entries.items() if each in everything), tables)
 
 
 def _described(line: str) -> str:
@@ -92,10 +84,6 @@ def _described(line: str) -> str:
 def _is_table(line: str) -> bool:
     described = _described(line)
     return described.startswith("TABLE ") and not described.startswith(_DATA)
-
-
-def _table(line: str) -> str:
-    return ".".join(_described(line).split()[1:-1])
 
 
 _DUMPING = (
@@ -207,21 +195,20 @@ def dump(
                 used |= {pid: spent for pid in pids if (spent := cpu_ms(pid)) is not None}
     finally:
         running.terminate()
-    _require(done, file)
+    if done.status:
+        raise _failure(done, file)
     log.unlink(missing_ok=True)
     return Dumped(file.stat().st_size, monotonic() - began, sum(used.values()) if used else None)
 
 
-def _require(done: Completed, file: Path) -> None:
+def _failure(done: Completed, file: Path) -> CaptureError:
     """Its first error, with what the server said of it; on a full drive pg_dump cannot write even that."""
-    if not done.status:
-        return
     lines = [line.removeprefix("pg_dump: ") for line in done.stderr.splitlines() if line.strip()]
     said = next((line for line in lines if line.startswith("error")), " ".join(lines[:1]))
     said = said.rstrip(".") + "".join(f": {line.partition(_BY_SERVER)[2]}" for line in lines if _BY_SERVER in line)
     if not said and disk_usage(file.parent).free < _FULL_BYTES:
         said = f'No space left on device below "{file.parent.parent}"'
-    raise dump_failed(said or f"it ended with status {done.status} and without a message")
+    return dump_failed(said or f"it ended with status {done.status} and without a message")
 
 
 def listed(restore: Path, file: Path, runner: Runner) -> list[str]:
@@ -266,7 +253,9 @@ def playable(
     """
     restore, *older = programs
     contents = listed(restore, file, runner)
-    if not (without or left_out(contents)) and all(_reads(each, file, runner) for each in older):
+    whole = not (without or left_out(contents))
+    # The format of archives has versions of its own.
+    if whole and all(runner.run([str(each), "--list"], input_file=file).status == 0 for each in older):
         return Playable(file)
     script = folder / SCRIPT
     if not script.exists():
@@ -274,11 +263,6 @@ def playable(
         _restored(restore, file, partial, _chosen(contents, folder, without), runner)
         partial.rename(script)
     return Playable(script, _missing(contents))
-
-
-def _reads(restore: Path, file: Path, runner: Runner) -> bool:
-    """Can this pg_restore read the dump? The format of archives has versions of its own."""
-    return runner.run([str(restore), "--list"], input_file=file).status == 0
 
 
 @dataclass(frozen=True)
@@ -315,34 +299,25 @@ def _chosen(contents: Iterable[str], folder: Path, without: Collection[str]) -> 
 
 
 def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Runner, *more: str) -> None:
+    """Write the SQL of the chosen objects, in which what older servers do not know is made a comment in its place: all
+    of it is a timeout that is off anyway. Scripts may be large, so nothing else is written."""
     options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", "--file=-", *more]
     done = runner.run([str(restore), *options], input_file=file, stdout=script, files=(chosen,))
     if done.status:
         raise dump_failed(done.stderr.strip())
-    _without_newer_settings(script)
-
-
-def _without_newer_settings(script: Path) -> None:
-    """Make a comment, in its place, of what the head of a script sets and older servers do not know.
-
-    All of it is a timeout that is off anyway. Scripts may be large, so nothing else is written.
-    """
-    with script.open("r+b") as file:
-        head = file.read(_HEAD_BYTES)
+    with script.open("r+b") as sql:
+        head = sql.read(_HEAD_BYTES)
         for name in _NEWER_SETTINGS:
             at = head.find(b"\nSET " + name)
             if at >= 0:
-                file.seek(at + 1)
-                file.write(b"-- ")
+                sql.seek(at + 1)
+                sql.write(b"-- ")
 
 
 def _missing(contents: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_words(line) for line in left_out(contents) if not any(own in line for own in _OURS))
-
-
-def _words(line: str) -> str:
-    """`3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`."""
-    return " ".join(line.partition(";")[2].split()[2:-1])
+    """`3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`, unless it is our own."""
+    users = (line for line in left_out(contents) if not any(own in line for own in _OURS))
+    return tuple(" ".join(line.partition(";")[2].split()[2:-1]) for line in users)
 
 
 def dump_failed(detail: str) -> CaptureError:

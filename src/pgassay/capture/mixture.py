@@ -56,11 +56,9 @@ class CapturedScript:
     def label(self) -> str:
         """What a report calls it: the statement, or all of them."""
         texts = [each.text for each in self.statements]
-        return (
-            "; ".join(["BEGIN", *texts, "ROLLBACK" if self.name.endswith("r") else "END"])
-            if self.transaction
-            else texts[0]
-        )
+        if not self.transaction:
+            return texts[0]
+        return "; ".join(["BEGIN", *texts, "ROLLBACK" if self.name.endswith("r") else "END"])
 
     @property
     def mean_ms(self) -> float:

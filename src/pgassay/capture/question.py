@@ -167,7 +167,8 @@ def parse(
         if not equals or not name or not levels:
             raise UsageError(f'ask wants NAME=VALUE,VALUE, not "{word}"', "for example work_mem=4MB,64MB")
         if len(levels) == 1:
-            raise _one_level(name.removeprefix("server."))
+            name = name.removeprefix("server.")
+            raise UsageError(f'"{name}" has one level, so there is nothing to compare', f"for example {name}=4MB,64MB")
         factors[name if "." in name else f"server.{name}"] = levels
     if not (factors or changes or versions or builds):
         raise UsageError("nothing is asked", "for example: pgassay ask app.capture work_mem=4MB,64MB")
@@ -178,13 +179,10 @@ def parse(
             "give --version, --build, or a factor such as postgres.version",
         )
     numbers = dict.fromkeys(each.strip() for word in versions for each in word.split(",") if each.strip())
-    sources = dict.fromkeys(_source(each) for each in builds)
+    sources = dict.fromkeys(
+        str(parse_spec(f"directory:{each}" if Path(each).expanduser().is_dir() else each)) for each in builds
+    )
     return Question(factors, tuple(changes), full_name(objective or OBJECTIVE), tuple(numbers), tuple(sources))
-
-
-def _source(text: str) -> str:
-    """`DIR` as `directory:DIR`; any other source as it is, with its path from the root."""
-    return str(parse_spec(f"directory:{text}" if Path(text).expanduser().is_dir() else text))
 
 
 def with_programs(question: Question, source: Source, installed: Callable[[str], bool]) -> Question:
@@ -274,7 +272,12 @@ def document(
         played |= {"clients": clients, "protocol": protocol_of(load)}
     if pace is not None:
         played["rate"] = level(pace.rate_tps)
-    varied, baseline = _varied(factors, question.programs if len(kinds) > 1 else ())
+    varied: dict[str, Any] = {"factors": factors}
+    baseline = {name: levels[0] for name, levels in factors.items()}
+    if len(kinds) > 1:  # the PostgreSQLs have their levels in different factors: a list of treatments
+        others = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
+        varied = {"treatments": [{name: level, **other} for name, level in question.programs for other in others]}
+        baseline = varied["treatments"][0]
     return {
         "study": {
             "format": 1,
@@ -287,20 +290,3 @@ def document(
         "responses": {"primary": question.objective},
         "design": {"baseline": baseline, "resolution": "5%", "blocks": {"min": 5, "max": 20}, "budget": "1h"},
     }
-
-
-def _varied(
-    factors: Mapping[str, Sequence[str]], programs: Sequence[tuple[str, str]]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """The tables of what is varied, with the baseline: factors that are crossed, or a list of treatments where the
-    PostgreSQLs have their levels in different factors."""
-    if not programs:
-        return {"factors": dict(factors)}, {name: levels[0] for name, levels in factors.items()}
-    others = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
-    treatments = [{name: level, **other} for name, level in programs for other in others]
-    return {"treatments": treatments}, treatments[0]
-
-
-def _one_level(name: str) -> UsageError:
-    """A factor with a single level."""
-    return UsageError(f'"{name}" has one level, so there is nothing to compare', f"for example {name}=4MB,64MB")

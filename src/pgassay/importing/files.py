@@ -125,7 +125,12 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
         file = ForeignFile.open(path)
         reader = registry.reader_of(file, options)
         if reader is None:
-            yield _nothing(str(path), _unrecognised(file, registry.names))
+            reason = f"has an unrecognised format (recognised: {', '.join(registry.names)})"
+            if file.is_long and not file.is_binary:
+                reason = f"has more than {TEXT_BYTES_MAX // 2**20} MB, so it is neither a summary nor a table"
+            elif not file.is_binary and not file.text.strip():
+                reason = "is empty"
+            yield _nothing(str(path), reason)
         elif reader.reads_together:
             together.setdefault(reader, []).append(file)
         else:
@@ -150,14 +155,6 @@ def _read(
         named = with_fields(found, {**fields, **fields_of_path(path, options.pattern, options.given)})
         own = tuple(dict.fromkeys((*reader.suggested, *found.suggested)))
         yield replace(named, suggested=own, conditions=reader.conditions)
-
-
-def _unrecognised(file: ForeignFile, names: Sequence[str]) -> str:
-    if file.is_long and not file.is_binary:
-        return f"has more than {TEXT_BYTES_MAX // 2**20} MB, so it is neither a summary nor a table"
-    if not file.is_binary and not file.text.strip():
-        return "is empty"
-    return f"has an unrecognised format (recognised: {', '.join(names)})"
 
 
 def _nothing(place: str, reason: str) -> Reading:

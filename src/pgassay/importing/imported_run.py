@@ -26,7 +26,7 @@ from pgassay.analysis.lint.benchmark import Length, fell_short_of
 from pgassay.analysis.lint.setup import NAMES
 from pgassay.errors import UsageError
 from pgassay.importing.files import first_reasons, one_of, read_files
-from pgassay.importing.reader import ForeignRun, LeftOut, Options, Reading, Roles, Second, levels_of
+from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, Second, levels_of
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import Disk
 from pgassay.record.formats import IMPORTED, RunHeader
@@ -123,31 +123,22 @@ class BlockRule(StrEnum):
 
 
 def assign_blocks(placed: Sequence[Placed], block_field: str) -> tuple[tuple[int, ...], BlockRule]:
-    """A block number, from 1, for each run in order, and how it was made."""
-    if not block_field:
-        return _counted(placed), BlockRule.COUNTED
-    numbers = _numbered(placed, block_field)
-    return (numbers, BlockRule.NUMBERED) if numbers is not None else (_counted(placed), BlockRule.REPEATED)
+    """A block number, from 1, for each run in order, and how it was made.
 
-
-def _counted(placed: Sequence[Placed]) -> tuple[int, ...]:
+    The source's numbers are counted from 1 in their order, unless one is missing or twice in an arm.
+    """
+    if block_field:
+        texts = [each.run.fields.get(block_field, "").strip() for each in placed]
+        whole = all(text.isdecimal() for text in texts)
+        if whole and len({(each.place, int(text)) for each, text in zip(placed, texts, strict=True)}) == len(placed):
+            order = {number: position for position, number in enumerate(sorted({int(text) for text in texts}), start=1)}
+            return tuple(order[int(text)] for text in texts), BlockRule.NUMBERED
     seen: dict[Place, int] = {}
-    found = []
+    counted = []
     for each in placed:
         seen[each.place] = seen.get(each.place, 0) + 1
-        found.append(seen[each.place])
-    return tuple(found)
-
-
-def _numbered(placed: Sequence[Placed], block_field: str) -> tuple[int, ...] | None:
-    """The source's numbers, counted from 1 in their order; None where one is missing or twice in an arm."""
-    texts = [each.run.fields.get(block_field, "").strip() for each in placed]
-    if not all(text.isdecimal() for text in texts):
-        return None
-    if len({(each.place, int(text)) for each, text in zip(placed, texts, strict=True)}) < len(placed):
-        return None
-    order = {number: position for position, number in enumerate(sorted({int(text) for text in texts}), start=1)}
-    return tuple(order[int(text)] for text in texts)
+        counted.append(seen[each.place])
+    return tuple(counted), BlockRule.REPEATED if block_field else BlockRule.COUNTED
 
 
 def join_seconds(rows: Sequence[ForeignRun], roles: Roles) -> tuple[ForeignRun, ...]:
@@ -168,34 +159,29 @@ def remarks_on_seconds(rows: Sequence[ForeignRun]) -> tuple[str, ...]:
 
 def _joined(rows: Sequence[ForeignRun]) -> ForeignRun:
     first, last = rows[0], rows[-1]
-    series = tuple(_second(row, name, value) for row in rows for name, value in row.responses.items())
     moments = [row.second or 0.0 for row in rows]
     gaps = [later - earlier for earlier, later in pairwise(moments) if later > earlier]
     length = moments[-1] - moments[0] + (min(gaps) if gaps else 1.0)
+    values = {
+        name: [value for row in rows if (value := row.responses.get(name)) is not None] for name in first.responses
+    }
     return replace(
         first,
         place=f"{first.place} to {last.place.rpartition(' ')[2]}",
-        responses={name: _mean(rows, name) for name in first.responses},
+        responses={name: fmean(found) if found else None for name, found in values.items()},
         seconds=first.seconds if first.seconds is not None else length,
         second=None,
         problems=tuple(dict.fromkeys(problem for row in rows for problem in row.problems)),
-        series=series,
+        series=tuple(
+            Second(round(moment * _NS), round(moment * _NS), "imported", name, "", value)
+            for moment, row in zip(moments, rows, strict=True)
+            for name, value in row.responses.items()
+        ),
     )
-
-
-def _mean(rows: Sequence[ForeignRun], name: str) -> float | None:
-    values = [value for row in rows if (value := row.responses.get(name)) is not None]
-    return fmean(values) if values else None
-
-
-def _second(row: ForeignRun, name: str, value: float | None) -> Second:
-    moment = round((row.second or 0.0) * _NS)
-    return Second(moment, moment, "imported", name, "", value)
 
 
 LABEL = "imported, not measured by pgassay"
 BLOCKS_LEAST = 5
-_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -304,12 +290,7 @@ def import_files(
         raise UsageError(error.message, f"{error.hint}; left out: {first_reasons(source.left_out)}") from None
     study = document.write(made, f"The study that these runs answer, as far as their source says; {LABEL}.")
     run.parent.mkdir(parents=True, exist_ok=True)
-    write_run(run, _header(reading, command), study, source, list(zip(numbers, placed, strict=True)))
-    return Imported(run, reading.kind, placed, reading.left_out, source.remarks)
-
-
-def _header(reading: Reading, command: Sequence[str]) -> RunHeader:
-    return RunHeader(
+    header = RunHeader(
         study="imported",
         started_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         seed=0,
@@ -317,6 +298,8 @@ def _header(reading: Reading, command: Sequence[str]) -> RunHeader:
         command=tuple(command),
         program_version=__version__,
     )
+    write_run(run, header, study, source, list(zip(numbers, placed, strict=True)))
+    return Imported(run, reading.kind, placed, reading.left_out, source.remarks)
 
 
 def write_run(
@@ -328,7 +311,9 @@ def write_run(
         for number, (block, each) in enumerate(placed, start=1):
             staging = run.begin_trial(number, {"imported_from": each.run.place})
             run.commit_trial(staging, trial_of(number, block, each), each.run.series)
-        run.finish(f"{LABEL}: {len(placed)} runs from {_files(source.files)}")
+        files = source.files
+        named = ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
+        run.finish(f"{LABEL}: {len(placed)} runs from {named}")
 
 
 def trial_of(number: int, block: int, each: Placed) -> TrialRecord:
@@ -351,26 +336,18 @@ def trial_of(number: int, block: int, each: Placed) -> TrialRecord:
         finished_wall_ns=started + round((length_s or 0.0) * _NS) if known else UNKNOWN_TIME_NS,
         responses=dict(each.run.responses),
         reasons=each.reasons,
-        regime=_regime(each),
+        regime={
+            "checkpoint_words": f"{LABEL}: its checkpoints, caches and start state are not known",
+            "imported_from": each.run.place,
+            "window_s": each.run.seconds,
+            "warmup_s": None,
+            "cache": "unknown",
+            "age": "unknown",
+            "planned_s": each.planned_s,
+            **{f"{SAID}{name}": each.run.fields[name] for name in NAMES if each.run.fields.get(name)},
+            "started": "as the source says" if each.run.started_s is not None else "unknown",
+        },
     )
-
-
-def _regime(each: Placed) -> Mapping[str, str | float | None]:
-    return {
-        "checkpoint_words": f"{LABEL}: its checkpoints, caches and start state are not known",
-        "imported_from": each.run.place,
-        "window_s": each.run.seconds,
-        "warmup_s": None,
-        "cache": "unknown",
-        "age": "unknown",
-        "planned_s": each.planned_s,
-        **{f"{SAID}{name}": each.run.fields[name] for name in NAMES if each.run.fields.get(name)},
-        "started": "as the source says" if each.run.started_s is not None else "unknown",
-    }
-
-
-def _files(files: Sequence[str]) -> str:
-    return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
 
 
 def treatments_of(placed: Sequence[Placed]) -> tuple[Mapping[str, str], ...]:

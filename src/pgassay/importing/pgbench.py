@@ -58,7 +58,8 @@ class PgbenchReader(Reader):
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
         """Whether it is a log, of any length, or an output."""
-        return is_log(file.first_lines) or (not file.is_long and is_output(file.first_lines))
+        first = file.first_lines
+        return is_log(first) or (not file.is_long and any(each.search(first) for each in (_TYPE, _ELSE)))
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
         """Outputs, each with the log that is alone with it in its folder; then the logs that belong to no output."""
@@ -93,11 +94,6 @@ _MARKS = (
     Mark(_TYPED),
     Mark(re.compile(r"tps = "), often=True),
 )
-
-
-def is_output(text: str) -> bool:
-    """Does it hold what only pgbench prints?"""
-    return _TYPE.search(text) is not None or _ELSE.search(text) is not None
 
 
 def is_log(text: str) -> bool:
@@ -142,7 +138,7 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
         place=place,
         fields=_fields(said, text),
         responses=values,
-        seconds=_length_s(said),
+        seconds=said.processed / said.tps if said.tps else None,  # an abort shows, whatever duration was asked
         planned_s=None if said.duration_s is None else float(said.duration_s),
         started_s=started_s,
         problems=tuple(Reason(code, detail) for code, detail in problems.items()),
@@ -244,11 +240,6 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
     if said.reconnection_ms is not None or said.initial_connection_ms is not None:
         found["reconnects"] = "no" if said.reconnection_ms is None else "yes"
     return {**found, "rate_limited": "no" if said.schedule_lag_ms is None else "yes"}
-
-
-def _length_s(said: Summary) -> float | None:
-    """How long transactions were made: their number by their rate. An abort shows here, whatever duration was asked."""
-    return said.processed / said.tps if said.tps else None
 
 
 def _progress(text: str) -> tuple[Second, ...]:
