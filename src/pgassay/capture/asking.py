@@ -407,7 +407,6 @@ def _warnings(capture: Capture, installations: Sequence[Installation], missing: 
 
 
 def _only_dumps(version: str, major: int) -> CaptureError:
-    """Another major version, asked of files."""
     return CaptureError(
         f"the data are files of PostgreSQL {major}, which PostgreSQL {version} cannot read",
         "capture with --data dump to compare major versions: a dump loads into any (pg_upgrade is not run here)",

@@ -160,7 +160,6 @@ def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[st
 
 
 def connection_words(parameters: Mapping[str, str]) -> str:
-    """A libpq connection string."""
     return " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
 
 
@@ -229,7 +228,6 @@ def _list(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
 
 
 def left_out(contents: Iterable[str]) -> list[str]:
-    """The objects that a study's cluster does not take."""
     return [line for line in contents if any(kind in line for kind in (*_LEFT_OUT, *_OURS))]
 
 
@@ -321,7 +319,6 @@ def _missing(contents: Iterable[str]) -> tuple[str, ...]:
 
 
 def dump_failed(detail: str) -> CaptureError:
-    """pg_dump ended with an error."""
     return CaptureError(
         f"pg_dump failed: {detail}",
         hint_for(detail, _DUMPING, "these are its own words; nothing is left of the capture"),

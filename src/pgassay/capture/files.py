@@ -61,7 +61,6 @@ class _Head:
 
 
 def require_absent(path: Path) -> None:
-    """Raise `UsageError` where something is at `path` already."""
     if os.path.lexists(path):
         raise UsageError(f'"{path}" exists already', "name another directory with --out")
 
@@ -169,5 +168,4 @@ def _decoded(path: Path, kind: Any) -> Any:
 
 
 def _not_a_capture(path: Path, why: str) -> CaptureError:
-    """A directory that is no capture, or a damaged one."""
     return CaptureError(f'"{path}" is not a capture: {why}', "pgassay capture writes one (docs/your-server.md)")

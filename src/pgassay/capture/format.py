@@ -171,7 +171,6 @@ class Load:
 
     @property
     def exec_ms(self) -> float:
-        """The time that all statements took together."""
         return sum(each.exec_ms for each in self.statements)
 
 

@@ -213,7 +213,6 @@ def _summary(
 
 
 def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:
-    """Raise `CaptureError` for another language, another prefix and what a collector wrapped."""
     if summary.foreign:
         raise CaptureError(
             "the log's messages are not in English, so its statements cannot be read",
@@ -422,7 +421,6 @@ def _numbers(
 
 
 def _log_without_times() -> CaptureError:
-    """A prefix without a time."""
     return CaptureError(
         "the log's lines tell no time, so how often a statement ran cannot be known",
         "add %m to log_line_prefix (a reload suffices), and capture a log written since",

@@ -91,7 +91,6 @@ class ScriptedLoad:
 
     @property
     def played(self) -> tuple[CapturedScript, ...]:
-        """The scripts that are drawn."""
         return tuple(each for each in self.tried if each.weight)
 
     @property

@@ -79,7 +79,6 @@ def neutral_operand(kind: str, operator: str) -> str:
 
 
 def is_text(kind: str) -> bool:
-    """Is it a type of texts?"""
     return kind.partition("(")[0] in ("text", "character varying", "character", "citext", "name")
 
 
@@ -648,7 +647,6 @@ class _Reader:
             self.uses[number] = use
 
     def _rest(self, node: Any, *, qualifies: bool, reason: str, kind: str = "text") -> None:
-        """What is left: constants where they choose no rows."""
         if isinstance(node, tuple):
             for each in node:
                 self._rest(each, qualifies=qualifies, reason=reason, kind=kind)
@@ -709,7 +707,6 @@ def _carried(around: Any) -> Iterator[tuple[int, str]]:
 
 
 def _walk(node: Any) -> Iterator[Any]:
-    """Every node of a tree, parents first."""
     if isinstance(node, tuple):
         for each in node:
             yield from _walk(each)
@@ -757,13 +754,11 @@ def _cast(node: Any) -> str | None:
 
 
 def _cast_in(node: Any, number: int) -> str | None:
-    """The type that a parameter is cast to within an expression."""
     casts = (each for each in _walk(node) if _is(each, "TypeCast") and _is(each.arg, "ParamRef"))
     return next((_cast(each) for each in casts if each.arg.number == number), None)
 
 
 def _is_clock(node: Any) -> bool:
-    """Does an expression tell the time?"""
     return any(
         (_is(each, "FuncCall") and each.funcname[-1].sval in _CLOCKS) or _is(each, "SQLValueFunction")
         for each in _walk(node)

@@ -116,7 +116,6 @@ def reading_rate(directory: Path) -> float:
 
 
 def not_copied(directory: Path, words: str) -> CaptureError:
-    """Files that cannot be read."""
     return CaptureError(
         f'could not copy "{directory}": {words}', "run as root, or as the account that owns the files, and see for room"
     )
@@ -320,7 +319,6 @@ def verify(target: Path, found: LocalInstallation) -> None:
 
 
 def basebackup_failed(detail: str) -> CaptureError:
-    """pg_basebackup ended with an error."""
     return CaptureError(
         f"pg_basebackup failed: {detail}",
         hint_for(

@@ -56,7 +56,6 @@ def instrument(server: Server) -> bool:
 
 
 def statements(server: Server) -> Sequence[tuple[object, ...]]:
-    """The rows of `reads.statements` as they are now."""
     ((schema,),) = server.query(
         "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
         " WHERE e.extname = 'pg_stat_statements'"
@@ -65,7 +64,6 @@ def statements(server: Server) -> Sequence[tuple[object, ...]]:
 
 
 def snapshot(server: Server) -> Snapshot:
-    """All counters as they are now."""
     counted, sql = statements(server), reads.counters(server.version.major, replica=False)
     server.query("SELECT pg_stat_clear_snapshot()")
     ((found,),) = server.query(f"SELECT to_jsonb(x) FROM ({sql}) x")

@@ -47,7 +47,6 @@ class Pace:
 
     @property
     def multiple(self) -> float:
-        """Of the source's mean."""
         return self.rate_tps / self.mean_tps
 
 
@@ -96,7 +95,6 @@ def level(rate_tps: float) -> str:
 
 
 def pace_line(found: Pace) -> str:
-    """The rate that is played, and what it is of the source's."""
     mean, rate = level(found.mean_tps), level(found.rate_tps)
     rate += f" {'statements, each a transaction,' if found.alone else 'transactions'}"
     if found.busiest_tps is None:

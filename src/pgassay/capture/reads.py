@@ -237,7 +237,6 @@ SIZES = (
 
 
 def bulk(megabytes: int) -> str:
-    """So many bytes at once, to see how fast they come here."""
     return f"SELECT {_OURS} repeat('0123456789abcdef', {megabytes << 16})"
 
 

@@ -55,7 +55,6 @@ class KeptLog:
 
     @property
     def note(self) -> str:
-        """What of the log stays in the capture."""
         found = f"{self.calls} calls of the log are kept, to be played again"
         if not self.secret:
             return found

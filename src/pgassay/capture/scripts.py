@@ -253,7 +253,6 @@ def elements(column: Column, share: float | None, form: str, count: int, random:
 
 
 def _shares(column: Column, parts: Callable[[str], Iterable[str]]) -> dict[str, float]:
-    """The share of the column's values that have each part."""
     found: defaultdict[str, float] = defaultdict(float)
     values = values_of(column)
     for value, share in zip(values.values, values.shares, strict=True) if values is not None else ():
@@ -465,7 +464,6 @@ class StatementValues:
     fresh: set[int] = field(default_factory=set)
 
     def name(self, number: int) -> str:
-        """The variable of a parameter."""
         return f"{self.prefix}{number}"
 
 
@@ -536,7 +534,6 @@ class _Drawing:
         return min(1.0, float(share ** (1 / max(1, len(parts)))))
 
     def _range_share(self, use: Use) -> tuple[float, str]:
-        """The share of its column that a range covers, and how that is known."""
         known = self._share_of(use)
         return (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
 
@@ -668,7 +665,6 @@ def _ranges(uses: Mapping[int, Use]) -> list[tuple[int, int]]:
 
 
 def _made_up(column: Column) -> str:
-    """A value as wide as those of a column; empty for a type of the user's."""
     if not is_text(column.type):
         return neutral_value(column.type)
     length = column.type.partition("(")[2].rstrip(")")

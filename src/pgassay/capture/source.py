@@ -88,7 +88,6 @@ class Session:
     """Implements `Readable` over one connection; use it in a `with`."""
 
     def __init__(self, conninfo: str) -> None:
-        """Connect; raises `CaptureError`."""
         import psycopg
 
         self.spent = Spent()
@@ -169,7 +168,6 @@ class Session:
 
     @property
     def password(self) -> str:
-        """The password that was used; empty without one."""
         return self._connection.info.password
 
     @property
@@ -214,12 +212,10 @@ def _first_line(error: "psycopg.Error") -> str:
 
 
 def unreachable(detail: str) -> CaptureError:
-    """No connection, or one that ended."""
     return CaptureError(f"could not read the server: {detail}", hint_for(detail, _CONNECTING, _AS_FOR_PSQL))
 
 
 def refused(what: str, detail: str) -> CaptureError:
-    """The server refused one of the reads."""
     return CaptureError(
         f"could not read {what}: {detail}", "the role needs pg_read_all_stats, and pg_read_all_data for a dump"
     )

@@ -50,7 +50,6 @@ def announcement(
 
 
 def cost_of_dump(found: Estimate) -> str:
-    """What a dump costs the server and us, at most."""
     whole, free, rate = map(format_size, (found.bytes, found.free_bytes, int(found.rate_bytes_per_s)))
     return (
         f"dump: about {_duration(found.seconds)} at most, at {rate} a second (measured now; {found.limited_by} is"
@@ -59,7 +58,6 @@ def cost_of_dump(found: Estimate) -> str:
 
 
 def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
-    """What synthetic data take to read, and to make."""
     return (
         f"synthetic: statistics of {columns} columns in {tables} tables are read, of each a histogram and the commonest"
         " values (100 of each unless default_statistics_target says otherwise); a question makes about"
@@ -68,7 +66,6 @@ def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
 
 
 def cost_of_files(wish: FilesRequest, found: Estimate) -> Iterator[str]:
-    """What the server's files cost it and us."""
     read, room, free = map(format_size, (found.bytes, found.room_bytes, found.free_bytes))
     rate = format_size(int(found.rate_bytes_per_s))
     yield (
@@ -123,7 +120,6 @@ def _logged(found: Logged) -> str:
 
 
 def cost(found: Cost, *, physical_data: bool = False) -> str:
-    """What it cost the server, in a sentence."""
     parts = [f"{found.statements} statements, {found.in_server_ms:.0f} ms in the server"]
     parts.append(f"{format_size(found.received_bytes)} received")
     if found.cpu_ms is None:

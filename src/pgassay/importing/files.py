@@ -60,12 +60,10 @@ class Registry:
         self.broken: tuple[PluginError, ...] = ()
 
     def reader_of(self, file: ForeignFile, options: Options) -> Reader | None:
-        """The first reader that recognises the file; None if no reader does."""
         return next((each for each in self._in_order() if each.recognises(file, options)), None)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the readers are called."""
         return tuple(each.name for each in self._in_order())
 
     def _in_order(self) -> Iterator[Reader]:

@@ -73,11 +73,9 @@ class HammerDbReader(Reader):
     )
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether its first bytes are those of SQLite 3, or a line of it is of HammerDB's log."""
         return file.head.startswith(MAGIC) or _LINE.search(file.text) is not None
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        """Each file's jobs, in the order of their times."""
         for file in files:
             found = read_hammerdb(file.path) if file.head.startswith(MAGIC) else read_log(str(file.path), file.text)
             yield file.path, found

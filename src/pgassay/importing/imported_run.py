@@ -58,12 +58,10 @@ class Placed:
 
     @property
     def counts(self) -> bool:
-        """Is its value a result?"""
         return not self.reasons
 
 
 def named(levels: Mapping[str, str]) -> str:
-    """The label of levels as typed."""
     return label({name: Level(typed, typed) for name, typed in levels.items()})
 
 
@@ -306,7 +304,6 @@ def write_run(
     path: Path, header: RunHeader, study_toml: str, source: Source, placed: Sequence[tuple[int, Placed]],
     disk: Disk | None = None,
 ) -> None:  # fmt: skip
-    """Write all runs, each with its block, in order; raises `RecordError`."""
     with RunDirectory.create(path, header, study_toml, source.facts(), disk) as run:
         for number, (block, each) in enumerate(placed, start=1):
             staging = run.begin_trial(number, {"imported_from": each.run.place})

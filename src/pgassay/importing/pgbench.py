@@ -57,12 +57,10 @@ class PgbenchReader(Reader):
     reads_together = True
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether it is a log, of any length, or an output."""
         first = file.first_lines
         return is_log(first) or (not file.is_long and any(each.search(first) for each in (_TYPE, _ELSE)))
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        """Outputs, each with the log that is alone with it in its folder; then the logs that belong to no output."""
         logs = log_runs([file.path for file in files if is_log(file.first_lines) and file.piped is None])
         for file in files:
             if file.piped is not None and is_log(file.first_lines):

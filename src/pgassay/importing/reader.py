@@ -195,7 +195,6 @@ def parse_given(text: str) -> Given:
 
 
 def fields_of_path(path: PurePath, pattern: Pattern | None, given: Iterable[Given]) -> dict[str, str]:
-    """All that the path and the options say of a file."""
     found = dict((pattern.fields(path) if pattern else None) or {})
     for each in given:
         if fnmatch(path.as_posix(), each.files) or fnmatch(path.as_posix(), f"*/{each.files}"):
@@ -212,7 +211,6 @@ def with_fields(reading: Reading, fields: Mapping[str, str]) -> Reading:
 
 
 def natural(path: PurePath) -> tuple[tuple[int, int, str], ...]:
-    """A sorting key in which run-10 comes after run-9."""
     parts = re.split(r"(\d+)", path.as_posix())
     return tuple((1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts)
 
@@ -247,7 +245,6 @@ class Roles:
 
     @property
     def levels(self) -> tuple[Use, ...]:
-        """Every field that names a level."""
         return (*self.treatment, *self.condition, *self.covariate)
 
     @property
@@ -428,12 +425,10 @@ class ForeignFile:
 
     @property
     def is_long(self) -> bool:
-        """Whether it has more than `TEXT_BYTES_MAX` bytes."""
         return self.size_bytes > TEXT_BYTES_MAX
 
     @cached_property
     def first_lines(self) -> str:
-        """The first bytes as text; empty for a binary file."""
         return "" if self.is_binary else _decoded(self.head)
 
     @cached_property

@@ -50,7 +50,6 @@ class TableReader(Reader):
     name = "a table"
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether it has the columns that the user gave roles, or looks like a table without them."""
         if not file.text.strip():
             return False
         if options.roles.value and not _missing_columns(file.text, options):
@@ -196,6 +195,5 @@ def looks_like_table(text: str) -> bool:
 
 
 def _missing_columns(text: str, options: Options) -> tuple[str, ...]:
-    """Columns with a role that neither the table nor an option of the user's has."""
     names = {*parse_table(text, options.header).header, *options.named}
     return tuple(dict.fromkeys(column for column in options.roles.fields if column not in names))

@@ -78,7 +78,6 @@ def texts(values: Sequence[str], picks: Numbers) -> Field:
 
 
 def constant(value: str, rows: int) -> Field:
-    """The same text in every row."""
     return Field(np.tile(np.frombuffer(value.encode(), np.uint8), (rows, 1)))
 
 

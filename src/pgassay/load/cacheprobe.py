@@ -478,7 +478,6 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
                 server.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}")
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
-        """The three phases, or with a duration the warm-up alone."""
         options = self.options
         output.mkdir(parents=True, exist_ok=True)
         for name, text in SCRIPTS.items():

@@ -94,8 +94,6 @@ def factors() -> tuple[Factor, ...]:
 
 
 class DriverFactor(Factor):
-    """`load.driver`: the program that makes the load."""
-
     pattern = f"{_PREFIX}{_DRIVER}"
     stage = Stage.DATA
     summary = "the program that makes the load"

@@ -348,7 +348,6 @@ _AS_WRITTEN = "opened_ns", "closed_ns", "drained_ns", "failed", "retries", "late
 
 
 def slice_of(answer: Mapping[str, Any], *, timed: bool) -> Slice:
-    """A slice as the program writes it."""
     scripts = tuple(_histogram(script["latencies"]) for script in answer["scripts"])
     statements = [StatementTimes(**each) for script in answer["scripts"] for each in script["statements"]]
     return Slice(

@@ -243,7 +243,6 @@ def _memory_of(cores: str) -> tuple[int, ...]:
 
 
 def _named(cores: str) -> set[int]:
-    """The CPUs of a list, or those of nodes that we may use."""
     if cores.startswith(NODE):
         return {cpu for node in parse_list(cores.removeprefix(NODE)) for cpu in node_cpus(node)} & _usable()
     return set(parse_list(cores.removeprefix("cpu:")))

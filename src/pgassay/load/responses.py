@@ -51,7 +51,6 @@ def encode_slices(
 
 
 def sketch_text(sketch: LatencySketch) -> str:
-    """A sketch as the file has it: base64 of its bytes."""
     return base64.b64encode(sketch.to_bytes()).decode("ascii")
 
 

@@ -475,7 +475,6 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
         program.check(self.options.cores, self.options.host)
 
     def data_key(self) -> Mapping[str, str]:
-        """Tables, rows, index, and the distribution, which `k` follows."""
         return {
             "tables": str(self.options.tables),
             "rows": str(self.options.rows),

@@ -478,7 +478,6 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
 
 
 def missing_program(path: Path, what_for: str) -> UsageError:
-    """For an installation that lacks a client program."""
     return UsageError(
         f'"{path}" does not exist, {what_for}', "install PostgreSQL's client programs, or name --pg-bindir"
     )
@@ -495,7 +494,6 @@ def connection(endpoint: Endpoint) -> list[str]:
 
 
 def create_command(program: Path, endpoint: Endpoint, scale: int) -> list[str]:
-    """Drop and create pgbench's tables, empty."""
     return [str(program), "-i", "-I", "dt", "-q", "-s", str(scale), *connection(endpoint)]
 
 

@@ -210,7 +210,6 @@ def first_abort(text: str) -> str | None:
 
 
 def first_error(text: str) -> str | None:
-    """The first line that pgbench itself calls an error."""
     return _first(_WRONG, text)
 
 
@@ -269,7 +268,6 @@ def problems_of_status(done: Completed) -> dict[str, str]:
 
 
 def problems_of_summary(said: Summary) -> dict[str, str]:
-    """The problems that the summary's counts show, code to detail."""
     problems = {}
     due = said.processed + (said.failed or 0) + (said.skipped or 0)
     if said.failed:

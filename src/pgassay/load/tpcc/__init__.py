@@ -86,7 +86,6 @@ def _random(table: int, warehouse: int) -> Random:
 
 
 def _address(random: Random, rows: int) -> list[Field]:
-    """Two streets, a city, a state and a ZIP code (clause 4.3.2.7)."""
     zip_code = np.concatenate([random_digits(random, rows, 4).data, constant("11111", rows).data], axis=1)
     streets = [random_texts(random, rows, 10, 20) for _ in range(3)]
     return [*streets, random_texts(random, rows, 2, 2), Field(zip_code)]
@@ -516,6 +515,5 @@ def folder_of(options: SysbenchTpccOptions) -> Path:
 
 
 def sysbench_command(folder: Path, endpoint: Endpoint, options: SysbenchTpccOptions, seed: int) -> list[str]:
-    """The arguments of the measured run; `folder` has the scripts."""
     own = ["--trx_level=RC", "--tables=1", f"--scale={options.warehouses}"]
     return [PROGRAM, str(folder / _LUA), *client_arguments(endpoint, options, seed), *own, "run"]
