@@ -390,18 +390,13 @@ def cached_pages(path: Path) -> int | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(descriptor).st_size
-        found = _cachestat(descriptor, size)
-        return _mincore(descriptor, size) if found is None else found
+        counts, span = _CacheStat(), _Range(0, size)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.syscall(_CACHESTAT, descriptor, ctypes.byref(span), ctypes.byref(counts), 0) == 0:
+            return int(counts.cached)
+        return _mincore(descriptor, size)
     finally:
         os.close(descriptor)
-
-
-def _cachestat(descriptor: int, size: int) -> int | None:
-    counts = _CacheStat()
-    span = _Range(0, size)
-    libc = ctypes.CDLL(None, use_errno=True)
-    status = libc.syscall(_CACHESTAT, descriptor, ctypes.byref(span), ctypes.byref(counts), 0)
-    return int(counts.cached) if status == 0 else None
 
 
 def _mincore(descriptor: int, size: int) -> int | None:

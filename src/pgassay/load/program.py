@@ -17,7 +17,7 @@ from pgassay.bench.errors import ClientLostError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import Moment, Tools
 from pgassay.bench.memory_policy import try_binding
-from pgassay.bench.running import Clock, Completed, Starter
+from pgassay.bench.running import Clock, Completed, Running
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load.options import ALL, NODE, REST, PlacedOptions
@@ -54,52 +54,40 @@ def run(
     *,
     instead_of_server: bool = False,
 ) -> Run:
-    """Run it on the CPUs and the host that its options name, as `watch` does; not where the server leaves it no CPU.
+    """Run it on the CPUs and the host that its options name; not where the server leaves it no CPU.
 
-    With `instead_of_server` it works in the idle server's place, with the memory that the server has.
-    """
-    began = tools.clock.monotonic_ns(), tools.clock.wall_ns()
-    done, problems = Completed(tuple(arguments), 1, "", ""), problem(options.cores, server)
-    if not problems:
-        where = stand_in(options.cores, server) if instead_of_server else place(options.cores, server, options.host)
-        done, problems = watch(
-            tools.load_runner, tools.clock, server, arguments, output, source, duration_s, environment, where, files
-        )
-    ended = tools.clock.monotonic_ns(), tools.clock.wall_ns()
-    return Run(done, problems, *span(done, began, ended))
-
-
-def watch(
-    runner: Starter,
-    clock: Clock,
-    server: Server,
-    arguments: Sequence[str],
-    output: Path,
-    source: str,
-    duration_s: int | None,
-    environment: Mapping[str, str] | None = None,
-    placement: Placement = ANYWHERE,
-    files: Sequence[Path] = (),
-) -> tuple[Completed, dict[str, str]]:
-    """Run it, with its texts in `output/source.out` and `.err`; what went wrong while it ran is named by a code.
-
-    `files` are the user's that it reads. Raises `ClientLostError` where it ran on another host, and that one is gone.
+    Its texts go to `output/source.out` and `.err`; what went wrong while it ran is named by a code. `files` are the
+    user's that it reads. With `instead_of_server` it works in the idle server's place, with the memory that the server
+    has. Raises `ClientLostError` where it ran on another host, and that one is gone.
 
     Call it from the main thread: the program dies with the thread that started it.
     """
+    clock = tools.clock
+    began = clock.monotonic_ns(), clock.wall_ns()
+    done, problems = Completed(tuple(arguments), 1, "", ""), problem(options.cores, server)
+    if not problems:
+        placed = stand_in(options.cores, server) if instead_of_server else place(options.cores, server, options.host)
+        endpoint = server.client_endpoint
+        keys = endpoint.network.files if endpoint.network else ()
+        running = tools.load_runner.start(
+            arguments,
+            stdout=output / f"{source}.out",
+            stderr=output / f"{source}.err",
+            environment={**endpoint.environment(), **(environment or {})},
+            placement=placed,
+            files=(*keys, *files),
+            output=output,
+        )
+        done, problems = _watched(running, clock, server, Path(arguments[0]).name, duration_s)
+    ended = clock.monotonic_ns(), clock.wall_ns()
+    return Run(done, problems, *span(done, began, ended))
+
+
+def _watched(
+    running: Running, clock: Clock, server: Server, name: str, duration_s: int | None
+) -> tuple[Completed, dict[str, str]]:
+    """Wait until it ends, or end it where it lasts too long or its server has died."""
     started_ns = clock.monotonic_ns()
-    name = Path(arguments[0]).name
-    endpoint = server.client_endpoint
-    keys = endpoint.network.files if endpoint.network else ()
-    running = runner.start(
-        arguments,
-        stdout=output / f"{source}.out",
-        stderr=output / f"{source}.err",
-        environment={**endpoint.environment(), **(environment or {})},
-        placement=placement,
-        files=(*keys, *files),
-        output=output,
-    )
     gone_since_ns: int | None = None
     try:
         while True:
@@ -187,7 +175,9 @@ def place(cores: str, server: Server, host: str = HERE) -> Placement:
     """
     if host not in (HERE, LOOPBACK):
         return ANYWHERE if cores == ALL else Placement(cpus=tuple(sorted(parse_list(cores.removeprefix("cpu:")))))
-    realtime = _realtime(server)
+    realtime = False
+    with suppress(OSError):
+        realtime = os.sched_getscheduler(server.postmaster_pid) == os.SCHED_RR
     if cores == ALL:
         return Placement(realtime=realtime)
     chosen = _rest(server) if cores == REST else _named(cores)
@@ -223,12 +213,6 @@ def _rest(server: Server) -> set[int]:
     with suppress(OSError):
         return _usable() - os.sched_getaffinity(server.postmaster_pid)
     return set()
-
-
-def _realtime(server: Server) -> bool:
-    with suppress(OSError):
-        return os.sched_getscheduler(server.postmaster_pid) == os.SCHED_RR
-    return False
 
 
 def _usable() -> set[int]:

@@ -11,6 +11,7 @@ both saw the same hour.
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -139,6 +140,7 @@ PROGRAM = "sysbench"
 SECONDS = 1
 _PATIENCE_S = 30.0
 
+_EVENTS = re.compile(r"^\s*events per second:\s+([0-9.]+)$", re.MULTILINE)
 RESPONSE = Response("cpu_yardstick_per_s", "events of sysbench cpu, as many threads as clients", "1/s", Better.HIGHER)
 
 
@@ -153,20 +155,12 @@ class CpuYardstick:
 
     def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
         """Events per second with a thread for each connection of the load; None where sysbench is missing or fails."""
-        return {response.name: self._events_per_s(max(1, options.connections)) for response in self.responses(options)}
-
-    def _events_per_s(self, threads: int) -> float | None:
-        program = children.which(PROGRAM)
-        if program is None:
-            return None
-        command = [program, "cpu", f"--threads={threads}", f"--time={SECONDS}", "run"]
-        try:
-            done = self._runner.run(command, timeout_s=SECONDS + _PATIENCE_S)
-        except TimeoutError:
-            return None
-        return events_per_s(done.stdout) if done.status == 0 else None
-
-
-def events_per_s(text: str) -> float | None:
-    found = re.search(r"^\s*events per second:\s+([0-9.]+)$", text, re.MULTILINE)
-    return float(found[1]) if found else None
+        if not self.responses(options):
+            return {}
+        found, program, threads = None, children.which(PROGRAM), max(1, options.connections)
+        if program is not None:
+            command = [program, "cpu", f"--threads={threads}", f"--time={SECONDS}", "run"]
+            with suppress(TimeoutError):
+                done = self._runner.run(command, timeout_s=SECONDS + _PATIENCE_S)
+                found = _EVENTS.search(done.stdout) if done.status == 0 else None
+        return {RESPONSE.name: float(found[1]) if found else None}

@@ -91,7 +91,7 @@ def require_own(bindir: Path, path: Path) -> None:
     """Raise `UsageError` where the user's own data are no file, and `LoadError` where its program is missing."""
     if not path.is_file():
         raise UsageError(f'init file "{path}" does not exist', 'give SQL for psql or a dump for pg_restore, or "none"')
-    client = client_program(bindir, path)
+    client = bindir / ("pg_restore" if is_dump(path) else "psql")
     if not client.exists():
         raise command.missing_program(client, 'which reads "load.init"')
     size = min(path.stat().st_size, _LOOKED_INTO)
@@ -118,10 +118,6 @@ def _require_included(path: Path, beside: bool, name: str) -> None:
         return
     except OSError as failure:
         raise UsageError(f'init file "{path}" reads "{name}": {failure.strerror}', "name a regular file") from None
-
-
-def client_program(bindir: Path, path: Path) -> Path:
-    return bindir / ("pg_restore" if is_dump(path) else "psql")
 
 
 def create_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> None:

@@ -220,7 +220,11 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             raise cannot_gate(refused)
         if program.problem(self.options.cores, server):
             raise LoadError('the server may use every CPU, so "load.cores" = rest leaves none', 'set "host.cores"')
-        played = self.played(self._scale_of(server), seed)
+        scale = self.options.scale  # what :scale means, unless a built-in script has pgbench count branches
+        if not self.options.custom:
+            ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
+            scale = int(branches)
+        played = self.played(scale, seed)
         place = program.place(self.options.cores, server, self.options.host)
         if paired and self.tools.player_host is None:  # elsewhere a client shares no CPU with its backend
             played = replace(played, pair_on=program.pairs(place, server, played.clients, played.threads))
@@ -260,13 +264,6 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def _texts(self) -> dict[str, str]:
         """The text of each built-in script that was asked for."""
         return {}
-
-    def _scale_of(self, server: Server) -> int:
-        """What :scale means: as given for the user's scripts alone; with a built-in one pgbench counts branches."""
-        if self.options.custom:
-            return self.options.scale
-        ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
-        return int(branches)
 
 
 def _by_our_clock(samples: tuple[Sample, ...], offset_ns: int) -> tuple[Sample, ...]:

@@ -142,13 +142,13 @@ def parse_summary(text: str) -> Summary:
 
 def _values(line: str, known: Sequence[str]) -> dict[str, object]:
     match = next(filter(None, (re.fullmatch(pattern, line) for pattern in known)), None)
-    return {} if match is None else {name: _typed(name, text) for name, text in match.groupdict().items()}
-
-
-def _typed(name: str, text: str) -> object:
-    if name in ("transaction_type", "protocol"):
-        return text
-    return float(text) if name == "tps" or name.endswith("_ms") else int(text)
+    found: dict[str, object] = {}
+    for name, text in match.groupdict().items() if match else ():
+        if name in ("transaction_type", "protocol"):
+            found[name] = text
+        else:
+            found[name] = float(text) if name == "tps" or name.endswith("_ms") else int(text)
+    return found
 
 
 def _unrecognised(why: str) -> LoadError:
@@ -183,20 +183,21 @@ class Progress:
 
 def parse_progress(text: str) -> tuple[Progress, ...]:
     """Every whole progress line in order; other lines (NOTICEs, errors) are passed over."""
-    return tuple(_progress(match) for match in map(_PROGRESS.fullmatch, text.splitlines()) if match)
-
-
-def _progress(match: re.Match[str]) -> Progress:
-    elapsed_s, tps, latency, stddev, failed, lag, skipped = match.groups()[:7]
-    return Progress(
-        elapsed_s=float(elapsed_s),
-        tps=float(tps),
-        latency_ms=_finite(latency),
-        latency_stddev_ms=_finite(stddev),
-        failed=None if failed is None else int(failed),
-        lag_ms=None if lag is None else _finite(lag),
-        skipped=None if skipped is None else int(skipped),
-    )
+    found = []
+    for match in filter(None, map(_PROGRESS.fullmatch, text.splitlines())):
+        elapsed_s, tps, latency, stddev, failed, lag, skipped = match.groups()[:7]
+        found.append(
+            Progress(
+                elapsed_s=float(elapsed_s),
+                tps=float(tps),
+                latency_ms=_finite(latency),
+                latency_stddev_ms=_finite(stddev),
+                failed=None if failed is None else int(failed),
+                lag_ms=None if lag is None else _finite(lag),
+                skipped=None if skipped is None else int(skipped),
+            )
+        )
+    return tuple(found)
 
 
 def _finite(text: str) -> float | None:
