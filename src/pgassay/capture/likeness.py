@@ -7,7 +7,7 @@ is 1 for equal figures: of two amounts the smaller over the larger, of two distr
 two shares 1 less their difference. Three are shown and not counted: a load that never rests has more sessions at work,
 times are the machine's as much as the load's, and bytes of WAL go by the time since a checkpoint (full-page images).
 The score is never above the share of the source's time that is played at all: the rest would hide what is missing.
-A load that is played at the source's own pace has rates besides: calls a second count, bytes of WAL do not.
+A load that is played at the source's own pace has rates, too: calls a second count, bytes of WAL do not.
 What a source does not tell is not compared: of one that only its log tells of, rows, blocks and WAL are not known, and
 of a log without durations no time is.
 """

@@ -4,8 +4,8 @@ The load runs as fast as it can with as many clients as the server had active se
 option, and makes it an open loop. Checkpoints go by WAL, since servers that take turns cannot have them by the clock.
 Settings that belong to the server's place were left out when it was captured.
 
-Versions are compared with the server's own; so is a single build, which is then set beside a build of that version made
-in the same way, since a distribution compiles with other options.
+Versions are compared with the server's own; so is a single build, but with a build of that version made in the same
+way, since a distribution compiles with other options.
 
 At the source's own pace a script is drawn as often as the source ran its statement or transaction in the window, so the
 rate is that of all scripts that are played, and what cannot be played is no part of it. How busy a minute was is known

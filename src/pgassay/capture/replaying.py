@@ -66,7 +66,7 @@ class KeptLog:
         is_elsewhere = database and self._database not in ("", database)
         if not (time_us and session) or is_elsewhere or not _is_kept(kind, text):
             return
-        if text and _is_secret(text, parameters):
+        if text and (private_name(text) or any(secret_in(each) is not None for each in (text, *parameters) if each)):
             self.secret += 1
             return
         self.calls += kind in ("statement", "execute")
@@ -203,10 +203,6 @@ def _is_kept(kind: str, text: str) -> bool:
     return (
         kind in ("statement", "execute", "error") and MARK not in text and bool(is_query(text) or _FRAMES.match(text))
     )
-
-
-def _is_secret(text: str, parameters: Iterable[str | None]) -> bool:
-    return private_name(text) or any(secret_in(each) is not None for each in (text, *parameters) if each)
 
 
 def _quoted(value: str | None) -> str:

@@ -100,7 +100,10 @@ class Session:
                 client_encoding="UTF8",
             )
         except psycopg.Error as error:
-            raise unreachable(_first_line(error)) from None
+            detail = _first_line(error)
+            raise CaptureError(
+                f"could not read the server: {detail}", hint_for(detail, _CONNECTING, _AS_FOR_PSQL)
+            ) from None
         self._connection.autocommit = True
 
     def __enter__(self) -> "Session":
@@ -209,10 +212,6 @@ def _stat(process: Path) -> list[str] | None:
 
 def _first_line(error: "psycopg.Error") -> str:
     return (error.diag.message_primary or str(error).strip() or "the connection was lost").splitlines()[0]
-
-
-def unreachable(detail: str) -> CaptureError:
-    return CaptureError(f"could not read the server: {detail}", hint_for(detail, _CONNECTING, _AS_FOR_PSQL))
 
 
 def refused(what: str, detail: str) -> CaptureError:

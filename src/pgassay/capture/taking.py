@@ -98,7 +98,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Taken:
-    """A capture, what the user is warned of, and notes besides."""
+    """A capture, what the user is warned of, and further notes."""
 
     capture: Capture
     warnings: tuple[str, ...]

@@ -10,12 +10,12 @@ from pgassay.capture.mixture import BRIEF, ScriptedLoad, brief
 from pgassay.capture.physical import Estimate, FilesRequest
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
-from pgassay.record.likeness import Likeness, Part, StatementPair
+from pgassay.record.likeness import Likeness, Part
 from pgassay.study.units import format_number, format_size
 
 _SHOWN = 5
-_TOLD = 0.01
-"""A statement whose share of the time differs by less is not told."""
+_LEAST_SHOWN = 0.01
+"""A statement whose share of the time differs by less is not shown."""
 
 
 def announcement(
@@ -182,17 +182,16 @@ def likeness(found: Likeness) -> str:
 
 def _statements(found: Likeness) -> Iterator[str]:
     """Those whose share of the time differs by more than a rounded per cent, the worst first."""
-    far = [each for each in found.statements if each.distance >= _TOLD]
+    far = [each for each in found.statements if each.distance >= _LEAST_SHOWN]
     if far:
         yield f"  statements that differ most, of {len(found.statements)}: calls, time, mean of a call"
     for each in far[:_SHOWN]:
-        calls, time = (f"{one:.1%} → {other:.1%}" for one, other in _shares(each))
+        calls, time = (
+            f"{each.source_calls:.1%} → {each.here_calls:.1%}",
+            f"{each.source_time:.1%} → {each.here_time:.1%}",
+        )
         mean = " → ".join("none" if value is None else f"{value:.3g} ms" for value in (each.source_ms, each.here_ms))
         yield f"    {calls}, {time}, {mean}: {' '.join(each.text.split())[:BRIEF]}"
-
-
-def _shares(pair: StatementPair) -> tuple[tuple[float, float], tuple[float, float]]:
-    return (pair.source_calls, pair.here_calls), (pair.source_time, pair.here_time)
 
 
 def _line(part: Part, width: int) -> str:

@@ -68,10 +68,10 @@ class PgbenchReader(Reader):
         outputs = [file for file in files if not is_log(file.first_lines)]
         taken: set[Path] = set()
         for file in outputs:
-            beside = [first for first in logs if first.parent == file.path.parent]
-            alone = len(beside) == 1 and sum(other.path.parent == file.path.parent for other in outputs) == 1
-            taken |= set(beside) if alone else set()
-            yield file.path, read_outputs(str(file.path), file.text, logs[beside[0]] if alone else ())
+            near = [first for first in logs if first.parent == file.path.parent]
+            alone = len(near) == 1 and sum(other.path.parent == file.path.parent for other in outputs) == 1
+            taken |= set(near) if alone else set()
+            yield file.path, read_outputs(str(file.path), file.text, logs[near[0]] if alone else ())
         has_lag, has_retries = "lag" in options.log_has, "retries" in options.log_has
         for first, threads in logs.items():
             if first not in taken:

@@ -395,7 +395,9 @@ _ARRAY_HEADER, _INTEGER_BYTES = 21, 4
 def values(column: Column, slots: Slots, random: np.random.Generator) -> pl.Series:
     """The distinct values of a column, in the order of `slots`, as COPY reads them (text format, not yet escaped)."""
     writers: dict[str, Callable[[], Sequence[str | bytes]]] = {
-        "decimal": lambda: _decimals(column, slots.slots),
+        "decimal": lambda: [
+            f"{Decimal(number).scaleb(-column.digits):f}" for number in _numbers(column, slots.slots).tolist()
+        ],
         "float": lambda: [repr(number / 10**column.digits) for number in _numbers(column, slots.slots).tolist()],
         "date": lambda: _moments(_numbers(column, slots.slots).astype("m8[D]")),
         "timestamp": lambda: _moments(_numbers(column, slots.slots).astype("m8[us]")),
@@ -403,7 +405,10 @@ def values(column: Column, slots: Slots, random: np.random.Generator) -> pl.Seri
         "label": lambda: [column.labels[number] for number in slots.slots.tolist()],
         "interval": lambda: [f"{number + 1} seconds" for number in range(len(slots.slots))],
         "uuid": lambda: [
-            f"{number:012x}" + tail for number, tail in zip(slots.slots.tolist(), _hex(slots, random), strict=True)
+            f"{number:012x}{tail:020x}"
+            for number, tail in zip(
+                slots.slots.tolist(), random.integers(0, 1 << 62, len(slots.slots)).tolist(), strict=True
+            )
         ],
         "address": lambda: [f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}" for n in range(len(slots.slots))],
         "integers": lambda: _integer_arrays(column, slots, random),
@@ -427,17 +432,9 @@ def _numbers(column: Column, places: Integers) -> Integers:
     return column.offset + places * column.step
 
 
-def _decimals(column: Column, places: Integers) -> list[str]:
-    return [f"{Decimal(number).scaleb(-column.digits):f}" for number in _numbers(column, places).tolist()]
-
-
 def _moments(since_2000: npt.NDArray[np.timedelta64]) -> list[str]:
     found = np.datetime_as_string(np.datetime64("2000-01-01") + since_2000)
     return [text.replace("T", " ") for text in found.tolist()]
-
-
-def _hex(slots: Slots, random: np.random.Generator) -> list[str]:
-    return [f"{number:020x}" for number in random.integers(0, 1 << 62, len(slots.slots)).tolist()]
 
 
 def _integer_arrays(column: Column, slots: Slots, random: np.random.Generator) -> list[str]:
@@ -576,7 +573,10 @@ class Synthesis:
         """The rows of one table."""
         table = self._tables[name]
         bound = self._bound_rows(name)
-        rows = self._row_count(table)
+        rows = len(next(iter(bound.values()))) if bound else table.rows
+        for key in table.unique_keys():  # as counted, or fewer where keys allow fewer
+            if len(key) == 1 and not table.column(key[0]).null_fraction:
+                rows = min(rows, len(self._domain((name, key[0])).numbers))
         columns = []
         for column in table.columns:
             numbers = bound[column.name] if column.name in bound else self._free(table, column, rows)
@@ -608,15 +608,6 @@ class Synthesis:
     def _random(self, table: str, purpose: str) -> np.random.Generator:
         return np.random.default_rng([self._seed, crc32(f"{table}/{purpose}".encode())])
 
-    def _row_count(self, table: Table) -> int:
-        """As counted, or fewer where keys allow fewer."""
-        bound = self._bound_rows(table.name)
-        rows = len(next(iter(bound.values()))) if bound else table.rows
-        for key in table.unique_keys():
-            if len(key) == 1 and not table.column(key[0]).null_fraction:
-                rows = min(rows, len(self._domain((table.name, key[0])).numbers))
-        return rows
-
     def _free(self, table: Table, column: Column, rows: int) -> Integers:
         """A column that no key of several columns binds."""
         domain = self._domain((table.name, column.name))
@@ -643,7 +634,11 @@ class Synthesis:
         names = dict.fromkeys((*key, *(name for parent in parents for name in parent.columns)))
         if not names or not table.rows:
             return {}
-        marginals = {name: self._marginal(table, name) for name in names}
+        domains = {name: self._domain((table.name, name)) for name in names}
+        marginals = {
+            name: Marginal(domain.numbers, domain.slots.shares, table.column(name).correlation or 0.0)
+            for name, domain in domains.items()
+        }
         if any(not len(marginal.numbers) for marginal in marginals.values()):
             return {}
         random = self._random(table.name, "keys")
@@ -654,10 +649,6 @@ class Synthesis:
             for name in set(one.columns) - set(key):
                 rows[name] = np.where(missing, NULL, rows[name])
         return rows
-
-    def _marginal(self, table: Table, name: str) -> Marginal:
-        domain = self._domain((table.name, name))
-        return Marginal(domain.numbers, domain.slots.shares, table.column(name).correlation or 0.0)
 
     def _parent(self, foreign: ForeignKey) -> Parent | None:
         rows = self._bound_rows(foreign.parent)

@@ -109,9 +109,9 @@ def require_own(bindir: Path, path: Path) -> None:
                 )
 
 
-def _require_included(path: Path, beside: bool, name: str) -> None:
+def _require_included(path: Path, relative: bool, name: str) -> None:
     """psql itself says of a file that is missing; a FIFO in its place would keep it waiting."""
-    there = (path.absolute().parent if beside else Path.cwd()) / name
+    there = (path.absolute().parent if relative else Path.cwd()) / name
     try:
         untrusted.require_file(there)
     except FileNotFoundError:
