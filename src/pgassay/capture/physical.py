@@ -172,7 +172,7 @@ class Fetched:
 
 
 def fetch(
-    wish: FilesRequest,
+    request: FilesRequest,
     folder: Path,
     found: LocalInstallation,
     parameters: Mapping[str, str],
@@ -185,16 +185,16 @@ def fetch(
     """
     began = monotonic()
     target, programs = folder / FOLDER, _programs(found)
-    if wish.directory is not None:
-        _copy(wish.directory, target, programs)
+    if request.directory is not None:
+        _copy(request.directory, target, programs)
     else:
-        words = command(found.bindir / "pg_basebackup", parameters, target, wish.checkpoint)
+        words = command(found.bindir / "pg_basebackup", parameters, target, request.checkpoint)
         for number, place in enumerate(places):
             escaped = place.replace("=", "\\=")
             words.append(f"--tablespace-mapping={escaped}={folder / _TABLESPACES / str(number)}")
         _back_up(found, words, password, folder, target)
     _make_whole(target)
-    if wish.directory is not None:
+    if request.directory is not None:
         verify(target, found)
     about = adoption.examine(programs, target)
     return Fetched(copying.size_bytes(target), monotonic() - began, about)
@@ -234,10 +234,10 @@ def _said(text: str, program: str) -> str:
     return (named or lines or ["it printed nothing"])[0].removeprefix("error: ")
 
 
-def check(wish: FilesRequest, found: LocalInstallation) -> None:
+def check(request: FilesRequest, found: LocalInstallation) -> None:
     """Raise `ClusterError` for a directory that nothing could come of: before the load is watched."""
-    if wish.directory is not None:
-        adoption.examine(_programs(found), wish.directory, links=True)
+    if request.directory is not None:
+        adoption.examine(_programs(found), request.directory, links=True)
 
 
 def _copy(source: Path, target: Path, programs: adoption.Programs) -> None:

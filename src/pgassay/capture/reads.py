@@ -388,21 +388,19 @@ def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Tabl
             if known is not None and private_name(column.name) and (known[4] or known[6]):
                 left_out.append(f"{schema}.{table}.{column.name}")
                 known = (*known[:4], None, known[5], None)
-            described.append(column if known is None else _with_statistics(column, known))
+            if known is not None:
+                null_share, width, n_distinct, correlation, values, shares, histogram = known
+                column = replace(
+                    column,
+                    null_share=float(null_share),
+                    width_bytes=int(width),
+                    n_distinct=float(n_distinct),
+                    correlation=None if correlation is None else float(correlation),
+                    common_values=tuple(values or ()),
+                    common_shares=tuple(map(float, shares or ())),
+                    histogram=tuple(histogram or ()),
+                )
+            described.append(column)
         count = None if rows < 0 else float(rows)
         result.append(Table(schema, table, count, int(pages), int(total_bytes), tuple(described)))
     return tuple(result), tuple(left_out)
-
-
-def _with_statistics(column: Column, known: tuple[Any, ...]) -> Column:
-    null_share, width, n_distinct, correlation, values, shares, histogram = known
-    return replace(
-        column,
-        null_share=float(null_share),
-        width_bytes=int(width),
-        n_distinct=float(n_distinct),
-        correlation=None if correlation is None else float(correlation),
-        common_values=tuple(values or ()),
-        common_shares=tuple(map(float, shares or ())),
-        histogram=tuple(histogram or ()),
-    )

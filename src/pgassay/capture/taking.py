@@ -376,19 +376,19 @@ class Tools:
     serving: LocalInstallation | None = None
 
 
-def estimate(session: Session, wish: FilesRequest, place: Path) -> Estimate:
+def estimate(session: Session, request: FilesRequest, place: Path) -> Estimate:
     """What the files will cost, by rates that are measured now; `place` is where they will be.
 
     Raises `CaptureError`, and `ClusterError` for a directory that is none of a server.
     """
     size, checkpoint_s = session.read("the sizes of the databases", reads.SIZES).rows[0]
     rates, spread_s = {}, 0.0
-    if wish.kind == physical.BASEBACKUP:
+    if request.kind == physical.BASEBACKUP:
         rates["the connection"] = _connection_rate(session)
-        spread_s = float(checkpoint_s) if wish.checkpoint == physical.SPREAD else 0.0
-    if wish.directory is not None:
-        size = physical.size_bytes(wish.directory)
-        rates["reading the backup"] = physical.reading_rate(wish.directory)
+        spread_s = float(checkpoint_s) if request.checkpoint == physical.SPREAD else 0.0
+    if request.directory is not None:
+        size = physical.size_bytes(request.directory)
+        rates["reading the backup"] = physical.reading_rate(request.directory)
     return _estimate(int(size), rates, place, spread_s)
 
 
@@ -472,7 +472,7 @@ def _files(
     session: Session,
     where: Mapping[str, str],
     identity: Identity,
-    wish: FilesRequest,
+    request: FilesRequest,
     folder: Path,
     serving: LocalInstallation,
 ) -> tuple[Data, float, list[str]]:
@@ -480,7 +480,7 @@ def _files(
     places = [str(row[0]) for row in session.read("the tablespaces", reads.TABLESPACES).rows]
     row = session.read("what the files need", reads.files(identity.source.major)).rows[0]
     system, provider, version, libraries = row
-    found = physical.fetch(wish, folder, serving, where, session.password, places)
+    found = physical.fetch(request, folder, serving, where, session.password, places)
     about = found.control
     needs = Physical(
         system_identifier=about.system_identifier,
@@ -500,4 +500,4 @@ def _files(
             f"the files are of another cluster (system identifier {about.system_identifier}) than the server that was"
             f" asked ({system})"
         )
-    return Data(wish.kind, physical.FOLDER, found.bytes, identity.database_bytes, needs), found.elapsed_s, warned
+    return Data(request.kind, physical.FOLDER, found.bytes, identity.database_bytes, needs), found.elapsed_s, warned

@@ -65,14 +65,14 @@ def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
     )
 
 
-def cost_of_files(wish: FilesRequest, found: Estimate) -> Iterator[str]:
+def cost_of_files(request: FilesRequest, found: Estimate) -> Iterator[str]:
     read, room, free = map(format_size, (found.bytes, found.room_bytes, found.free_bytes))
     rate = format_size(int(found.rate_bytes_per_s))
     yield (
         f"files: {read} are read, about {_duration(found.seconds)} at {rate} a second (measured now;"
         f" {found.limited_by} is slowest); {room} are needed here, {free} are free"
     )
-    if wish.kind == physical.BASEBACKUP:
+    if request.kind == physical.BASEBACKUP:
         said = f"spread over up to {_duration(found.checkpoint_s)}" if found.checkpoint_s else "at full speed"
         yield (
             f"pg_basebackup makes the server write a checkpoint, {said}, and WAL with whole pages while it lasts;"

@@ -31,7 +31,6 @@ from pgassay.importing.reader import (
     file_names,
     natural,
     settle_roles,
-    with_fields,
 )
 from pgassay.importing.sysbench import SysbenchReader
 from pgassay.importing.table import TableReader
@@ -150,9 +149,10 @@ def _read(
         fields = {FOLDER: path.parent.absolute().relative_to(common).as_posix()} if len(folders) > 1 else {}
         if FILE in reader.suggested:
             fields[FILE] = names[path]
-        named = with_fields(found, {**fields, **fields_of_path(path, options.pattern, options.given)})
+        fields |= fields_of_path(path, options.pattern, options.given)  # these overrule what the file itself says
+        runs = tuple(replace(run, fields={**run.fields, **fields}) for run in found.runs)
         own = tuple(dict.fromkeys((*reader.suggested, *found.suggested)))
-        yield replace(named, suggested=own, conditions=reader.conditions)
+        yield replace(found, runs=runs, suggested=own, conditions=reader.conditions)
 
 
 def _nothing(place: str, reason: str) -> Reading:

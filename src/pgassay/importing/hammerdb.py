@@ -10,7 +10,7 @@ time without a zone, so it gives the order only.
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -88,9 +88,20 @@ def read_log(place: str, text: str) -> Reading | str:
     def read_part(where: str, part: str) -> Reading | str:
         own, result, after = part.partition("TEST RESULT")
         known.update(_printed(own))
-        found = _read_part(where, part, known)
+        settings = dict(known)
         known.update(_printed(after) if result else {})
-        return found
+        results = len(_RESULT.findall(part)) + len(_OLD_RESULT.findall(part))
+        if results > 1:
+            return f"holds {results} results: give each run a file"
+        new, old = _RESULT.search(part), _OLD_RESULT.search(part)
+        database = new[3] if new else old[2] if old else ""
+        run = _run(where, ("", database, "", "", ""), part, {})
+        if isinstance(run, str):
+            return run
+        timed = {"rampup": _RAMPUP.search(part), "duration": _MINUTES.search(part)}
+        run = replace(run, fields={**run.fields, **settings, **{name: at[1] for name, at in timed.items() if at}})
+        suggested = tuple(name for name in run.fields if name != "timestamp")
+        return Reading("HammerDB", (run,), RESPONSES, suggested=suggested)
 
     return read_each(place, unwrapped(text, _LINE), _MARKS, read_part)
 
@@ -99,21 +110,6 @@ def _printed(text: str) -> Iterator[tuple[str, str]]:
     for found in _PRINTED.finditer(text):
         name, value = found[1] or found[4] or found[5], found[2] or found[3] or found[6] or ""
         yield _NAMES.get(name, name), value.strip()
-
-
-def _read_part(place: str, text: str, settings: Mapping[str, str]) -> Reading | str:
-    results = len(_RESULT.findall(text)) + len(_OLD_RESULT.findall(text))
-    if results > 1:
-        return f"holds {results} results: give each run a file"
-    result, old = _RESULT.search(text), _OLD_RESULT.search(text)
-    database = result[3] if result else old[2] if old else ""
-    run = _run(place, ("", database, "", "", ""), text, {})
-    if isinstance(run, str):
-        return run
-    timed = {"rampup": _RAMPUP.search(text), "duration": _MINUTES.search(text)}
-    own = {name: found[1] for name, found in timed.items() if found}
-    run = replace(run, fields={**run.fields, **settings, **own})
-    return Reading("HammerDB", (run,), RESPONSES, suggested=tuple(name for name in run.fields if name != "timestamp"))
 
 
 def read_hammerdb(path: Path) -> Reading | str:

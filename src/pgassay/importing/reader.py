@@ -202,14 +202,6 @@ def fields_of_path(path: PurePath, pattern: Pattern | None, given: Iterable[Give
     return found
 
 
-def with_fields(reading: Reading, fields: Mapping[str, str]) -> Reading:
-    """The reading with these fields in every run; they overrule what the file itself says."""
-    if not fields:
-        return reading
-    runs = tuple(replace(run, fields={**run.fields, **fields}) for run in reading.runs)
-    return replace(reading, runs=runs)
-
-
 def natural(path: PurePath) -> tuple[tuple[int, int, str], ...]:
     parts = re.split(r"(\d+)", path.as_posix())
     return tuple((1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts)

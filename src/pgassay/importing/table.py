@@ -55,7 +55,7 @@ class TableReader(Reader):
         if options.roles.value and not _missing_columns(file.text, options):
             return True
         named_as_table = file.path.suffix.lower() in (".csv", ".tsv")
-        return (bool(options.roles.value) or named_as_table) and looks_like_table(file.text)
+        return (bool(options.roles.value) or named_as_table) and _looks_like_table(file.text)
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
         """Each table's rows; raises `UsageError` where no column has the results."""
@@ -185,7 +185,7 @@ def number(text: str) -> float | None:
         return None
 
 
-def looks_like_table(text: str) -> bool:
+def _looks_like_table(text: str) -> bool:
     """Do most of the first lines have one number of cells, more than one?"""
     lines = [line for line in text.splitlines()[:_SAMPLE_LINES] if line.strip()]
     if not lines:

@@ -1,17 +1,13 @@
 """A server's statistics without its values, by short read-only transactions.
 
-`Readable` is the session of a capture. What comes back can be written to a file: `anonymous` has replaced each value
-before anything else sees it.
-
-A value arrives as its number or its rank, with its width; as itself only where the schema's own texts have it, which
-are sent along. Versions 13 and later.
+`Readable` is the session of a capture. What comes back can be written to a file: each value is replaced before anything
+else sees it. A value arrives as its number or its rank, with its width; as itself only where the schema's own texts
+have it, which are sent along. Versions 13 and later.
 
 Values that are only ordered become their rank. A number moves to a random place between its neighbours among the known
 values, so that order and histogram stay and the number does not; where more than half of all whole numbers between the
 least and the greatest are used (keys, codes, counters) they stay, since they say only how many there are. A column with
 a foreign key moves with the one that it refers to. Labels of booleans and enums belong to the schema.
-
-
 """
 
 import re

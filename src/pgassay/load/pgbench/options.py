@@ -299,20 +299,18 @@ def _round_trips(script: Script) -> int | None:
 
 def parse_scripts(text: str) -> tuple[Script, ...]:
     """The scripts in order; whether files exist is `check_scripts`' business; raises `UsageError`."""
-    scripts = tuple(map(_parse_script, split_list(text)))
+    scripts = []
+    for part in split_list(text):
+        name, at, weight = part.rpartition("@")
+        if not at:
+            name, weight = part, "1"
+        if not (weight.isascii() and weight.isdigit()) or int(weight) < 1:
+            raise UsageError(f'the weight in script "{part}" is not a whole number', "for example new_order.sql@45")
+        known = name in BUILTINS or name in OURS
+        scripts.append(Script(name if known else str(Path(name).expanduser().absolute()), int(weight)))
     if not scripts:
         raise no_value("load.script")
-    return scripts
-
-
-def _parse_script(text: str) -> Script:
-    name, at, weight = text.rpartition("@")
-    if not at:
-        name, weight = text, "1"
-    if not (weight.isascii() and weight.isdigit()) or int(weight) < 1:
-        raise UsageError(f'the weight in script "{text}" is not a whole number', "for example new_order.sql@45")
-    known = name in BUILTINS or name in OURS
-    return Script(name if known else str(Path(name).expanduser().absolute()), int(weight))
+    return tuple(scripts)
 
 
 def show_scripts(scripts: tuple[Script, ...]) -> str:
