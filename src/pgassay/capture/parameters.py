@@ -176,12 +176,11 @@ class Parsed:
     lists: frozenset[int] = frozenset()
     aggregates: bool = False
     limited: bool = False
-    inserts: bool = False
-    resolves_conflicts: bool = False
     filters: frozenset[int] = frozenset()
     """The parameters by which rows are chosen."""
-    meets_no_key: bool = False
-    """Does an INSERT give values to no column of a key? It can meet no row that is there already."""
+    may_meet_key: bool = False
+    """Is it an INSERT that may meet a row that is there already, and does not say what then? One without a value for any
+    column of a key meets none."""
     refused: str = ""
 
 
@@ -225,13 +224,18 @@ def parse(
     elif called:
         refused = f"it calls {', '.join(dict.fromkeys(called))}, which may do more than it shows"
     uses = {number: reader.uses.get(number, Use(Role.UNKNOWN, reason=_NOWHERE)) for _, _, number in places}
-    inserting = type(tree).__name__ == "InsertStmt"
+    kind = type(tree).__name__
     return Parsed(
-        plain, places, uses, _lists(text, tokens), reader.aggregates,
-        type(tree).__name__ == "SelectStmt" and tree.limitCount is not None,
-        inserting, inserting and tree.onConflictClause is not None, frozenset(reader.filters),
-        inserting and reader.meets_no_key, refused,
-    )  # fmt: skip
+        plain,
+        places,
+        uses,
+        _lists(text, tokens),
+        aggregates=reader.aggregates,
+        limited=kind == "SelectStmt" and tree.limitCount is not None,
+        filters=frozenset(reader.filters),
+        may_meet_key=kind == "InsertStmt" and tree.onConflictClause is None and not reader.meets_no_key,
+        refused=refused,
+    )
 
 
 _NOWHERE = "it is compared with no column"

@@ -719,7 +719,7 @@ def _sql(parsed: Parsed, values: Mapping[int, str]) -> str:
         pieces += [parsed.text[done:start], value]
         done = end
     sql = "".join([*pieces, parsed.text[done:]])
-    if not parsed.inserts or parsed.resolves_conflicts or parsed.meets_no_key:
+    if not parsed.may_meet_key:
         return sql
     at = sql.lower().rfind(" returning ")
     return f"{sql} ON CONFLICT DO NOTHING" if at < 0 else f"{sql[:at]} ON CONFLICT DO NOTHING{sql[at:]}"

@@ -186,7 +186,8 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
             "benchmark": str(job[2] or ""),
             "virtual_users": users[1] if users else "",
             "timestamp": str(job[4] or ""),
-            **dict(_settings(str(job[3] or ""))),
+            # a few words of the job's Tcl dictionary, which is a flat text of names and values
+            **{_NAMES.get(name, name): value.strip("{}") for name, value in _DICT_WORD.findall(str(job[3] or ""))},
         },
         responses={"nopm": float(nopm), "tpm": float(tpm), **latencies},
         planned_s=planned_s,
@@ -195,12 +196,6 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
 
 
 _NAMES = {"count_ware": "warehouses", "host": "pg_host"}
-
-
-def _settings(jobdict: str) -> Iterator[tuple[str, str]]:
-    """A few words of the job's Tcl dictionary, which is a flat text of names and values."""
-    for name, value in _DICT_WORD.findall(jobdict):
-        yield _NAMES.get(name, name), value.strip("{}")
 
 
 def _latencies(database: sqlite3.Connection, jobid: str) -> dict[str, float | None]:

@@ -27,6 +27,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pgassay.bench.errors import LoadError, QueryError
@@ -39,9 +40,8 @@ from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.errors import UsageError
-from pgassay.load import program
+from pgassay.load import bulk, program
 from pgassay.load import responses as shared
-from pgassay.load.bulk import HEADER, TRAILER
 from pgassay.load.options import PlacedOptions, kind
 from pgassay.load.pgbench.options import connection, missing_program
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, find
@@ -306,7 +306,7 @@ _COUNTERS = (
 
 
 def chunks(rows: int, seed: int) -> Iterator[bytes]:
-    """Everything that COPY … FROM STDIN (FORMAT binary) takes for so many rows of (real, float[])."""
+    """So many rows of (real, float[]) in the binary format of COPY, some thousands at a time."""
     import numpy as np
 
     numbers = ["key_bytes", "key", "array_bytes", "dimensions", "flags", "element", "size", "lower"]
@@ -320,14 +320,12 @@ def chunks(rows: int, seed: int) -> Iterator[bytes]:
     ):  # fmt: skip
         block[name] = value
     block["items"]["bytes"] = 8
-    yield HEADER
     for left in range(rows, 0, -CHUNK_ROWS):
         part = block[: min(left, CHUNK_ROWS)]
         keys = generator.random(len(part))
         part["key"] = keys
         part["items"]["value"] = keys[:, np.newaxis]
         yield part.tobytes()
-    yield TRAILER
 
 
 _CACHESTAT = 451
@@ -449,22 +447,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
 
     def fill(self, server: Server) -> None:
         """COPY with FREEZE, index, VACUUM ANALYZE; the size is kept as the table's comment. Raises `LoadError`."""
-        import psycopg
-
-        try:
-            with (
-                psycopg.connect(server.endpoint.conninfo(), options="") as connection,
-                connection.transaction(),
-                connection.cursor() as cursor,
-            ):
-                cursor.execute(f"TRUNCATE {TABLE}".encode())
-                with cursor.copy(f"COPY {TABLE} FROM STDIN (FORMAT binary, FREEZE)".encode()) as copy:
-                    for chunk in chunks(self.options.rows, SEED):
-                        copy.write(chunk)
-        except psycopg.Error as error:
-            raise LoadError(
-                f"loading {TABLE} failed: {(str(error).strip() or 'no message').splitlines()[0]}"
-            ) from error
+        bulk.copy_all(server.endpoint, [bulk.Table(TABLE, (), partial(chunks, self.options.rows, SEED))])
         server.execute(f"CREATE INDEX ON {TABLE} (random)")
         server.execute(f"COMMENT ON TABLE {TABLE} IS '{self.options.size}'")
         server.execute(f"VACUUM (ANALYZE) {TABLE}")
