@@ -179,8 +179,8 @@ class Parsed:
     filters: frozenset[int] = frozenset()
     """The parameters by which rows are chosen."""
     may_meet_key: bool = False
-    """Is it an INSERT that may meet a row that is there already, and does not say what then? One without a value for any
-    column of a key meets none."""
+    """Is it an INSERT that may meet a row that is there already, and does not say what then? One without a value for
+    any column of a key meets none."""
     refused: str = ""
 
 
