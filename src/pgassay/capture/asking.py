@@ -18,7 +18,7 @@ from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
 from pgassay.capture import dump
 from pgassay.capture.dump import Needing
-from pgassay.capture.errors import CaptureError
+from pgassay.capture.errors import CaptureError, some
 from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
 from pgassay.capture.mixture import FAILS, ScriptedLoad, scripted
@@ -27,9 +27,6 @@ from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.errors import did_you_mean
 from pgassay.locks import alone
-
-_NAMED = 5
-"""As many objects are named."""
 
 FOLDER = "asked"
 _NAME_MAX = 100
@@ -135,7 +132,7 @@ def write(
         data = _data(path.absolute(), capture, synthesis, installations, folder.parent, needing, runner)
     warnings = _warnings(capture, installations, data.missing)
     if needing.extensions:
-        needed = f"; and what needs them: {_some(needing.objects)}" if needing.objects else ""
+        needed = f"; and what needs them: {some(needing.objects, '; ')}" if needing.objects else ""
         warnings["extensions_left_out"] = (
             f"left out of the data, because it is not installed here: extension {', '.join(needing.extensions)}{needed}"
         )
@@ -415,13 +412,8 @@ def _only_dumps(version: str, major: int) -> CaptureError:
 
 def missing_extensions(names: Iterable[str], version: str, tables: Sequence[str] = ()) -> CaptureError:
     """Extensions without which the data cannot be loaded, and that a PostgreSQL of the study does not have."""
-    used = f" (columns or defaults of {_some(tables)})" if tables else ""
+    used = f" (columns or defaults of {some(tables, '; ')})" if tables else ""
     return CaptureError(
         f"the data need extensions that this PostgreSQL {version} does not have: {', '.join(names)}{used}",
         "install them, or name another PostgreSQL with --pg-bindir",
     )
-
-
-def _some(words: Sequence[str]) -> str:
-    more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
-    return "; ".join(words[:_NAMED]) + more

@@ -7,7 +7,7 @@ after its window, which may be long, is found before it begins, in a dry run too
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 from pgassay import __version__, untrusted
 from pgassay.bench.running import Clock, Runner
 from pgassay.capture import dump, files, logs, physical, reads, replaying
-from pgassay.capture.errors import LACKS_STATISTICS, CaptureError
+from pgassay.capture.errors import LACKS_STATISTICS, CaptureError, some
 from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Physical, Source, Statement
 from pgassay.capture.logs import Event, LogFiles
 from pgassay.capture.mixture import PLAYED_LEAST, scripted
@@ -282,7 +282,6 @@ def _private(
 _HEAD_BYTES = 1 << 18
 _LEAST_SHARE = 0.05
 """Of the database's bytes: a dump without its indexes, and compressed, is hardly smaller."""
-_NAMED = 5
 
 
 def require_possible(
@@ -300,13 +299,13 @@ def require_possible(
         if unreadable:
             raise CaptureError(
                 f"the role may not read all tables and sequences, so pg_dump would fail after the window:"
-                f" {_named(unreadable)}",
+                f" {some(unreadable)}",
                 "grant pg_read_all_data to it, before version 14 USAGE on the schemas and SELECT on what is in them",
             )
         if filtered:
             raise CaptureError(
                 f"row-level security hides rows from the role, so pg_dump would fail after the window:"
-                f" {_named(filtered)}",
+                f" {some(filtered)}",
                 "the role must see every row: ALTER ROLE … BYPASSRLS, or capture as a superuser",
             )
     where = physical.existing(path)
@@ -352,11 +351,6 @@ def _require_log(files: logs.LogFiles, identity: Identity) -> None:
             logs.require_readable(Path(f"/proc/self/fd/{descriptor}"), prefixes, identity.source.database)
         finally:
             os.close(descriptor)
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 _BULK_MB = 16

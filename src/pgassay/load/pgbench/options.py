@@ -79,7 +79,7 @@ def round_trips(script: str) -> int | None:
     script = _PIPELINE.sub(";PIPELINE;", script)
     if any(found[1].lower() in _MANY for found in _META.finditer(script)):
         return None
-    sql = _META.sub("", _RESULT.sub(";", script))
+    sql = _statements(script)
     count, open_ = 0, False
     for found in _TOKEN.finditer(sql):
         if found["end"] and not sql[: found.start()].endswith("\\"):
@@ -89,11 +89,23 @@ def round_trips(script: str) -> int | None:
     return count + open_
 
 
+def _is_quiet(script: str) -> bool:
+    """Does it reach the server by its statements alone, and start no program?"""
+    commands = (found[1].lower() for found in _META.finditer(script) if not _RESULT.match(found[0]))
+    return all(command in _QUIET_COMMANDS for command in commands)
+
+
+def _statements(script: str) -> str:
+    """The SQL of a script at its places: its commands are blank."""
+    ended = _RESULT.sub(lambda found: ";" + " " * (len(found[0]) - 1), script)
+    return _META.sub(lambda found: " " * len(found[0]), ended)
+
+
 def only_reads(script: str) -> bool:
     """Does this script, in pgbench's language, certainly write nothing and lock no row?"""
-    if any(found[1].lower() not in _QUIET_COMMANDS for found in _META.finditer(script) if not _RESULT.match(found[0])):
+    if not _is_quiet(script):
         return False
-    sql = _META.sub("", _RESULT.sub(";", script))
+    sql = _statements(script)
     first, statements = True, 0
     for found in _TOKEN.finditer(sql):
         if found["end"]:
@@ -128,11 +140,9 @@ def queries(script: str) -> tuple[Statement, ...] | None:
 
     Left out is a query with a variable in the middle of a name, or in a slice of an array.
     """
-    if any(found[1].lower() not in _QUIET_COMMANDS for found in _META.finditer(script) if not _RESULT.match(found[0])):
+    if not _is_quiet(script):
         return None
-    sql = _META.sub(
-        lambda found: " " * len(found[0]), _RESULT.sub(lambda found: ";" + " " * (len(found[0]) - 1), script)
-    )
+    sql = _statements(script)
     found, begin = list[Statement](), 0
     ends = (each.start() for each in _TOKEN.finditer(sql) if each["end"])
     for end in (*ends, len(sql)):
@@ -207,9 +217,7 @@ def _uses(script: str, metas: Sequence[re.Match[str]]) -> Iterator[tuple[int, st
     for meta in metas:
         if meta[1].lower() in _QUIET_COMMANDS:
             yield from ((meta.start() + found.start(), found[1]) for found in _USED.finditer(meta[0]))
-    sql = _META.sub(
-        lambda found: " " * len(found[0]), _RESULT.sub(lambda found: ";" + " " * (len(found[0]) - 1), script)
-    )
+    sql = _statements(script)
     for found in _TOKEN.finditer(sql):
         if found[0].startswith(":") and sql.rfind("[", 0, found.start()) <= sql.rfind("]", 0, found.start()):
             yield found.start(), found[0][1:]
