@@ -71,16 +71,7 @@ class TableReader(Reader):
 
 
 def _no_value_column(table: Table) -> UsageError:
-    """Nobody said where the results are: the columns that there are, and what they look like."""
-    return UsageError(
-        "no option says which column holds the results",
-        f"the columns are: {', '.join(table.header)}; this may be right: --columns {','.join(_guessed(table))};"
-        " a file without a header line also wants --header 'a;b;c'",
-    )
-
-
-def _guessed(table: Table) -> Iterator[str]:
-    """Roles by the names of columns, and by how many values each has."""
+    """Nobody said where the results are: the columns that there are, and roles by their names and numbers of values."""
     rows = [cells for _, cells in table.rows if len(cells) == len(table.header)]
     levels = {name: len({cells[place] for cells in rows}) for place, name in enumerate(table.header)}
     values = [name for name in table.header if response(name).better is not Better.NEITHER]
@@ -88,11 +79,14 @@ def _guessed(table: Table) -> Iterator[str]:
     left = [name for name in table.header if name not in values and name != block]
     several = [name for name in left if 1 < levels[name] <= len(rows) / 2]
     treatment = next((name for name in several if not SETTING.fullmatch(name)), next(iter(several), ""))
-    yield f"treatment={treatment or 'COLUMN'}"
-    yield from (f"condition={name}" for name in several if name != treatment and SETTING.fullmatch(name))
-    yield f"value={values[0] if values else 'COLUMN'}"
-    if block:
-        yield f"block={block}"
+    conditions = [f"condition={name}" for name in several if name != treatment and SETTING.fullmatch(name)]
+    guess = [f"treatment={treatment or 'COLUMN'}", *conditions, f"value={values[0] if values else 'COLUMN'}"]
+    guess += [f"block={block}"] if block else []
+    return UsageError(
+        "no option says which column holds the results",
+        f"the columns are: {', '.join(table.header)}; this may be right: --columns {','.join(guess)};"
+        " a file without a header line also wants --header 'a;b;c'",
+    )
 
 
 def sniff(text: str) -> str:
