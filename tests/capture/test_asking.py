@@ -13,8 +13,8 @@ from pgassay.capture import asking
 from pgassay.capture.asking import PreparedQuestion
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Statement
-from pgassay.capture.mixture import ScriptedLoad, UnplayedStatement
 from pgassay.capture.question import parse
+from pgassay.capture.scripts import ScriptedLoad, UnplayedStatement
 from pgassay.testing.fakes.server import FakeInstallation
 from tests.capture.test_scripts import SOURCE, capture
 

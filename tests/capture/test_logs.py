@@ -13,9 +13,8 @@ from pgassay.capture import files, logs, taking
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Statement
 from pgassay.capture.logs import LogFiles
-from pgassay.capture.mixture import scripted
 from pgassay.capture.question import clients_of
-from pgassay.capture.scripts import script
+from pgassay.capture.scripts import script, scripted
 from pgassay.capture.taking import Request, identify
 from pgassay.capture.texts import announcement, played, summary
 from pgassay.cli import main

@@ -8,8 +8,8 @@ import pytest
 from pgassay.capture import question
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Logged, Statement
-from pgassay.capture.mixture import CapturedScript
 from pgassay.capture.question import AT_OWN_PACE, pace_line, parse
+from pgassay.capture.scripts import CapturedScript
 from pgassay.lab.run import write_study
 from tests.capture.test_asking import KEYED, SORTED, asked
 from tests.capture.test_scripts import capture

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.capture import files, question
-from pgassay.capture.mixture import scripted
 from pgassay.capture.playing import LIBRARY, Stage, play, try_each
+from pgassay.capture.scripts import scripted
 from pgassay.cli import main
 from pgassay.host.clock import SystemClock
 from pgassay.testing import real

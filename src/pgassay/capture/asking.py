@@ -21,8 +21,8 @@ from pgassay.capture.dump import Needing
 from pgassay.capture.errors import CaptureError, some
 from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
-from pgassay.capture.mixture import FAILS, ScriptedLoad, scripted
 from pgassay.capture.question import FULL, Pace, Question, document, pace_of
+from pgassay.capture.scripts import FAILS, ScriptedLoad, scripted
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.errors import did_you_mean

@@ -15,7 +15,7 @@ of a log without durations no time is.
 from collections.abc import Mapping
 
 from pgassay.capture.format import Load, Statement
-from pgassay.capture.mixture import control_of
+from pgassay.capture.scripts import control_of
 from pgassay.record.likeness import Likeness, Part, StatementPair
 
 ENOUGH = 0.8

@@ -23,8 +23,8 @@ from pgassay.bench.server import Server
 from pgassay.bench.slices import Slice
 from pgassay.capture import reads
 from pgassay.capture.format import Load, Moment, Statement
-from pgassay.capture.mixture import CapturedScript, control_of
 from pgassay.capture.reads import between, plus
+from pgassay.capture.scripts import CapturedScript, control_of
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 LIBRARY = {"shared_preload_libraries": "pg_stat_statements"}

@@ -23,7 +23,7 @@ from typing import Any
 from pgassay.bench.kinds import NONE
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Source
-from pgassay.capture.mixture import CapturedScript
+from pgassay.capture.scripts import CapturedScript
 from pgassay.errors import UsageError
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.study.responses import full_name

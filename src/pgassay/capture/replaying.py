@@ -23,10 +23,10 @@ from pgassay.bench.server import Server
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Moment, Statement
 from pgassay.capture.logs import Event, identifier
-from pgassay.capture.mixture import control_of
 from pgassay.capture.playing import Owner, instrument, load_between, snapshot, snapshot_after, watching
 from pgassay.capture.privacy import is_query, private_name, secret_in
 from pgassay.capture.reads import MARK
+from pgassay.capture.scripts import control_of
 from pgassay.load.player import ReplayedLog, facts_of
 from pgassay.load.replay import FILE as RESULTS
 from pgassay.load.replay import PlayedStatement, statements_of

@@ -6,7 +6,7 @@ rights are not trusted to be few: the server itself refuses a write in such a tr
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -81,7 +81,6 @@ class Spent:
     statements: int = 0
     in_server_ms: float = 0.0
     received_bytes: int = 0
-    pids: set[int] = field(default_factory=set)
 
 
 class Session:
@@ -119,9 +118,8 @@ class Session:
         import psycopg
         from psycopg import errors
 
-        if (
-            MARK not in sql
-        ):  # by which a capture knows our own reads, behind the first word, where every version keeps it
+        # By the mark a capture knows our own reads, behind the first word, where every version keeps it.
+        if MARK not in sql:
             sql = re.sub(r"^\w+", rf"\g<0> /* {MARK} */", sql, count=1)
         began = monotonic()
         try:

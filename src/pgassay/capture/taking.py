@@ -21,10 +21,10 @@ from pgassay.capture import dump, files, logs, physical, reads, replaying
 from pgassay.capture.errors import LACKS_STATISTICS, CaptureError, some
 from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Physical, Source, Statement
 from pgassay.capture.logs import Event, LogFiles
-from pgassay.capture.mixture import PLAYED_LEAST, scripted
 from pgassay.capture.physical import Estimate, FilesRequest
 from pgassay.capture.privacy import require_parser, secret_in, without_literals
 from pgassay.capture.reads import HIDDEN, MARK, between, functions_of, merged, search_paths_of, tables_of, views_of
+from pgassay.capture.scripts import PLAYED_LEAST, scripted
 from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.reading import read_statistics

@@ -6,8 +6,8 @@ from pathlib import Path
 from pgassay import outgoing
 from pgassay.capture import physical
 from pgassay.capture.format import Capture, Cost, Logged
-from pgassay.capture.mixture import BRIEF, ScriptedLoad, brief
 from pgassay.capture.physical import Estimate, FilesRequest
+from pgassay.capture.scripts import BRIEF, ScriptedLoad, brief
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
 from pgassay.record.likeness import Likeness, Part
