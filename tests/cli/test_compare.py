@@ -18,3 +18,6 @@ def test_variables_may_be_repeated_and_own_data_be_named() -> None:
     load = load_of("-f", "own.sql", "-D", "rows=5", "-D", "days=7", "--init", "schema.sql")
     assert (load["variables"], load["init"], load["script"]) == ("rows=5\ndays=7", "schema.sql", "own.sql")
     assert not load_of().keys() & {"variables", "init"}
+    assert load_of()["scale"] == "50"
+    assert "scale" not in load, "tables of one's own have no scale"
+    assert load_of("--init", "schema.sql", "-s", "7")["scale"] == "7", "the value of :scale, as asked"

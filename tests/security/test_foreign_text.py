@@ -120,3 +120,19 @@ def test_data_that_read_no_regular_file_are_refused_before_psql_waits_for_it(
         return
     with pytest.raises(UsageError, match=f'init.sql" reads ".*": it is {kind}, not a regular file'):
         data.require_own(tmp_path, init)
+
+
+@pytest.mark.parametrize(
+    ("begin", "maker"),
+    [
+        ("-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)\n", "MySQL"),
+        ("/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19  Distrib 10.11.6-MariaDB\n", "MariaDB"),
+        ("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n", "SQLite"),
+    ],
+)
+def test_a_dump_of_another_database_system_is_refused_by_its_name(tmp_path: Path, begin: str, maker: str) -> None:
+    (tmp_path / "psql").touch()
+    init = tmp_path / "init.sql"
+    init.write_text(f"{begin}CREATE TABLE a (b int);\n")
+    with pytest.raises(UsageError, match=f"is a dump of {maker}, which PostgreSQL cannot read"):
+        data.require_own(tmp_path, init)

@@ -249,7 +249,12 @@ def place() -> Iterator[Place]:
         while (servers := found.servers()) and time.monotonic() < deadline:
             time.sleep(_POLL_S)
         found.kill_servers()
+        deadline += GONE_S
         for session in (found.data / "pgassay" / "sessions").glob("*"):
             leftovers.undo(session)  # of a lab that was killed because it took too long
-        shutil.rmtree(path)
+        while path.exists() and time.monotonic() < deadline:
+            with suppress(OSError):  # A keeper may be removing the same files, or a server that ends writes its last.
+                shutil.rmtree(path)
+        if path.exists():
+            shutil.rmtree(path)
     assert servers == []

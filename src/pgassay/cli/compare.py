@@ -117,6 +117,8 @@ def load_of(
     """The load that the command line asks for; `usual` goes before what is usual for compare, `factors` are no part."""
     varied = factors or {}
     load = _usual(arguments)
+    if arguments.load_init is not None:
+        load.pop("scale", None)  # of pgbench's own tables, which these data need not have
     load |= {option: value for option, value in usual.items() if option in load}
     for option in (*(option for _, _, option in PGBENCH), "init"):
         value = getattr(arguments, f"load_{option}")

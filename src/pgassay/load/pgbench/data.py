@@ -49,6 +49,7 @@ _INCLUDED = re.compile(
 )
 """A name without variables of psql, in quotes or without."""
 _OTHER_DATABASE = re.compile(rb"(?:^|;)[ \t]*(\\(?:c|connect)[ \t]+[^\r\n]*)", re.MULTILINE)
+_FOREIGN_DUMP = re.compile(rb"^-- (MySQL|MariaDB) dump |^PRAGMA foreign_keys ?= ?OFF;", re.MULTILINE)
 _LOOKED_INTO = 64 << 20
 """Bytes at the beginning of a file, where dumps change to their database."""
 _REMEDIES = (
@@ -99,6 +100,13 @@ def require_own(bindir: Path, path: Path) -> None:
         with untrusted.open_file(path) as file, mmap(file.fileno(), size, access=ACCESS_READ) as content:
             for found in _INCLUDED.finditer(content):
                 _require_included(path, found[1] in (b"ir", b"include_relative"), os.fsdecode(found[2].strip(b"'")))
+            foreign = _FOREIGN_DUMP.search(content[:4096])
+            if foreign is not None:
+                maker = foreign[1].decode() if foreign[1] else "SQLite"
+                raise UsageError(
+                    f'init file "{path}" is a dump of {maker}, which PostgreSQL cannot read',
+                    "load it into a PostgreSQL with a tool like pgloader, and dump that with pg_dump",
+                )
             other = _OTHER_DATABASE.search(content)
             if other is not None:
                 line, said = content[: other.start(1)].count(b"\n") + 1, other[1].decode("utf-8", "replace").strip()
