@@ -125,7 +125,7 @@ _ERROR_TEXT_MAX = 160
 
 
 @dataclass(frozen=True)
-class Alone:
+class TriedAlone:
     """What trying each script alone came to: by name why scripts failed, and whose statements are whose.
 
     `owners` has the source's identifier for each of the server's own; None where it has no pg_stat_statements.
@@ -149,7 +149,7 @@ class Stage:
     """At which transactions are due; None: as many as possible."""
 
 
-def try_each(scripts: Sequence[CapturedScript], stage: Stage) -> Alone:
+def try_each(scripts: Sequence[CapturedScript], stage: Stage) -> TriedAlone:
     """Play each script by itself for a moment."""
     counted = instrument(stage.server)
     failed: dict[str, str] = {}
@@ -162,7 +162,7 @@ def try_each(scripts: Sequence[CapturedScript], stage: Stage) -> Alone:
         elif counted and not each.transaction:  # its statements are tried alone, too, which tells them apart
             own = between(before, statements(stage.server))
             owners.update({found.query_id: each.statements[0].query_id for found in own})
-    return Alone(failed, owners if counted else None)
+    return TriedAlone(failed, owners if counted else None)
 
 
 def _played_alone(

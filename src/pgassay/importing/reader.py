@@ -323,14 +323,14 @@ SETTING = re.compile(
 
 def _differing(names: Iterable[str], runs: Sequence[ForeignRun]) -> list[str]:
     """Those that differ between runs; of a path only what the others do not say: `c16/` with 16 clients is none."""
-    chosen = [name for name in names if name not in _AT_SECOND_HAND and len(_seen((name,), runs)) > 1]
+    chosen = [name for name in names if name not in _AT_SECOND_HAND and len(_distinct((name,), runs)) > 1]
     for name in _AT_SECOND_HAND:
-        if name in names and len(_seen((*chosen, name), runs)) > len(_seen(chosen, runs)):
+        if name in names and len(_distinct((*chosen, name), runs)) > len(_distinct(chosen, runs)):
             chosen.append(name)
     return chosen
 
 
-def _seen(names: Iterable[str], runs: Iterable[ForeignRun]) -> set[tuple[str, ...]]:
+def _distinct(names: Iterable[str], runs: Iterable[ForeignRun]) -> set[tuple[str, ...]]:
     listed = tuple(names)
     return {tuple(run.fields.get(name, "") for name in listed) for run in runs}
 
@@ -348,7 +348,7 @@ def _with_conditions(roles: Roles, reading: Reading, *, of_path: bool = False) -
     for name in (*known, *(each for each in reading.columns if SETTING.fullmatch(each))):
         if name in roles.fields or name in found:
             continue
-        if len(_seen((*levels, *found, name), reading.runs)) > len(_seen((*levels, *found), reading.runs)):
+        if len(_distinct((*levels, *found, name), reading.runs)) > len(_distinct((*levels, *found), reading.runs)):
             found.append(name)
     if not found:
         return roles, ()
