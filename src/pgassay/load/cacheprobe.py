@@ -26,6 +26,7 @@ import mmap
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -349,20 +350,15 @@ def residency(server: Server, relation: str) -> tuple[float | None, float | None
         )
     except (QueryError, ValueError):
         return None, None
-    return _in_page_cache(Path(directory) / path), _in_buffers(server, relation, int(size))
-
-
-def _in_buffers(server: Server, relation: str, size: int) -> float | None:
-    try:
-        ((share,),) = server.query(
+    in_page_cache, in_buffers = _in_page_cache(Path(directory) / path), None
+    with suppress(QueryError, ValueError):
+        ((in_buffers,),) = server.query(
             "SELECT count(*) * current_setting('block_size')::float8 / nullif(%s, 0) FROM pg_buffercache"
             " WHERE relfilenode = pg_relation_filenode(%s) AND relforknumber = 0"
             " AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())",
-            [size, relation],
+            [int(size), relation],
         )
-    except (QueryError, ValueError):
-        return None
-    return None if share is None else float(share)
+    return in_page_cache, None if in_buffers is None else float(in_buffers)
 
 
 def _in_page_cache(path: Path) -> float | None:

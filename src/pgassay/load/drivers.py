@@ -90,7 +90,7 @@ def factors() -> tuple[Factor, ...]:
     for driver in known():
         for each in factors_of(driver.options):
             found.setdefault(each.pattern, {}).setdefault(each.option, []).append(driver.name)
-    return (DriverFactor(), *(_merged(declared) for declared in found.values()))
+    return (DriverFactor(), *map(_merged, found.values()))
 
 
 class DriverFactor(Factor):

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.bench.counters import Sample
 from pgassay.bench.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
 from pgassay.bench.ledger import LedgerState
 from pgassay.bench.load import BaseLoad, Driver, LoadResult, cannot_gate
@@ -172,15 +171,16 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
                 problems |= output.problems_of_log(summary, logged.count)
         problems = problems or program.short(SOURCE, options.timed_s, ended[0] - began[0])
         output.put_away(prefix, folder / responses.SKETCHES_FILE, logged, keep=options.keep_log or options.cuts > 0)
+        series = output.series(logged, output.parse_progress(done.stderr), SOURCE, there)
+        if offset_ns := began[1] - there[1]:  # the log has the wall clock of the host that pgbench ran on
+            series = tuple(replace(each, wall_ns=each.wall_ns + offset_ns) for each in series)
         return LoadResult(
             status=done.status,
             began=began,
             ended=ended,
             transactions=processed or logged.count,
             responses=shared.complete(output.RESPONSES, {**found, **logged.latencies}),
-            series=_by_our_clock(
-                output.series(logged, output.parse_progress(done.stderr), SOURCE, there), began[1] - there[1]
-            ),
+            series=series,
             problems=problems,
             read_back=read_back,
             elsewhere=done.elsewhere,
@@ -264,13 +264,6 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def _texts(self) -> dict[str, str]:
         """The text of each built-in script that was asked for."""
         return {}
-
-
-def _by_our_clock(samples: tuple[Sample, ...], offset_ns: int) -> tuple[Sample, ...]:
-    """pgbench's log has the wall clock of the host that it ran on."""
-    if not offset_ns:
-        return samples
-    return tuple(replace(each, wall_ns=each.wall_ns + offset_ns) for each in samples)
 
 
 DRIVER = Driver(PgbenchOptions, PgbenchLoad, "PostgreSQL's own benchmark, or your scripts in it")

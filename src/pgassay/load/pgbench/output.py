@@ -410,10 +410,17 @@ def put_away(prefix: Path, sketch_file: Path, logged: Logged, keep: bool) -> Non
 
 def series(logged: Logged, progress: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
     """Samples at the end of each whole second; from the progress report when there is no log."""
-    if logged.log is None:
-        return _of_progress(progress, source, began)
-    columns = logged.log.series.columns()
     samples = []
+    if logged.log is None:
+        for second in progress:
+            moment = began[0] + round(second.elapsed_s * 1e9), began[1] + round(second.elapsed_s * 1e9)
+            samples += [
+                Sample(*moment, source, "tps", "1/s", second.tps),
+                Sample(*moment, source, "latency_ms", "ms", second.latency_ms),
+                Sample(*moment, source, "failed", "count", second.failed),
+            ]
+        return tuple(samples)
+    columns = logged.log.series.columns()
     for row in range(len(logged.log.series)):
         end_ns = round((columns["offset_s"][row] + logged.log.interval_us / 1e6) * 1e9)
         if logged.log.last_us is None or began[1] + end_ns > logged.log.last_us * 1000:
@@ -422,16 +429,4 @@ def series(logged: Logged, progress: tuple[Progress, ...], source: str, began: M
             value = columns[column][row] * factor
             moment = began[0] + end_ns, began[1] + end_ns
             samples.append(Sample(*moment, source, name, unit, value if math.isfinite(value) else None))
-    return tuple(samples)
-
-
-def _of_progress(progress: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
-    samples = []
-    for second in progress:
-        moment = began[0] + round(second.elapsed_s * 1e9), began[1] + round(second.elapsed_s * 1e9)
-        samples += [
-            Sample(*moment, source, "tps", "1/s", second.tps),
-            Sample(*moment, source, "latency_ms", "ms", second.latency_ms),
-            Sample(*moment, source, "failed", "count", second.failed),
-        ]
     return tuple(samples)
